@@ -1,9 +1,9 @@
-"""One run in a process of its own: `python -m exploracoder_jupyter.engine`, messages on its standard streams.
+"""Runs one exploration in its own process: `python -m exploracoder_jupyter.engine`, messages on its standard streams.
 
-Standard output carries the protocol and nothing else: it is taken away from everybody at the start, so that a library
-that prints cannot corrupt it. Controls come in on standard input, whose end means that the kernel is gone: the run is
-stopped and its trace closed, as by `Stop` and by SIGTERM. Whatever happens, the process is gone within seconds of
-being asked to end.
+Standard output carries the protocol and nothing else: it is redirected at startup, so that a library that prints
+cannot corrupt it. Controls arrive on standard input. The end of standard input means that the kernel is gone: the run
+is stopped and its trace closed, as with `Stop` and SIGTERM. The process always exits within seconds of a request to
+stop.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.runs import Given, KernelLine, Order, Replay, RunSteering
 
 GRACE = 4.5
-"""Seconds between being asked to end and being gone, whatever is still under way."""
+"""Seconds from a request to stop until the process exits, whatever is still in progress."""
 
 
 class Outbox:
-    """Writes messages from a thread, so that a reader that is busy does not hold up the run."""
+    """Writes messages from a thread, so that a slow reader does not block the run."""
 
-    def __init__(self, pipe: TextIO, *, broken: Callable[[], None]) -> None:
-        """`broken` is called once when nobody reads any more."""
+    def __init__(self, pipe: TextIO, *, on_broken: Callable[[], None]) -> None:
+        """`on_broken` is called once if the reader has closed the pipe."""
         self._pipe = pipe
-        self._broken = broken
+        self._on_broken = on_broken
         self._queue: SimpleQueue[str | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, daemon=True, name="engine-outbox")
         self._thread.start()
@@ -70,9 +70,9 @@ class Outbox:
         self._queue.put(encode(message))
 
     def close(self, *, seconds: float) -> None:
-        """Wait until everything is written, at most so long."""
+        """Wait at most `seconds` until everything is written."""
         self._queue.put(None)
-        if threading.current_thread() is not self._thread:  # it may be the one that found the pipe broken
+        if threading.current_thread() is not self._thread:  # the writer itself may have found the pipe broken
             self._thread.join(seconds)
 
     def _write(self) -> None:
@@ -81,32 +81,32 @@ class Outbox:
                 self._pipe.write(line)
                 self._pipe.flush()
         except OSError:
-            self._broken()
+            self._on_broken()
 
 
 class Engine:
-    """Takes the order and the controls, runs the session, says what happens."""
+    """Reads the start message and the controls, executes the run and sends its events."""
 
     def __init__(self, inbox: TextIO, outbox: TextIO) -> None:
         self._inbox = inbox
-        self._outbox = Outbox(outbox, broken=self.stop)
+        self._outbox = Outbox(outbox, on_broken=self.stop)
         self._steering: RunSteering | None = None
-        self._asked_early: list[Callable[[RunSteering], None]] = []
-        self._steers = threading.Lock()
-        self._line: KernelLine | None = None
-        self._asked = False
+        self._pending_controls: list[Callable[[RunSteering], None]] = []
+        self._steering_lock = threading.Lock()
+        self._kernel_line: KernelLine | None = None
+        self._stop_requested = False
         self._variables: str | None = None
 
     def run(self) -> int:
-        """Do the ordered run.
+        """Execute the requested run and return the exit status.
 
-        The exit status is 0 when it was made, whatever its result, 3 after an internal error, and 2 otherwise.
+        The status is 0 if the run was made, whatever its result, 3 after an internal error, and 2 otherwise.
         """
         try:
-            start = self._order()
+            start = self._read_start()
             self._variables = start.variables
-            threading.Thread(target=self._take_controls, daemon=True, name="engine-inbox").start()
-            last: Finished | Failed = Finished(summary=self._session(start))
+            threading.Thread(target=self._read_controls, daemon=True, name="engine-inbox").start()
+            last: Finished | Failed = Finished(summary=self._execute(start))
             status = 0
         except Exception as error:
             known = as_known(error)
@@ -114,90 +114,94 @@ class Engine:
                 traceback.print_exception(error)
             last = Failed(error=known.message, remedy=known.remedy)
             status = 3 if isinstance(known, InternalError) else 2
-        self._last_word(last)
-        self._leave_nothing()
+        self._send_last(last)
+        self._remove_variables()
         return status
 
     def stop(self) -> None:
-        """End the run, keep what was learned, and be gone within `GRACE` seconds. From any thread or signal handler."""
+        """End the run, keep its results, and exit within `GRACE` seconds. From any thread or signal handler."""
         steering = self._steering
-        if not self._asked:
-            self._asked = True
-            _gone_after(GRACE, first=self._leave_nothing)
+        if not self._stop_requested:
+            self._stop_requested = True
+            _exit_after(GRACE, first=self._remove_variables)
         if steering is None:
-            self._last_word(Failed(error="It was stopped before it began."))
-            self._leave_nothing()
+            self._send_last(Failed(error="The run was stopped before it began."))
+            self._remove_variables()
             os._exit(0)
         steering.stop()
 
-    def trace_begun(self, path: Path) -> None:
-        """Tell where the trace is."""
+    def send_trace_path(self, path: Path) -> None:
+        """Send the path of the trace."""
         self._outbox.send(TraceAt(path=str(path)))
 
-    def _last_word(self, message: Finished | Failed) -> None:
-        """A reader may be slow; once an end was asked for there is less time."""
+    def _send_last(self, message: Finished | Failed) -> None:
+        """Send the last message and wait for a slow reader; less long after a request to stop."""
         self._outbox.send(message)
-        self._outbox.close(seconds=2.0 if self._asked else GRACE)
+        self._outbox.close(seconds=2.0 if self._stop_requested else GRACE)
 
-    def _leave_nothing(self) -> None:
-        """The kernel removes the sent variables too, unless it was killed."""
+    def _remove_variables(self) -> None:
+        """Remove the variables that the kernel sent. The kernel removes them too, unless it was killed."""
         if self._variables:
             shutil.rmtree(self._variables, ignore_errors=True)
 
-    def _session(self, start: Start) -> dict[str, JsonValue]:
-        """Importing the session takes a second or more, in which a stop must work already: it is imported here."""
+    def _execute(self, start: Start) -> dict[str, JsonValue]:
+        """Execute the run and return its summary.
+
+        `exploracoder_jupyter.runs` is imported here, because that takes a second or more and a stop must work already.
+        """
         import anyio
 
         from exploracoder_jupyter.runs import KernelLine, RunSteering, replay, run
 
         steering, line = RunSteering(), KernelLine(self._outbox.send)
-        self._line = line
-        self._steered_by(steering)
+        self._kernel_line = line
+        self._attach_steering(steering)
 
-        async def ordered() -> dict[str, JsonValue]:
-            cells = self._cells_changed if start.cells else None
-            order = _order(start, line)
+        async def execute() -> dict[str, JsonValue]:
+            cells = self._send_cell_changes if start.cells else None
+            begun = self.send_trace_path
+            order = _build_order(start, line)
             if start.replay:
-                again = _replay(start.replay, order)
-                return dict(await replay(again, self._listen, steering=steering, begun=self.trace_begun, cells=cells))
-            return dict(await run(order, self._listen, steering=steering, begun=self.trace_begun, cells=cells))
+                recorded = _build_replay(start.replay, order)
+                return dict(await replay(recorded, self._send_record, steering=steering, begun=begun, cells=cells))
+            return dict(await run(order, self._send_record, steering=steering, begun=begun, cells=cells))
 
-        return anyio.run(ordered)
+        return anyio.run(execute)
 
-    def _listen(self, record: Record) -> None:
+    def _send_record(self, record: Record) -> None:
         self._outbox.send(RecordMessage(record=record))
 
-    def _cells_changed(self, changes: list[CellChange]) -> None:
+    def _send_cell_changes(self, changes: list[CellChange]) -> None:
         self._outbox.send(CellsChanged(changes=changes))
 
-    def _order(self) -> Start:
+    def _read_start(self) -> Start:
         line = self._inbox.readline()
         try:
             message = decode_to_engine(line)
         except ValidationError as error:
-            raise UsageError("The first line was no order.", remedy="The engine is started by the magic.") from error
+            raise _not_a_start_message() from error
         if not isinstance(message, Start):
-            raise UsageError("The first line was no order.", remedy="The engine is started by the magic.")
+            raise _not_a_start_message()
         return message
 
-    def _take_controls(self) -> None:
+    def _read_controls(self) -> None:
         for line in self._inbox:
             try:
                 message = decode_to_engine(line)
             except ValidationError:
                 traceback.print_exc()
                 continue
-            self._take(message)
-        if self._line:
-            self._line.gone()
+            self._handle(message)
+        if self._kernel_line:
+            self._kernel_line.gone()
         self.stop()
 
-    def _take(self, message: ToEngine) -> None:
+    def _handle(self, message: ToEngine) -> None:
         match message:
             case Stop():
                 self.stop()
-            case KernelForked() if self._line:
-                self._line.answered(message)
+            case KernelForked() if self._kernel_line:
+                self._kernel_line.answered(message)
             case Skip():
                 self._steer(lambda steering: steering.skip(message.subtask))
             case Retry():
@@ -207,58 +211,67 @@ class Engine:
             case Replan():
                 self._steer(lambda steering: steering.replan(message.titles))
 
-    def _steer(self, ask: Callable[[RunSteering], None]) -> None:
-        """Ask this of the run, as soon as its session is imported."""
-        with self._steers:
+    def _steer(self, control: Callable[[RunSteering], None]) -> None:
+        """Apply the control to the run now, or as soon as its modules are imported."""
+        with self._steering_lock:
             if self._steering:
-                ask(self._steering)
+                control(self._steering)
             else:
-                self._asked_early.append(ask)
+                self._pending_controls.append(control)
 
-    def _steered_by(self, steering: RunSteering) -> None:
-        with self._steers:
+    def _attach_steering(self, steering: RunSteering) -> None:
+        with self._steering_lock:
             self._steering = steering
-            for ask in self._asked_early:
-                ask(steering)
+            for control in self._pending_controls:
+                control(steering)
 
 
 def main() -> int:
-    """Run one order from standard input."""
+    """Execute one run, as requested on standard input."""
     engine = Engine(*_claim_streams())
 
-    def asked(_number: int, _frame: FrameType | None) -> None:
+    def handle_signal(_number: int, _frame: FrameType | None) -> None:
         engine.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, asked)
+        signal.signal(number, handle_signal)
     return engine.run()
 
 
 def _claim_streams() -> tuple[TextIO, TextIO]:
-    """Private copies of the standard streams; what libraries print goes to standard error, what they read is empty."""
+    """Return private copies of the standard streams.
+
+    From then on, what libraries print goes to standard error, and standard input is empty for them.
+    """
     inbox = os.fdopen(os.dup(0), "r", encoding="utf-8", errors="replace")
     outbox = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return inbox, outbox
 
 
-def _gone_after(seconds: float, *, first: Callable[[], None]) -> None:
-    """A thread of a library, or one that cannot be cancelled, must not keep the process."""
+def _exit_after(seconds: float, *, first: Callable[[], None]) -> None:
+    """Exit after this time, even if a thread of a library, or one that cannot be cancelled, is still running."""
 
-    def go() -> None:
+    def exit_now() -> None:
         first()
         os._exit(1)
 
-    timer = threading.Timer(seconds, go)
+    timer = threading.Timer(seconds, exit_now)
     timer.daemon = True
     timer.start()
 
 
-def _order(start: Start, line: KernelLine) -> Order:
+def _not_a_start_message() -> UsageError:
+    return UsageError(
+        "The first line is not a start message.", remedy="The engine is started by the magic, not by hand."
+    )
+
+
+def _build_order(start: Start, line: KernelLine) -> Order:
     from exploracoder_jupyter.runs import Order, resumed
 
     order = Order(
@@ -278,20 +291,20 @@ def _order(start: Start, line: KernelLine) -> Order:
         live=line.kernel(start.live) if start.live else None,
         mentioned=tuple(start.live.mentioned) if start.live else (),
         steerable=True,
-        given=_given(start.given) if start.given else None,
+        given=_convert_given(start.given) if start.given else None,
     )
     resume = start.resume
     return resumed(order, Path(resume.trace), cell=resume.cell, hint=resume.hint) if resume else order
 
 
-def _replay(wanted: engine_messages.Replay, order: Order) -> Replay:
+def _build_replay(request: engine_messages.Replay, order: Order) -> Replay:
     from exploracoder_jupyter.runs import replayed
 
-    trace, out = Path(order.workdir, wanted.trace), Path(order.workdir, wanted.out)
-    return replayed(trace, out, delay=wanted.delay, kernel=wanted.kernel, order=replace(order, steerable=False))
+    trace, out = Path(order.workdir, request.trace), Path(order.workdir, request.out)
+    return replayed(trace, out, delay=request.delay, kernel=request.kernel, order=replace(order, steerable=False))
 
 
-def _given(given: engine_messages.Given) -> Given:
+def _convert_given(given: engine_messages.Given) -> Given:
     from exploracoder_jupyter.runs import Carried, Given
 
     last = len(given.code) - 1
@@ -300,5 +313,5 @@ def _given(given: engine_messages.Given) -> Given:
 
 
 if __name__ == "__main__":
-    # Everything is closed and said; the interpreter's own end would wait for threads of libraries.
+    # Everything is closed and sent; a regular interpreter exit would wait for threads of libraries.
     os._exit(main())

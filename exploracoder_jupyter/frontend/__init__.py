@@ -1,1 +1,1 @@
-"""What runs in the user's kernel: magics, the relay to the engine, the panel. Thin and light to import."""
+"""The part that runs in the user's kernel: magics, the relay to the engine, the panel. Thin and light to import."""

@@ -1,7 +1,7 @@
-"""Who called: what is known of the front end and of the calling cell, and what follows from it.
+"""The caller of a magic: what is known about the front end and the calling cell.
 
-JupyterLab and Notebook 7 send the id of the cell with each execution; nbclient, papermill and a terminal do not. Where
-an id came, somebody looks at the page, and the run may go on in the background; elsewhere the cell waits.
+JupyterLab and Notebook 7 send the id of the cell with each execution; nbclient, papermill and a terminal do not. With
+an id, a user is looking at the page, and the run may continue in the background; without one, the cell waits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The place of a call."""
+    """The front end and the cell that called a magic."""
 
     jupyter: bool
     """Whether outputs are messages, which can be updated, rather than a terminal's lines."""
@@ -29,24 +29,24 @@ class Caller:
     cell: str | None
     """Id of the calling cell, if it is a notebook's."""
     notebook: Path | None
-    """The calling notebook, if it can be known."""
+    """The calling notebook, if known."""
     session: str = ""
     """The session id of the connection over which the cell was sent."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """What is ours in the metadata that came with the cell."""
+    """This extension's part of the metadata that came with the cell."""
 
 
 def find_caller(shell: InteractiveShell) -> Caller:
-    """The place of the call that is being executed."""
+    """Return the caller of the cell that is being executed."""
     jupyter = hasattr(shell, "kernel")
     parent = shell.get_parent() if jupyter else {}  # type: ignore[attr-defined]
     metadata = parent.get("metadata", {})
     cell, ours = metadata.get("cellId"), metadata.get("exploracoder_jupyter")
-    known = isinstance(cell, str) and _CELL_ID.fullmatch(cell)
+    is_valid = isinstance(cell, str) and _CELL_ID.fullmatch(cell)
     return Caller(
         jupyter=jupyter,
         watched=bool(cell),
-        cell=cell if known else None,
+        cell=cell if is_valid else None,
         notebook=find_notebook(shell),
         session=str(parent.get("header", {}).get("session", "")),
         metadata=ours if isinstance(ours, Mapping) else {},
@@ -54,10 +54,10 @@ def find_caller(shell: InteractiveShell) -> Caller:
 
 
 def find_notebook(shell: InteractiveShell) -> Path | None:
-    """The notebook of this kernel: Jupyter's server tells it by `JPY_SESSION_NAME`, VS Code by a variable."""
-    for said in (os.environ.get("JPY_SESSION_NAME"), shell.user_ns.get("__vsc_ipynb_file__")):
-        if isinstance(said, str) and said.endswith(".ipynb"):
-            path = Path(shell.starting_dir, said)  # a relative one is seen from the kernel's first folder
+    """Return the notebook of this kernel: Jupyter Server sets `JPY_SESSION_NAME`, VS Code sets a variable."""
+    for name in (os.environ.get("JPY_SESSION_NAME"), shell.user_ns.get("__vsc_ipynb_file__")):
+        if isinstance(name, str) and name.endswith(".ipynb"):
+            path = Path(shell.starting_dir, name)  # a relative path starts at the kernel's initial folder
             if path.is_file():
                 return path
     return None

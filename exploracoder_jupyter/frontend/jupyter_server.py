@@ -1,4 +1,4 @@
-"""What is known of the Jupyter server that started this kernel."""
+"""What is known about the Jupyter server that started this kernel."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from jupyter_core.paths import jupyter_runtime_dir
 
 
 def server_root() -> Path | None:
-    """The folder that the server shows its files from, as it has noted it for others; `None` where there is none."""
-    noted = Path(jupyter_runtime_dir(), f"jpserver-{os.environ.get('JPY_PARENT_PID', '')}.json")
+    """Return the root folder of the server, from the server's runtime file; `None` if there is no server."""
+    info = Path(jupyter_runtime_dir(), f"jpserver-{os.environ.get('JPY_PARENT_PID', '')}.json")
     try:
-        root = json.loads(noted.read_text(encoding="utf-8"))["root_dir"]
+        root = json.loads(info.read_text(encoding="utf-8"))["root_dir"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return Path(root) if isinstance(root, str) and root else None
 
 
 def served_notebook(path: str) -> Path | None:
-    """The file of a notebook that a page names by its path on the server; `None` where it cannot be found.
+    """Return the file of a notebook that a page names by its path on the server; `None` if it cannot be found.
 
-    Where the server's root is unknown, it is looked for beside the notebook that this kernel was started for.
+    If the server's root is unknown, the file is looked up beside the notebook for which this kernel was started.
     """
     if not path:
         return None
     root, first = server_root(), os.environ.get("JPY_SESSION_NAME")
-    places = [root / path] if root else [Path(first).with_name(Path(path).name)] if first else []
-    return next((place for place in places if place.is_file()), None)
+    candidates = [root / path] if root else [Path(first).with_name(Path(path).name)] if first else []
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 class Reach:
-    """What a page that shows a notebook can open: what is below its folder, and below the root, where that is known."""
+    """The files that a page with a notebook can open: those below its folder and, if known, below the server's root."""
 
     def __init__(self, folder: Path | None, root: Path | None) -> None:
-        """`folder` is the notebook's; without it nothing can be named."""
-        self._here = folder.resolve() if folder else None
+        """`folder` is the notebook's; without it no file can be linked."""
+        self._folder = folder.resolve() if folder else None
         root = root.resolve() if root else None
-        self._within = root if root and self._here and self._here.is_relative_to(root) else self._here
+        self._root = root if root and self._folder and self._folder.is_relative_to(root) else self._folder
 
     def link(self, path: str) -> str:
-        """The path from the notebook's folder, with `/`; empty where the page cannot open it."""
-        there = Path(os.path.realpath(path))
-        if not self._here or not self._within or not there.is_relative_to(self._within):
+        """Return the path relative to the notebook's folder, with `/`; empty if the page cannot open it."""
+        target = Path(os.path.realpath(path))
+        if not self._folder or not self._root or not target.is_relative_to(self._root):
             return ""
-        return Path(os.path.relpath(there, self._here)).as_posix()
+        return Path(os.path.relpath(target, self._folder)).as_posix()

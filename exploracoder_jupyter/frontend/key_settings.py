@@ -1,7 +1,7 @@
-"""Where settings and keys come from, said without ever showing a key; and the one way to set a key from a notebook.
+"""Explains where settings and keys come from without ever showing a key, and sets a key from a notebook.
 
-A key is asked for in a password field and goes straight to the config file, readable by its owner only: it is never in
-a cell, an output or the history.
+The key is entered in a password field and written to the config file, readable only by its owner: it is never in a
+cell, an output or the history.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ _KEY_LINE = re.compile(r"^[ \t]*api_key[ \t]*=.*\n?", re.MULTILINE)
 
 
 def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
-    """The settings of the next run, and where each source is.
+    """Describe the settings of the next run and all their sources.
 
     Raises:
-        UsageError: the config file cannot be read, or a setting is bad.
+        UsageError: the config file cannot be read, or a setting is invalid.
     """
     environ = os.environ if environ is None else environ
     path = config_path()
-    named = ", ".join(name for name in _OTHER_NAMES if environ.get(name)) or "none set"
+    variables = ", ".join(name for name in _OTHER_NAMES if environ.get(name)) or "none set"
     set_here = ", ".join(sorted(name for values in configured.values() for name in values)) or "nothing set"
     lines = [
         "Settings come from, strongest first:",
         "  1. options of the %%explora line",
         f"  2. %config ExploraMagics.NAME = VALUE ({set_here})",
-        f"  3. the file {path} ({_state_of(path)})",
-        f"  4. the environment: {', '.join(_OTHER_NAMES)} ({named})",
+        f"  3. the file {path} ({_file_status(path)})",
+        f"  4. the environment: {', '.join(_OTHER_NAMES)} ({variables})",
         "  5. defaults",
         *_model_lines(configured, environ),
-        f"Code that ran is kept for later tasks in {snippets_path()}; `jupyter explora snippets` shows and removes it.",
+        f"Code that ran is stored for later tasks in {snippets_path()}; manage it with `jupyter explora snippets`.",
         "Settings of the next run:",
     ]
     settings = resolve(configured, path=config_path(), environ=environ).model_dump()
     lines += [
-        f"  {section}.{name} = {_shown(value)}"
+        f"  {section}.{name} = {_mask_credentials(value)}"
         for section, values in settings.items()
         for name, value in values.items()
     ]
@@ -67,25 +67,24 @@ def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
     return "\n".join(lines)
 
 
-def _state_of(path: Path) -> str:
+def _file_status(path: Path) -> str:
     if path.is_file():
         return "exists"
-    refused = "; EXPLORACODER_CONFIG names it, so no run starts before it does" if named_config() else ""
+    refused = "; EXPLORACODER_CONFIG names it, so runs need it to start" if named_config() else ""
     return f"does not exist yet{refused}"
 
 
 def _model_lines(configured: Layer, environ: Mapping[str, str]) -> list[str]:
     endpoint = resolve(configured, path=config_path(), environ=environ).endpoint
     if endpoint.base_url is None and endpoint.model in (None, "offline"):
-        model = "Model: the embedded offline model, for no endpoint is configured. It is no language model."
+        model = "Model: the embedded offline model, because no endpoint is configured. It is not a language model."
     else:
-        model = (
-            f"Model: {endpoint.model or 'not named'} at {_shown(endpoint.base_url or 'the default OpenAI endpoint')}"
-        )
+        address = _mask_credentials(endpoint.base_url or "the default OpenAI endpoint")
+        model = f"Model: {endpoint.model or 'not named'} at {address}"
     return [
         model,
         f"Key: {_key_source(environ)}",
-        '  To set one: %explora config key (asks for it), or a line api_key = "..." at the top of that file, or the '
+        '  To set one: %explora config key (prompts for it), or a line api_key = "..." at the top of that file, or the '
         f"environment variable {_KEY_NAMES[0]} before Jupyter starts. Never type a key into a cell.",
     ]
 
@@ -97,38 +96,40 @@ def _key_source(environ: Mapping[str, str]) -> str:
     return (
         "taken from that file"
         if secrets(config_path(), environ={}).api_key
-        else "none is set; local endpoints need none"
+        else "none is set; local endpoints do not need one"
     )
 
 
-def _shown(value: object) -> str:
-    """Credentials within a URL are not shown."""
+def _mask_credentials(value: object) -> str:
+    """Format a value, with credentials in a URL masked."""
     return re.sub(r"//[^/@\s]*@", "//***@", str(value))
 
 
 def save_key(key: str) -> Path:
-    """Write the key to the config file, which nobody else may read, keep the rest of it, and return its path.
+    """Write the key to the config file, keep the rest of the file, and return its path.
+
+    Only its owner can read the file.
 
     Raises:
         UsageError: the key is empty, or the file cannot be read or written.
     """
     if not key.strip():
-        raise UsageError("No key was given; nothing was changed.")
+        raise UsageError("No key was entered; nothing was changed.")
     path = config_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = f"api_key = {json.dumps(key.strip())}\n{_rest(path)}"
+        text = f"api_key = {json.dumps(key.strip())}\n{_text_without_key(path)}"
         tomllib.loads(text)
         put(path, text.encode(), mode=0o600)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(
-            f"The config file {path} cannot be changed: {error}.", remedy="Mend it or remove it."
+            f"The config file {path} cannot be changed: {error}.", remedy="Correct it or remove it."
         ) from error
     return path
 
 
-def _rest(path: Path) -> str:
-    """What is in the file beside the key; it must be valid before it is written back."""
+def _text_without_key(path: Path) -> str:
+    """Return the file's text without the key; it must be valid TOML to be written back."""
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     tomllib.loads(text)
     table = re.search(r"^[ \t]*\[", text, re.MULTILINE)

@@ -1,8 +1,7 @@
-"""The line of `%%explora`: what was typed, as a value; and its help.
+"""The line of `%%explora`: its parsed form, and its help.
 
-The table of options is shared with the command line (`exploracoder_jupyter.core.options`); only the libraries, which
-are
-positional here, are added.
+The table of options is shared with the command line (`exploracoder_jupyter.core.options`). Only the libraries are added
+here, because they are positional in the magic.
 """
 
 from __future__ import annotations
@@ -18,42 +17,42 @@ from exploracoder_jupyter.core.options import OPTIONS, Option, Parser, add_optio
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-_OF_REPLAY = ("replay", "delay", "out", "kernel", "wait")
+_REPLAY_OPTIONS = ("replay", "delay", "out", "kernel", "wait")
 _SYNOPSIS = "LIB [LIB ...] [options]\n<the task, in words>"
 _ABOUT = (
-    "Explore libraries for a task: plan it, try candidates for every step in kernels of their own, and assemble a "
-    "solution from what ran. Runs in the background in JupyterLab and Notebook 7, else until it is done. Your own "
-    "kernel's variables are never changed. `%explora` lists what else there is."
+    "Explore libraries for a task: make a plan, try candidates for every step in separate kernels, and assemble a "
+    "solution from what ran. Runs in the background in JupyterLab and Notebook 7; elsewhere the cell waits. The "
+    "variables of your own kernel are never changed. `%explora?` lists the other commands."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One `%%explora` line, read."""
+    """One parsed `%%explora` line."""
 
     libraries: tuple[str, ...]
     uses: tuple[str, ...]
-    """Variables named by `--use`, each once."""
+    """Variables named by `--use`, without duplicates."""
     check: str | None
-    """Text of the check, read from its file where one was named."""
+    """Text of the check, read from its file if one was named."""
     solution_name: str | None
     wait: bool
     resume: str | None
-    """The trace to go on from; empty: the newest one of this task. None: it is a new run."""
+    """The trace to resume; empty: the newest one of this task. None: a new run."""
     start: str
-    """The cell of that trace to go on from; empty: where its run ended."""
+    """The cell of that trace to resume from; empty: where its run ended."""
     hint: str
-    """For the model, at what is explored first then."""
+    """For the model, for what is explored first then."""
     replay: str
-    """The trace of a run that is shown again; empty: it is a run of its own."""
+    """The trace of a run to replay; empty: the run is not a replay."""
     delay: Literal["recorded", "none"]
-    """Whether its replies take as long as they did."""
+    """Whether the replies of a replay take as long as the recorded ones."""
     layer: dict[str, dict[str, JsonValue]]
     """The settings given as options."""
 
 
-def read_line(line: str) -> Call:
-    """The call that this line asks for.
+def parse_magic_line(line: str) -> Call:
+    """Parse the line.
 
     Raises:
         UsageError: an option is unknown, unavailable or has a bad value, or no library is named.
@@ -83,20 +82,20 @@ def read_line(line: str) -> Call:
 
 
 def _check_replay(given: Namespace) -> None:
-    """Refuse what a run that is shown again takes no heed of.
+    """Reject options that a replay would ignore.
 
     Raises:
-        UsageError: there is such an option, or --delay alone.
+        UsageError: there is such an option, or --delay without --replay.
     """
     if given.replay is None:
         if given.delay is not None:
-            raise UsageError("--delay belongs to --replay.", remedy="Add --replay, with the trace to show again.")
+            raise UsageError("--delay requires --replay.", remedy="Add --replay with the trace to replay.")
         return
     if not given.replay:
         raise UsageError("--replay names no trace.", remedy="Name a notebook that an exploration wrote.")
-    flags = [option.flag for option in OPTIONS if option.name not in _OF_REPLAY and _is_given(given, option)]
+    flags = [option.flag for option in OPTIONS if option.name not in _REPLAY_OPTIONS and _is_given(given, option)]
     if others := [*given.libraries, *flags]:
-        raise UsageError(f"{others[0]} does not go with --replay, which shows a run as it was.", remedy="Leave it out.")
+        raise UsageError(f"{others[0]} cannot be used with --replay, which repeats a run as it was.", remedy="Omit it.")
 
 
 def _is_given(given: Namespace, option: Option) -> bool:
@@ -104,7 +103,7 @@ def _is_given(given: Namespace, option: Option) -> bool:
 
 
 def help_text() -> str:
-    """What `%%explora?` shows: every option with its meaning."""
+    """Return the help that `%%explora?` shows: every option with its meaning."""
     return _parser().format_help()
 
 

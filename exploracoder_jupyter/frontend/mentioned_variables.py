@@ -1,7 +1,7 @@
-"""Which variables of this kernel a task speaks of, so that a model can be told that they are there.
+"""Finds the variables of this kernel that a task mentions, so that the model learns that they exist.
 
-Names only, found in words and code alike. Not told: what is private, what IPython put there, and what was imported: a
-program imports that itself.
+Only names are sent, found in prose and in code. Private names, IPython's own names and imported objects are left out: a
+program imports the latter itself.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import types
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
-MOST = 20
-"""Names that are told."""
+MAX_NAMES = 20
+"""How many names are returned."""
 
 _IDENTIFIER = re.compile(r"(?<![\w.])[^\W\d]\w*")
-"""A whole identifier that is no attribute."""
+"""A whole identifier that is not an attribute."""
 _module_of_class = type.__dict__["__module__"].__get__
-"""Whatever a metaclass says of it."""
+"""Bypasses a metaclass that overrides `__module__`."""
 _module_of_function = attrgetter("__module__")
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 
 
-def mentioned(
+def find_mentioned(
     task: str, check: str | None, namespace: Mapping[str, object], *, hidden: Mapping[str, object]
 ) -> list[str]:
-    """The names of variables that the task, or the code of its check, has in it; in the order of the text, at most 20.
+    """Return the names of variables in the task or in the code of its check, in the order of the text, at most 20.
 
-    `hidden`: what IPython itself has put into the namespace. No method of a value runs.
+    `hidden` is what IPython itself has put into the namespace. No method of a value is called.
     """
-    found = dict.fromkeys([*_IDENTIFIER.findall(task), *_read_by(check or "")])
-    return [name for name in found if name in namespace and _is_users(name, namespace[name], hidden)][:MOST]
+    found = dict.fromkeys([*_IDENTIFIER.findall(task), *_names_in_check(check or "")])
+    return [name for name in found if name in namespace and _is_users(name, namespace[name], hidden)][:MAX_NAMES]
 
 
-def _read_by(check: str) -> Iterable[str]:
-    """Names that the check reads and does not bind itself; of a check that is no Python, every identifier."""
+def _names_in_check(check: str) -> Iterable[str]:
+    """Return the names that the check reads and does not bind itself; every identifier if it is not Python."""
     try:
         tree = ast.parse(check)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -52,6 +52,6 @@ def _is_users(name: str, value: object, hidden: Mapping[str, object]) -> bool:
     if issubclass(kind, types.ModuleType):
         return False
     if kind in _FUNCTIONS or issubclass(kind, type):
-        look = _module_of_class if issubclass(kind, type) else _module_of_function
-        return bool(look(value) == "__main__")
+        get_module = _module_of_class if issubclass(kind, type) else _module_of_function
+        return bool(get_module(value) == "__main__")
     return True

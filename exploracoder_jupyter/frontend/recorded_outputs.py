@@ -1,8 +1,8 @@
 """Shows a recorded cell's outputs again when the cell is run, so that Run All does not empty a trace.
 
-A front end clears a cell's outputs as soon as it is sent, but the file on disk still has them: they are found there by
-the cell's id and source, and sent back as the very messages they once were. An error among them is an output like the
-others: the cell itself succeeds, and Run All goes on. Nothing here raises.
+A front end clears a cell's outputs as soon as it is executed, but the file on disk still has them: they are looked up
+there by the cell's id and source, and sent again as the original messages. An error among them is an output like the
+others: the cell itself succeeds, and Run All continues. Nothing here raises.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _CONTENT: dict[str, tuple[str, ...]] = {
     "execute_result": ("data", "metadata", "execution_count"),
     "error": ("ename", "evalue", "traceback"),
 }
-"""The fields of each kind of output, which are those of its message."""
+"""The fields of each type of output, which are those of its message."""
 
 
 def show_recorded(shell: InteractiveShell) -> bool:
-    """Send the outputs that the saved notebook has for the cell being run; whether it has such a cell."""
+    """Send the outputs of the executing cell from the saved notebook; return whether the notebook has that cell."""
     caller = find_caller(shell)
     if caller.notebook is None or caller.cell is None:
         return False
@@ -35,7 +35,7 @@ def show_recorded(shell: InteractiveShell) -> bool:
     try:
         outputs = _saved(caller.notebook, caller.notebook.stat().st_mtime_ns).get((caller.cell, code))
         messages = None if outputs is None else [_message(output) for output in outputs]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # not there, or not a notebook
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # the file is missing or not a notebook
         return False
     for kind, content in messages or ():
         kernel = shell.kernel  # type: ignore[attr-defined]
@@ -43,12 +43,12 @@ def show_recorded(shell: InteractiveShell) -> bool:
     return messages is not None
 
 
-@lru_cache(maxsize=1)  # Run All asks for every candidate of the same file
+@lru_cache(maxsize=1)  # Run All executes every candidate of the same file
 def _saved(path: Path, changed: int) -> Mapping[tuple[str, str], list[dict[str, Any]]]:
-    """The outputs of a notebook's code cells by id and source; `changed` is when the file was written."""
+    """Return the outputs of a notebook's code cells by id and source; `changed` is when the file was written."""
     cells = json.loads(path.read_bytes())["cells"]
     return {
-        (cell["id"], _joined(cell["source"])): cell["outputs"]
+        (cell["id"], _join(cell["source"])): cell["outputs"]
         for cell in cells
         if cell["cell_type"] == "code" and "id" in cell
     }
@@ -58,16 +58,16 @@ def _message(output: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     kind = output["output_type"]
     content = {name: output[name] for name in _CONTENT[kind]}
     if kind == "stream":
-        content["text"] = _joined(content["text"])
+        content["text"] = _join(content["text"])
     if "data" in content:
         content["data"] = {mime: _value(mime, value) for mime, value in content["data"].items()}
     return kind, content
 
 
 def _value(mime: str, value: Any) -> Any:
-    return value if mime.endswith("json") else _joined(value)
+    return value if mime.endswith("json") else _join(value)
 
 
-def _joined(text: str | list[str]) -> str:
-    """Notebooks store a long text as its lines."""
+def _join(text: str | list[str]) -> str:
+    """Join the lines as which notebooks may store a text."""
     return text if isinstance(text, str) else "".join(text)

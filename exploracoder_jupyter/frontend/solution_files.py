@@ -1,4 +1,4 @@
-"""The files that a solution wrote in its branch and that were kept: their list, and copies in the working directory."""
+"""The files that a solution wrote in its branch and that were kept: lists them and copies them elsewhere."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path, PurePath
 from exploracoder_jupyter.core.events import FilesKept
 
 
-def listing(kept: FilesKept) -> str:
-    """The kept files, one a line, and what can be done with them."""
+def describe_files(kept: FilesKept) -> str:
+    """List the kept files, one per line, and the command that copies them."""
     if not kept.files:
         return "The solution wrote no files."
     names = "\n".join(f"  {name}" for name in kept.files)
     return f"In {kept.folder}:\n{names}\n%explora files --copy copies them into the working directory."
 
 
-def copy_out(kept: FilesKept, into: Path) -> str:
-    """Copy the kept files into the folder, never over a file that is there; what was done, in words."""
-    copied, left = [], []
+def copy_files(kept: FilesKept, into: Path) -> str:
+    """Copy the kept files into the folder, never over an existing file; return a message about the result."""
+    copied, skipped = [], []
     for name in kept.files:
-        reason = _copy(Path(kept.folder, name), into / name) if _stays_below(name) else "leads elsewhere"
-        left.append(f"  {name}: {reason}") if reason else copied.append(f"  {name}")
+        reason = _copy(Path(kept.folder, name), into / name) if _stays_below(name) else "is outside the folder"
+        skipped.append(f"  {name}: {reason}") if reason else copied.append(f"  {name}")
     lines = [f"Copied into {into}:", *copied] if copied else ["Nothing was copied."]
-    return "\n".join([*lines, *(["Left as they were:", *left] if left else [])])
+    return "\n".join([*lines, *(["Not copied:", *skipped] if skipped else [])])
 
 
 def _stays_below(name: str) -> bool:
@@ -32,15 +32,15 @@ def _stays_below(name: str) -> bool:
 
 
 def _copy(source: Path, target: Path) -> str:
-    """Copy one file; why that could not be done, or nothing."""
+    """Copy one file; return why that failed, or an empty string."""
     try:
         if source.is_symlink():
             return "is a link"
         target.parent.mkdir(parents=True, exist_ok=True)
-        with source.open("rb") as given, target.open("xb") as copy:
-            shutil.copyfileobj(given, copy)
+        with source.open("rb") as original, target.open("xb") as copy:
+            shutil.copyfileobj(original, copy)
     except FileExistsError:
-        return "is there already"
+        return "already exists"
     except OSError as error:
         return error.strerror or str(error)
     return ""

@@ -1,7 +1,7 @@
 """Tab completion on the line of `%%explora` and `%explora`: installed libraries, options, their choices, commands.
 
-A matcher of IPython's completer (API version 2), imported with the magics and therefore light. It answers only on its
-own lines and then alone, so that file names and attributes do not mix in.
+A matcher of IPython's completer (API version 2), imported with the magics and therefore light. It completes only the
+lines of these magics, and suppresses other matchers there, so that file names and attributes are not mixed in.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 from exploracoder_jupyter.core.options import OPTIONS, READING
 
 COMMANDS = ("search", "status", "stop", "accept", "history", "solution", "files", "export", "clean", "config")
-"""What `%explora` does."""
+"""The commands of `%explora`."""
 FORMS = ("script", "html", "notebook")
-"""What it exports to."""
+"""The formats of `%explora export`."""
 
 _CELL_LINE = re.compile(r"^\s*%%explora\s")
 _LINE_LINE = re.compile(r"^\s*(?:\w+\s*=\s*)?%explora\s")
@@ -27,7 +27,7 @@ _EXPORT_LINE = re.compile(r"^[^%]*%explora\s+export\s+(.*)", re.DOTALL)
 
 @context_matcher(identifier="exploracoder_jupyter")  # type: ignore[untyped-decorator]
 def matcher(context: CompletionContext) -> SimpleMatcherResult:
-    """Completions for the word before the cursor, or none on lines that are not ours."""
+    """Return completions for the word before the cursor; none on lines of other magics or code."""
     line = context.line_with_cursor[: context.cursor_position]
     if _CELL_LINE.match(line):
         words = _for_cell_magic(line)
@@ -49,31 +49,31 @@ def _for_cell_magic(line: str) -> tuple[str, ...]:
         return option.choices
     if option and option.kind != "flag":
         return ()
-    return installed()
+    return installed_names()
 
 
-def _for_search(said: str) -> tuple[str, ...]:
-    """A library as the first word, then no more: what is looked for, nobody can guess."""
-    *before, token = said.split(" ")
+def _for_search(arguments: str) -> tuple[str, ...]:
+    """Return the libraries for the first word, and nothing after it: a query cannot be completed."""
+    *before, token = arguments.split(" ")
     if token.startswith("-"):
         return ("-k", *(option.flag for option in OPTIONS if option.name in READING))
     words = [word for flag, word in pairwise(["", *filter(None, before)]) if not (flag + word).startswith("-")]
-    return () if words else installed()
+    return () if words else installed_names()
 
 
-def _for_export(said: str) -> tuple[str, ...]:
-    """The option and its choices; a path is completed by IPython."""
-    *before, token = said.split(" ")
+def _for_export(arguments: str) -> tuple[str, ...]:
+    """Return the option and its choices; IPython completes paths."""
+    *before, token = arguments.split(" ")
     if before and before[-1] == "--to":
         return FORMS
     return ("--to",) if token.startswith("-") else ()
 
 
 @cache
-def installed() -> tuple[str, ...]:
-    """Import and distribution names of what is installed here, sorted; found once."""
+def installed_names() -> tuple[str, ...]:
+    """Return the import and distribution names of all installed packages, sorted; cached."""
     from importlib.metadata import distributions, packages_distributions
 
     imports = {name for name in packages_distributions() if name.isidentifier() and not name.startswith("_")}
-    named = {str(name) for found in distributions() if (name := found.metadata["Name"])}
-    return tuple(sorted(imports | named, key=str.lower))
+    distribution_names = {str(name) for found in distributions() if (name := found.metadata["Name"])}
+    return tuple(sorted(imports | distribution_names, key=str.lower))

@@ -1,4 +1,4 @@
-"""Exports a trace by the command line, in a process of its own: the user's kernel imports nothing for it."""
+"""Exports a trace with the command line in a separate process: the user's kernel imports nothing for it."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ _FORMS = ("script", "html", "notebook")
 _FORM = re.compile(r"(?:^|(?<=\s))--to(?:\s+|=)(\S+)(?=\s|$)")
 
 
-def export_trace(trace: Path, wanted: str) -> Path:
-    """Write the trace in another form, and return where that is.
+def export_trace(trace: Path, arguments: str) -> Path:
+    """Convert the trace and return the path of the result.
 
     Args:
         trace: the trace notebook.
-        wanted: `--to script|html|notebook` and a path, in any order, as on the line of the magic; empty: the notebook
-            without the candidates that lost, beside the trace.
+        arguments: `--to script|html|notebook` and a path, in any order, as on the line of the magic; empty: the
+            notebook without the candidates that were not selected, beside the trace.
 
     Raises:
-        UsageError: it could not be written; the sentence is the command line's.
+        UsageError: the export failed; the message is that of the command line.
     """
-    asked, path = _FORM.search(wanted), _FORM.sub("", wanted, count=1).strip()
-    if path.startswith("--") or (asked and asked[1] not in _FORMS):
+    form, path = _FORM.search(arguments), _FORM.sub("", arguments, count=1).strip()
+    if path.startswith("--") or (form and form[1] not in _FORMS):
         raise UsageError("%explora export takes `--to script|html|notebook` and a path.")
-    form = ("--to", asked[1]) if asked else ()
+    to = ("--to", form[1]) if form else ()
     out = ("--out", path.strip("'\"")) if path else ()
-    done = _command("export", str(trace), *form, *out, "--json")
+    done = _run_command("export", str(trace), *to, *out, "--json")
     try:
-        told = json.loads(done.stdout)
+        result = json.loads(done.stdout)
     except ValueError:
-        said = done.stderr.strip().splitlines() or [f"The export failed with exit status {done.returncode}."]
-        raise UsageError(said[-1]) from None
+        lines = done.stderr.strip().splitlines() or [f"The export failed with exit status {done.returncode}."]
+        raise UsageError(lines[-1]) from None
     if done.returncode != 0:
-        raise UsageError(told["error"], remedy=told["remedy"])
-    return Path(told["out"])
+        raise UsageError(result["error"], remedy=result["remedy"])
+    return Path(result["out"])
 
 
-def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
+def _run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = (sys.executable, "-P", "-c", _MAIN, *arguments)
     return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)

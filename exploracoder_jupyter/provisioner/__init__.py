@@ -1,9 +1,9 @@
-"""Forks of running kernels as kernels that any Jupyter client can start.
+"""Forks of running kernels, as kernels that any Jupyter client can start.
 
-`ForkProvisioner` is registered as `explora-fork` in the group `jupyter_client.kernel_provisioners`: with it, whatever
-starts kernels through jupyter_client (nbclient, Jupyter Server) starts forks of a kernel that is running. `open_fork`
-is the same without a kernel manager. How a fork is made is the business of `execution`; here it is asked for by Jupyter
-messages, and given an address that outlives it.
+`ForkProvisioner` is registered as `explora-fork` in the group `jupyter_client.kernel_provisioners`. With it, any
+program that starts kernels through jupyter_client (nbclient, Jupyter Server) can start forks of a running kernel.
+`open_fork` does the same without a kernel manager. The package `kernels` makes the forks; this package requests them
+by Jupyter messages and gives each an address that survives a restart.
 """
 
 from exploracoder_jupyter.provisioner.fork_provisioner import ForkProvisioner

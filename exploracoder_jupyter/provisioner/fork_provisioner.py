@@ -1,11 +1,12 @@
-"""The kernel provisioner `explora-fork`: start is a fork, restart is another fork, of the same running kernel.
+"""The kernel provisioner `explora-fork`: starting a kernel forks a running kernel, restarting forks it again.
+
+Use it in a `kernel.json`:
 
     "metadata": {"kernel_provisioner": {"provisioner_name": "explora-fork",
                                         "config": {"connection_file": ".../kernel-xyz.json", "confined": true}}}
 
-in a `kernel.json`. The command of the kernelspec, the environment and the folder that a client asks for are passed
-over: a fork has those of the kernel it comes from, as far as it is not confined. A fork ends with the process that
-started it.
+The kernelspec's command and the environment and folder that a client requests are ignored: a fork has those of the
+kernel it comes from, unless confinement changes them. A fork ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -31,27 +32,27 @@ class ForkProvisioner(KernelProvisionerBase):
     """Provides forks of one running kernel. See `jupyter_client.provisioning.KernelProvisionerBase`."""
 
     connection_file = Unicode(help="connection file of the running kernel").tag(config=True)
-    confined = Bool(True, help="whether forks are kept apart like experiments").tag(config=True)
+    confined = Bool(True, help="whether forks are isolated like experiments").tag(config=True)
     sandbox = Dict(help="settings of the section [sandbox] for confined forks").tag(config=True)
 
-    _served: Served | None = None
+    _server: Served | None = None
 
     @property
-    def _body(self) -> Forked | None:
-        return self._served.body if self._served else None
+    def _fork(self) -> Forked | None:
+        return self._server.fork if self._server else None
 
     @property
     def has_process(self) -> bool:
-        """Whether a fork has been made and not yet been waited for."""
-        return self._body is not None
+        """Whether a fork was started whose end has not been awaited yet."""
+        return self._fork is not None
 
     @property
     def pid(self) -> int | None:
-        """The fork's process, as this process sees it."""
-        return self._body.pid if self._body else None
+        """The fork's process id, as this process sees it."""
+        return self._fork.pid if self._fork else None
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
-        """There is no command to prepare."""
+        """Return the launch arguments; there is no command to prepare."""
         kwargs.pop("extra_arguments", None)
         kwargs.pop("transport_encryption", None)
         prepared: dict[str, Any] = await super().pre_launch(cmd=[], **kwargs)
@@ -61,49 +62,49 @@ class ForkProvisioner(KernelProvisionerBase):
         """Fork the running kernel.
 
         Raises:
-            KernelError: it could not be forked, or the kernelspec does not say which kernel.
+            KernelError: the kernel could not be forked, or the kernelspec names no kernel.
         """
-        served = self._served = self._served or self._serve()
-        await served.start()
-        self.connection_info = cast(KernelConnectionInfo, {**served.connection, "key": served.key.encode()})
+        server = self._server = self._server or self._make_server()
+        await server.start()
+        self.connection_info = cast(KernelConnectionInfo, {**server.connection, "key": server.key.encode()})
         return self.connection_info
 
     async def poll(self) -> int | None:
-        """`None` while the fork lives. How it ended is told to nobody but its parent."""
-        return None if self._body and self._body.is_alive else 0
+        """Return `None` while the fork is alive, else 0: only the fork's parent learns its exit status."""
+        return None if self._fork and self._fork.is_alive else 0
 
     async def wait(self) -> int | None:
-        """Wait for its end."""
-        if self._served:
-            await self._served.ended()
-            await self._let_go()
+        """Wait until the fork has ended."""
+        if self._server:
+            await self._server.ended()
+            await self._end_fork()
         return 0
 
     async def send_signal(self, signum: int) -> None:
-        """Send it a signal."""
-        if self._body:
+        """Send a signal to the fork."""
+        if self._fork:
             with suppress(OSError):
-                signal.pidfd_send_signal(self._body.process, signum)
+                signal.pidfd_send_signal(self._fork.process, signum)
 
     async def kill(self, restart: bool = False) -> None:
-        """End it with all that it started."""
-        if self._body:
-            await self._body.end()
+        """Kill the fork and all processes that it started."""
+        if self._fork:
+            await self._fork.end()
 
     async def terminate(self, restart: bool = False) -> None:
-        """Ask it to end."""
+        """Ask the fork to end."""
         await self.send_signal(signal.SIGTERM)
 
     async def cleanup(self, restart: bool = False) -> None:
-        """Leave nothing behind; the address stays when another fork is to follow."""
-        await self._let_go()
-        if self._served and not restart:
-            await self._served.close()
-            self._served = None
+        """Release all resources; the address is kept if another fork is to follow."""
+        await self._end_fork()
+        if self._server and not restart:
+            await self._server.close()
+            self._server = None
 
-    def _serve(self) -> Served:
+    def _make_server(self) -> Served:
         if not self.connection_file:
-            raise KernelError("The kernelspec does not say which kernel to fork: config.connection_file is missing.")
+            raise KernelError("The kernelspec does not name the kernel to fork: config.connection_file is missing.")
         try:
             sandbox = Sandbox(**self.sandbox)
         except ValidationError as error:
@@ -111,7 +112,7 @@ class ForkProvisioner(KernelProvisionerBase):
         kernel = RunningKernel(Path(self.connection_file).expanduser())
         return Served(kernel, self.confined, sandbox)
 
-    async def _let_go(self) -> None:
-        if self._served and self._served.body:
-            await self._served.end()
-            self._served.body = None
+    async def _end_fork(self) -> None:
+        if self._server and self._server.fork:
+            await self._server.end()
+            self._server.fork = None

@@ -1,9 +1,8 @@
-"""A fork of a running kernel, served at an address that stays the same when the fork is replaced by another one.
+"""A fork of a running kernel, served at an address that stays the same when another fork replaces it.
 
-The root of the forks is not served itself (see `kernels.branching.fork_branch`), and needed for a moment only. The
-sockets of a
-confined fork lie in its own view of the files, so the address is links to wherever they are just now: clients that are
-connected find the next fork there, as they find a restarted kernel at its old ports.
+The root of the forks is not served itself (see `kernels.branching.fork_branch`) and exists for a moment only. The
+sockets of a confined fork are in its private view of the file system, so the address consists of links to wherever they
+are at present: connected clients find the next fork there, as they find a restarted kernel at its old ports.
 """
 
 from __future__ import annotations
@@ -33,28 +32,28 @@ from exploracoder_jupyter.kernels.zmq_context import end_context
 from exploracoder_jupyter.provisioner.kernel_requests import RunningKernel
 
 _PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
-_LONGEST_FOLDER: Final = 60
+_MAX_FOLDER_LENGTH: Final = 60
 
 
 @dataclass(slots=True)
 class Served:
-    """At most one fork at a time. `close` must be awaited in the end."""
+    """Serves at most one fork of a kernel at a time. Await `close` in the end."""
 
     kernel: RunningKernel
     confined: bool = True
-    """Whether the fork is kept apart like an experiment; else it may do whatever the kernel may."""
+    """Whether the fork is isolated like an experiment; otherwise it may do whatever the kernel may."""
     sandbox: Sandbox = field(default_factory=Sandbox)
     key: str = field(default_factory=lambda: secrets.token_hex(16))
     level: Level | None = None
-    """How far the last fork is confined."""
-    body: Forked | None = None
-    """The last fork's process."""
+    """The isolation level of the last fork."""
+    fork: Forked | None = None
+    """The process of the last fork."""
     _folder: Path = field(default_factory=lambda: _make_folder())
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @property
     def connection(self) -> dict[str, Any]:
-        """What stands in a connection file."""
+        """The content of the connection file."""
         return {
             **_PORTS,
             "transport": "ipc",
@@ -66,45 +65,45 @@ class Served:
 
     @property
     def connection_file(self) -> Path:
-        """A file with that, for clients; it is there from the first start on."""
+        """The connection file for clients; it exists from the first start on."""
         return self._folder / "connection.json"
 
     @property
     def isolation(self) -> str:
-        """How far the fork is confined, for people; empty before the first start."""
+        """The fork's isolation in words, for display; empty before the first start."""
         return self.level.describe(network=self.sandbox.network) if self.level else ""
 
     async def start(self) -> None:
-        """Fork the kernel as it is now.
+        """Fork the kernel in its present state.
 
         Raises:
-            KernelError: it could not be forked.
-            MissingMeans: the settings ask for something that this machine cannot give.
+            KernelError: the kernel could not be forked.
+            MissingMeans: the settings require something that this machine cannot provide.
         """
-        workdir = await self.kernel.folder()
+        workdir = await self.kernel.working_directory()
         async with AsyncExitStack() as stack:
             launcher = await stack.enter_async_context(open_launcher(self.sandbox, workdir=workdir))
             self.level = await to_thread.run_sync(find_level, launcher.archive) if self.confined else Level("open")
-            forker = await self._forker(launcher, self.level, workdir, stack)
-            self.body = await self._fork(forker, stack)
+            forker = await self._make_forker(launcher, self.level, workdir, stack)
+            self.fork = await self._start_fork(forker, stack)
             self._stack = stack.pop_all()
 
     async def ended(self) -> None:
         """Wait until the fork has ended."""
-        if self.body:
-            await anyio.wait_readable(self.body.process)
+        if self.fork:
+            await anyio.wait_readable(self.fork.process)
 
     async def end(self) -> None:
-        """End the fork with all that it started."""
+        """End the fork and all processes that it started."""
         with anyio.CancelScope(shield=True):
             await self._stack.aclose()
 
     async def close(self) -> None:
-        """End the fork, and give up the address."""
+        """End the fork and remove the address."""
         await self.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def _forker(self, launcher: Launcher, level: Level, workdir: Path, stack: AsyncExitStack) -> Forker:
+    async def _make_forker(self, launcher: Launcher, level: Level, workdir: Path, stack: AsyncExitStack) -> Forker:
         snapshot = Snapshot(workdir, workdir, (), ())
         if level.name != "open":
             hidden, borrow = (*launcher.files.hidden, launcher.folder), level.name == "namespaces"
@@ -116,51 +115,51 @@ class Served:
         stack.callback(end_context, context)
         return Forker(Orders(launcher, snapshot, level, watched=False), context)
 
-    async def _fork(self, forker: Forker, stack: AsyncExitStack) -> Forked:
+    async def _start_fork(self, forker: Forker, stack: AsyncExitStack) -> Forked:
         root = await forker.root(self.kernel.fork, chdir=None)
-        stack.push_async_callback(_let_go, root)
+        stack.push_async_callback(_end_and_release, root)
         order = forker.orders.branch(1, root.home)
         order["connection"]["key"] = self.key
-        body = await forker.child(root, order)
-        stack.push_async_callback(_let_go, body)
+        fork = await forker.child(root, order)
+        stack.push_async_callback(_end_and_release, fork)
         await root.end()
-        await self._lead_to(order, body)
-        return body
+        await self._link_sockets(order, fork)
+        return fork
 
-    async def _lead_to(self, order: Order, body: Forked) -> None:
-        """Let the address lead to this fork."""
-        there = seen_from_here(order["connection"]["ip"], body)
+    async def _link_sockets(self, order: Order, fork: Forked) -> None:
+        """Point the address at the sockets of this fork."""
+        target = seen_from_here(order["connection"]["ip"], fork)
         for port in _PORTS.values():
             link = self._folder / f"k-{port}"
             with suppress(FileNotFoundError):
                 link.unlink()
-            link.symlink_to(f"{there}-{port}")
+            link.symlink_to(f"{target}-{port}")
         self.connection_file.write_text(json.dumps(self.connection, indent=2))
 
 
 def _make_folder() -> Path:
-    """A private folder with a short path: those of sockets end at about 107 characters."""
-    usual = tempfile.gettempdir()
-    return Path(tempfile.mkdtemp(prefix="xfork-", dir=usual if len(usual) <= _LONGEST_FOLDER else "/tmp"))
+    """Create a private folder with a short path: socket paths are limited to about 107 characters."""
+    default = tempfile.gettempdir()
+    return Path(tempfile.mkdtemp(prefix="xfork-", dir=default if len(default) <= _MAX_FOLDER_LENGTH else "/tmp"))
 
 
-async def _let_go(body: Forked) -> None:
-    await body.end()
-    await body.release()
+async def _end_and_release(process: Forked) -> None:
+    await process.end()
+    await process.release()
 
 
 @asynccontextmanager
 async def open_fork(
     connection_file: Path, *, confined: bool = True, sandbox: Sandbox | None = None
 ) -> AsyncIterator[Served]:
-    """A fork of the running kernel with this connection file, for as long as the block lasts.
+    """Serve a fork of the running kernel with this connection file until the block is left.
 
     Raises:
-        KernelError: it could not be forked.
+        KernelError: the kernel could not be forked.
     """
-    served = Served(RunningKernel(connection_file), confined, sandbox or Sandbox())
+    server = Served(RunningKernel(connection_file), confined, sandbox or Sandbox())
     try:
-        await served.start()
-        yield served
+        await server.start()
+        yield server
     finally:
-        await served.close()
+        await server.close()

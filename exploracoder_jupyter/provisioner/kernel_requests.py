@@ -1,7 +1,7 @@
-"""Asks a running kernel, by the messages that every Jupyter kernel understands, what it is and to fork itself.
+"""Requests to a running kernel: to describe itself and to fork itself, by messages that every Jupyter kernel accepts.
 
-Nothing is left in its namespace: the questions are expressions of a silent request. This package must be importable
-there, and the kernel idle: its main thread answers.
+The requests leave nothing in the kernel's namespace: they are expressions in a silent execute request. This package
+must be importable in the kernel, and the kernel must be idle: its main thread answers.
 """
 
 from __future__ import annotations
@@ -20,65 +20,65 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 from exploracoder_jupyter.core.errors import KernelError
 
 _SECONDS: Final = 15.0
-_TELL: Final = "__import__('exploracoder_jupyter.kernel_agent.forking.fork_endpoint', fromlist=['_']).tell()"
+_DESCRIBE: Final = "__import__('exploracoder_jupyter.kernel_agent.forking.fork_endpoint', fromlist=['_']).tell()"
 _FORK: Final = "__import__('exploracoder_jupyter.kernel_agent.forking.fork_endpoint', fromlist=['_']).fork({address!r})"
 
 
 @dataclass(frozen=True, slots=True)
 class RunningKernel:
-    """A kernel that somebody else started."""
+    """A kernel that was started elsewhere."""
 
     connection_file: Path
 
-    async def folder(self) -> Path:
-        """Its working directory.
+    async def working_directory(self) -> Path:
+        """Return the kernel's working directory.
 
         Raises:
-            KernelError: it does not answer, lacks this package, or must not be forked; the message says why.
+            KernelError: the kernel does not answer, lacks this package, or must not be forked.
         """
-        told = json.loads(await self._ask(_TELL))
-        if told["refused"]:
-            raise KernelError(f"The kernel cannot be forked: {told['refused']}.")
-        return Path(told["folder"])
+        description = json.loads(await self._evaluate(_DESCRIBE))
+        if description["refused"]:
+            raise KernelError(f"The kernel cannot be forked: {description['refused']}.")
+        return Path(description["folder"])
 
     async def fork(self, address: str) -> None:
-        """Let it fork itself; the child connects to the UNIX socket at the address.
+        """Ask the kernel to fork itself; the child connects to the UNIX socket at the address.
 
         Raises:
-            KernelError: it does not.
+            KernelError: the kernel does not fork.
         """
-        await self._ask(_FORK.format(address=address))
+        await self._evaluate(_FORK.format(address=address))
 
-    async def _ask(self, expression: str) -> str:
-        """The text that the expression yields there."""
+    async def _evaluate(self, expression: str) -> str:
+        """Evaluate the expression in the kernel and return its text."""
         async with _client(self.connection_file) as client:
             try:
                 with anyio.fail_after(_SECONDS):
-                    answer = await _answer(client, expression)
+                    answer = await _evaluate_unaborted(client, expression)
             except TimeoutError as error:
-                raise KernelError(f"The kernel is busy or gone: no answer within {_SECONDS:g} s.") from error
+                raise KernelError(f"The kernel did not answer within {_SECONDS:g} s: it is busy or gone.") from error
         if answer.get("status") != "ok":
             problem = f"{answer.get('ename', 'no reply')}: {answer.get('evalue', '')}"
             raise KernelError(f"The kernel cannot be forked: {problem.rstrip(': ')}.")
         return str(ast.literal_eval(answer["data"]["text/plain"]))
 
 
-async def _answer(client: AsyncKernelClient, expression: str) -> dict[str, Any]:
-    """What became of the expression; a cell that fails aborts what waits behind it, which is then asked again."""
+async def _evaluate_unaborted(client: AsyncKernelClient, expression: str) -> dict[str, Any]:
+    """Return the result of the expression. A failing cell aborts the requests queued behind it; retry after that."""
     while True:
         request = client.execute("", silent=True, store_history=False, user_expressions={"answer": expression})
-        answer = await _reply(client, request)
+        answer = await _receive_result(client, request)
         if answer.get("status") != "aborted":
             return answer
 
 
-async def _reply(client: AsyncKernelClient, request: str) -> dict[str, Any]:
-    """What became of the expression."""
+async def _receive_result(client: AsyncKernelClient, request: str) -> dict[str, Any]:
+    """Return the result of the expression from the reply to this request."""
     while True:
         message = await client.get_shell_msg(timeout=None)
         if message["parent_header"].get("msg_id") == request:
-            found: dict[str, Any] = message["content"].get("user_expressions", {}).get("answer", message["content"])
-            return found
+            result: dict[str, Any] = message["content"].get("user_expressions", {}).get("answer", message["content"])
+            return result
 
 
 @asynccontextmanager
@@ -87,7 +87,7 @@ async def _client(connection_file: Path) -> AsyncIterator[AsyncKernelClient]:
     try:
         client.load_connection_file(str(connection_file))
     except (OSError, ValueError) as error:
-        raise KernelError(f"There is no connection file of a kernel at {connection_file}.") from error
+        raise KernelError(f"{connection_file} is not the connection file of a kernel.") from error
     client.start_channels(iopub=False, stdin=False, hb=False, control=False)
     try:
         yield client

@@ -119,7 +119,7 @@ def main():
     if kind == "hesitates":
         how = until_stopped()
         Path("ended").write_text(how)
-        say(Failed(error="It was stopped before it began."))
+        say(Failed(error="The run was stopped before it began."))
         return
     if kind == "cannot":
         say(Failed(error="There is no memory."))

@@ -106,7 +106,7 @@ def test_without_an_order_it_says_so(engine, line):
     engine.process.stdin.close()
     last = engine.last()
     assert last.type == "failed"
-    assert last.error == "The first line was no order."
+    assert last.error == "The first line is not a start message."
     assert engine.process.wait(patience(5)) == 2
 
 
@@ -133,7 +133,7 @@ def test_a_stop_before_the_beginning_is_obeyed_at_once(engine):
     last = engine.last()
     assert engine.process.wait(patience(6)) == 0
     assert last.type == "failed"
-    assert last.error == "It was stopped before it began."
+    assert last.error == "The run was stopped before it began."
 
 
 @pytest.mark.parametrize("how", ["message", "end of input", "terminated", "interrupted"])
@@ -233,13 +233,13 @@ class Slow(io.StringIO):
 def test_the_last_word_waits_for_a_slow_reader():
     said = Slow()
     assert InProcess(io.StringIO("no order"), said).run() == 2
-    assert decode_from_engine(said.getvalue()).error == "The first line was no order."
+    assert decode_from_engine(said.getvalue()).error == "The first line is not a start message."
 
 
 def test_it_tells_where_the_trace_is(tmp_path):
     said = io.StringIO()
     engine = InProcess(io.StringIO("no order"), said)
-    engine.trace_begun(tmp_path / "trace.ipynb")
+    engine.send_trace_path(tmp_path / "trace.ipynb")
     engine.run()
     first, last = (decode_from_engine(line) for line in said.getvalue().splitlines())
     assert (first.type, first.path, last.type) == ("trace_at", str(tmp_path / "trace.ipynb"), "failed")

@@ -249,14 +249,14 @@ def test_noise_between_messages_does_no_harm(kernel):
 def test_an_engine_that_dies_is_one_sentence_and_the_kernel_lives_on(kernel):
     reply, said = kernel.run("%%explora dies\ntask")
     assert reply["status"] == "error"
-    assert said == "UsageError: The engine ended unexpectedly (killed by signal 9). It said last: a last cry\n"
+    assert said == "UsageError: The engine ended unexpectedly (killed by signal 9). Its last output: a last cry\n"
     assert kernel.run("mine")[0]["status"] == "ok"
 
 
 def test_an_engine_that_dies_after_it_has_begun_a_trace_names_it(kernel):
     _, said = kernel.run("%%explora dies late\ntask")
     assert said.endswith(
-        "a last cry What was learned is in /notes/explorations/dies.ipynb; --resume goes on from there.\n"
+        "a last cry The results so far are in /notes/explorations/dies.ipynb; --resume continues from there.\n"
     )
     assert kernel.run("%explora status")[1].count("Trace: /notes/explorations/dies.ipynb") == 1
 
@@ -337,7 +337,7 @@ def test_the_solution_of_a_background_run_is_offered_on_request(kernel):
     assert said.startswith("Unchecked")
     reply, said = kernel.run("%explora solution")
     assert reply["payload"] == []
-    assert said.endswith("is in a cell already, or this front end makes none. It is:\n\nanswer = 42\n")
+    assert said.endswith("is already in a cell, or this front end does not insert cells. It is:\n\nanswer = 42\n")
 
 
 def test_a_program_that_failed_is_not_offered(kernel):
@@ -347,7 +347,7 @@ def test_a_program_that_failed_is_not_offered(kernel):
     assert (reply["status"], reply["payload"]) == ("ok", [])
     reply, said = kernel.run("%explora solution")
     assert (reply["status"], reply["payload"]) == ("error", [])
-    wanted = "There is no solution. Unsolved. No solution ran. What was tried is in explorations/fake.ipynb."
+    wanted = "There is no solution. Unsolved. No solution ran. The attempts are recorded in explorations/fake.ipynb."
     assert said == f"UsageError: {wanted}\n"
 
 
@@ -457,7 +457,7 @@ def test_a_fork_that_is_refused_is_answered_with_the_sentence(forkable):
 def test_where_a_fresh_kernel_is_wanted_nothing_is_offered(forkable):
     assert forkable.run("%%explora forks --state fresh\ntask")[0]["status"] == "ok"
     assert forkable.order()["live"] is None
-    assert forked(forkable)["problem"] == "it did not offer itself"
+    assert forked(forkable)["problem"] == "it was not offered for forking"
     assert not (forkable.folder / "asked").exists()
 
 
@@ -521,7 +521,7 @@ def test_an_interrupt_at_the_very_beginning_leaves_no_engine(forkable):
     forkable.manager.interrupt_kernel()
     reply = forkable.reply(sent)
     assert (reply["status"], reply["ename"]) == ("error", "UsageError")
-    assert "Stopped. It was stopped before it began." in reply["evalue"]
+    assert "Stopped. The run was stopped before it began." in reply["evalue"]
     assert ended(order["pid"])
 
 
@@ -532,7 +532,7 @@ def test_an_interrupt_while_the_fork_is_waited_for_stops_the_run(forkable):
     forkable.manager.interrupt_kernel()
     reply = forkable.reply(sent)
     assert (reply["status"], reply["ename"]) == ("error", "UsageError")
-    assert "Stopped. It was stopped before it began." in reply["evalue"]
+    assert "Stopped. The run was stopped before it began." in reply["evalue"]
     assert (forkable.folder / "ended").read_text() == "asked"
     assert ended(forkable.order()["pid"])
     assert forkable.run("mine")[0]["status"] == "ok"
@@ -548,7 +548,7 @@ def test_the_files_of_a_solution_are_shown_and_copied_on_request(forkable):
     assert "The solution wrote 2 files" in forkable.shows("Unchecked")["text/plain"]
     assert "  new/b.csv\n" in forkable.run("%explora files")[1]
     said = forkable.run("%explora files --copy")[1]
-    assert said.endswith("Left as they were:\n  a.csv: is there already\n")
+    assert said.endswith("Not copied:\n  a.csv: already exists\n")
     assert (forkable.folder / "a.csv").read_text() == "mine"
     assert (forkable.folder / "new" / "b.csv").read_text() == "theirs"
 

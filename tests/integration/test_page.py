@@ -147,15 +147,15 @@ def test_what_cannot_be_done_is_said_in_one_sentence(kernel, tab):
     page.connect()
     run = explore(page)["key"]
     for asked, problem in [
-        ({"kind": "stop", "run": "nowhere"}, "This kernel knows nothing of this run any more."),
+        ({"kind": "stop", "run": "nowhere"}, "This kernel no longer knows this run."),
         ({"kind": "skip", "run": run, "subtask": "9"}, "There is no subtask 9 in this run."),
         ({"kind": "retry", "run": run, "subtask": "2"}, "Subtask 2 has not begun yet."),
         ({"kind": "choose", "run": run, "candidate": "7.7"}, "There is no candidate 7.7 in this run."),
-        ({"kind": "choose", "run": run, "candidate": "1.1"}, "Candidate 1.1 is carried forward already."),
+        ({"kind": "choose", "run": run, "candidate": "1.1"}, "Candidate 1.1 is already carried forward."),
         ({"kind": "export", "run": run}, "There is no trace yet."),
         ({"kind": "dance", "run": run}, "The kernel does not know this request."),
         ({"kind": "choose", "run": run}, "The kernel does not know this request."),
-        ({"kind": "hello", "version": 99}, "JupyterLab's extension and the kernel's package do not fit together."),
+        ({"kind": "hello", "version": 99}, "JupyterLab's extension and the kernel's package do not match."),
     ]:
         answer = page.ask(**asked)
         assert answer["type"] == "done"
@@ -347,13 +347,13 @@ def test_clean_is_done_by_the_page_that_asks(kernel, tab):
 def test_a_plan_under_review_is_accepted_by_the_page_or_by_a_line(kernel, tab):
     page = tab()
     assert page.run("%%explora reviewed --review\ntask")["status"] == "ok"
-    assert "To begin as planned: %explora accept." in page.shows("waits")["text/plain"]
+    assert "To start as planned: %explora accept." in page.shows("is waiting")["text/plain"]
     assert page.run("%explora accept")["status"] == "ok"
     page.shows("Unchecked")
     assert json.loads((kernel.folder / "accepted.json").read_text())["titles"] == ["Look", "Leap"]
-    assert "No plan waits" in page.run("%explora accept")["evalue"]
-    assert "--review needs somebody" in page.run("%%explora reviewed --review --wait\ntask")["evalue"]
-    assert "--review needs somebody" in page.run("%%explora reviewed --review\ntask", cell=None)["evalue"]
+    assert "No plan is waiting" in page.run("%explora accept")["evalue"]
+    assert "--review requires a page" in page.run("%%explora reviewed --review --wait\ntask")["evalue"]
+    assert "--review requires a page" in page.run("%%explora reviewed --review\ntask", cell=None)["evalue"]
     page.connect()
     sent = page.execute("%%explora reviewed --review --wait\ntask")
     state = page.state(lambda state: state["status"] == "reviewing", "the review")

@@ -42,7 +42,7 @@ def test_a_hello_that_comes_while_the_run_is_made_owns_it(tmp_path, monkeypatch)
     desk = Controls(None, folder=lambda: None)
 
     def display(_):
-        desk.take({"type": "hello", "version": VERSION, "page": "tab", "session": "s"}, lambda _: None)
+        desk.handle({"type": "hello", "version": VERSION, "page": "tab", "session": "s"}, lambda _: None)
         return Silent()
 
     order, command = Start(task="t", libraries=["quick"], cell="c"), (sys.executable, str(FAKE))
@@ -75,5 +75,5 @@ def test_an_engine_that_asks_for_no_fork_is_waited_for_only_so_long(tmp_path, mo
     assert (run.over, closed) == (False, [])
     run.stop()
     run.join(patience(10))
-    assert run.state.failure == "Stopped. It was stopped before it began."
+    assert run.state.failure == "Stopped. The run was stopped before it began."
     assert closed == [True]

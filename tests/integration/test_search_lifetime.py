@@ -13,8 +13,9 @@ from tests.patience import is_over, patience
 
 _KERNEL = """
 import sys
-from exploracoder_jupyter.frontend.searching.search_process import answer
-answer([sys.executable, "-m", "exploracoder_jupyter.cli", "search", "--json", "--", "endless", "anything"], tell=print)
+from exploracoder_jupyter.frontend.searching.search_process import run_search
+command = [sys.executable, "-m", "exploracoder_jupyter.cli", "search", "--json", "--", "endless", "anything"]
+run_search(command, on_progress=print)
 """
 _LONG = 60
 """Seconds that anything here may take."""

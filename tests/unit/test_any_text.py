@@ -42,12 +42,12 @@ from exploracoder_jupyter.export.export_formats import exported
 from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
 from exploracoder_jupyter.export.plain_python import compiles
 from exploracoder_jupyter.export.plain_python import program as plain_program
-from exploracoder_jupyter.frontend.browser.sidebar_view import Place, run_view
-from exploracoder_jupyter.frontend.magic_line import read_line as options_line
+from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, run_view
+from exploracoder_jupyter.frontend.magic_line import parse_magic_line as options_line
 from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
 from exploracoder_jupyter.frontend.panel.panel_state import State, fold
-from exploracoder_jupyter.frontend.searching.highlighted_code import highlighted
-from exploracoder_jupyter.frontend.searching.search_magic import read_line as search_line
+from exploracoder_jupyter.frontend.searching.highlighted_code import highlight_python
+from exploracoder_jupyter.frontend.searching.search_magic import parse_search_line as search_line
 from exploracoder_jupyter.kernels.observing.output_text import cut_middle, overwritten, strip_ansi
 from exploracoder_jupyter.knowledge.documents import section_passages as document_chunks
 from exploracoder_jupyter.knowledge.documents.document_files import File
@@ -420,7 +420,7 @@ def of_views(text):
         state = fold(state, record)
     as_text(state, 1.0)
     as_html(state, 1.0)
-    run_view(state, Place("key", "cell", None, ""))
+    run_view(state, RunContext("key", "cell", None, ""))
     console.print(draw(state, now=1.0))
 
 
@@ -452,8 +452,8 @@ SHOWN = {
         *(imported, imported_at_once, strip_ansi, overwritten, lambda text: cut_middle(text, 30), one_line_of),
     ),
     "programs": each(
-        lambda text: plain_program(text, shows_last=True), compiles, lambda text: code_html(text, "x"), highlighted,
-        generated_html, shown_html, lambda text: notebook_needs.files(text, Path(), ()),
+        lambda text: plain_program(text, shows_last=True), compiles, lambda text: code_html(text, "x"),
+        highlight_python, generated_html, shown_html, lambda text: notebook_needs.files(text, Path(), ()),
         lambda text: notebook_needs.variables(text, ()),
     ),
     "lines": each(options_line, lambda text: search_line(text, None), decode_line),

@@ -1,1 +1,1 @@
-"""The browser side of a kernel: comms, pages, the controls they send, and the state that the sidebar shows."""
+"""The kernel's side of the browser pages: comms, known pages, the controls they send, and the view for the sidebar."""

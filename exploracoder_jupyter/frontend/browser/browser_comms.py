@@ -1,9 +1,9 @@
-"""The two comms to the pages: events go out, controls come in. See `page` for what is said on them.
+"""The two comms to the browser pages: one sends events, one receives controls. `protocol.browser_messages` has both.
 
-Light to import, for it is there from `%load_ext` on; what controls mean is found out at the first one. They arrive on
-the thread of a subshell where the kernel has subshells, else on the main thread. An answer may come from any thread,
-but is sent in the context of its control: the kernel routes a page's next message to the subshell of the context in
-which it last sent on that comm, and without one that is the main thread, which may be busy.
+Light to import, because it is loaded with `%load_ext`; the handler of controls is created at the first one. Controls
+arrive on the thread of a subshell if the kernel has subshells, otherwise on the main thread. An answer may be sent from
+any thread, but is sent in the context of its control: the kernel routes a page's next message to the subshell of the
+context in which it last sent on that comm. Without such a context that is the main thread, which may be busy.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from typing import Any, Protocol
 
 EVENTS = "exploracoder_jupyter:events:v1"
 CONTROL = "exploracoder_jupyter:control:v1"
-"""As in `page`, which is too heavy for `%load_ext`; a test holds them together."""
+"""As in `protocol.browser_messages`, which is too heavy for `%load_ext`; a test compares them."""
 
 Data = dict[str, Any]
 Answer = Callable[[Data], None]
 """Sends the answer to a control, from any thread. Never raises."""
 
 _log = logging.getLogger(__name__)
-_log.addHandler(logging.NullHandler())  # else what is logged would reach the cell that is running
+_log.addHandler(logging.NullHandler())  # otherwise log records would appear in the output of the running cell
 
 
-class Desk(Protocol):
-    """Where controls are dealt with."""
+class ControlHandler(Protocol):
+    """Handles the controls that pages send."""
 
-    def take(self, data: object, answer: Answer) -> None:
-        """Do what a control asks for, soon; the answer may come later."""
+    def handle(self, data: object, answer: Answer) -> None:
+        """Apply a control soon; the answer may be sent later."""
         ...
 
-    def nobody(self) -> None:
-        """A front end has closed the events comm: it knows nothing of it."""
+    def handle_events_closed(self) -> None:
+        """Note that a front end has closed the events comm, because it does not support it."""
         ...
 
 
-class Link:
+class BrowserComms:
     """The comms of one kernel."""
 
-    def __init__(self, desk: Callable[[], Desk]) -> None:
-        """`desk` gives the desk; it is asked for at each control, and may be slow at the first."""
-        self._desk = desk
+    def __init__(self, get_handler: Callable[[], ControlHandler]) -> None:
+        """`get_handler` is called for each control, and may be slow the first time."""
+        self._get_handler = get_handler
         self._events: Any = None
         self._controls: set[Any] = set()
         self._sending = threading.RLock()
@@ -52,70 +52,73 @@ class Link:
         """Let pages open their control comm."""
         import comm
 
-        comm.get_comm_manager().register_target(CONTROL, self._opened)
+        comm.get_comm_manager().register_target(CONTROL, self._handle_open)
 
     def unregister(self) -> None:
-        """Hear nothing more, and close all comms: a page that still wants to be heard connects again."""
+        """Stop receiving controls and close all comms; a page that still wants to send controls connects again."""
         import comm
 
         comm.get_comm_manager().targets.pop(CONTROL, None)
         with self._sending:
             events, self._events = self._events, None
         for old in (events, *self._controls):
-            _quietly(old.close if old else None)
+            _log_errors(old.close if old else None)
         self._controls.clear()
 
     def open(self, opening: Data) -> None:
-        """Open the events comm, for all pages again if it is open. Never raises.
+        """Open the events comm; if it is open, open it again for all pages. Never raises.
 
-        It stays the same comm: to close one that a reloaded page never had is an error in that page's console.
+        It stays the same comm: closing one that a reloaded page never had is an error in that page's console.
         """
         import comm
 
         def publish() -> None:
             if self._events is None:
                 self._events = comm.create_comm(target_name=EVENTS, data=opening)
-                self._events.on_close(lambda _: self._refused(self._events))
+                self._events.on_close(lambda _: self._handle_events_closed(self._events))
             else:
                 self._events.open(data=opening)
 
         with self._sending:
-            _quietly(publish)
+            _log_errors(publish)
 
     def send(self, message: Data) -> None:
-        """Tell all pages; from any thread, in the order of the calls. Never raises."""
+        """Send to all pages; from any thread, in the order of the calls. Never raises."""
         with self._sending:
             if self._events is not None:
-                _quietly(lambda: self._events.send(message))
+                _log_errors(lambda: self._events.send(message))
 
-    def _refused(self, comm: Any) -> None:
+    def _handle_events_closed(self, comm: Any) -> None:
         if comm is self._events:
-            _quietly(lambda: self._desk().nobody())
+            _log_errors(lambda: self._get_handler().handle_events_closed())
 
-    def _opened(self, comm: Any, message: Data) -> None:
-        """A page opens its control comm; the first control may come along."""
-        # Not by `on_msg`: that runs the shell's hooks around each message, on this thread, amid the running cell's
-        # work; a figure that the cell is drawing would be shown and closed half done.
-        comm.handle_msg = lambda said: self._heard(comm, said)
+    def _handle_open(self, comm: Any, message: Data) -> None:
+        """Accept the control comm of a page; the first control may come with it."""
+        # Not `on_msg`, which runs the shell's hooks around each message, on this thread, while the user's cell is
+        # running: a figure that the cell is drawing would be shown and closed half done.
+        comm.handle_msg = lambda control: self._handle_control(comm, control)
         comm.on_close(lambda _: self._controls.discard(comm))
         self._controls.add(comm)
         if message["content"].get("data"):
-            self._heard(comm, message)
+            self._handle_control(comm, message)
 
-    def _heard(self, comm: Any, message: Data) -> None:
+    def _handle_control(self, comm: Any, message: Data) -> None:
         context = copy_context()
-        _quietly(
-            lambda: self._desk().take(
-                message["content"].get("data"), lambda data: _quietly(lambda: context.copy().run(comm.send, data))
+        _log_errors(
+            lambda: self._get_handler().handle(
+                message["content"].get("data"), lambda data: _log_errors(lambda: context.copy().run(comm.send, data))
             )
         )
 
 
-def _quietly(deed: Callable[[], object] | None) -> None:
-    """Do it; what goes wrong is no concern of the user's cell: the kernel may be going down, or a page is odd."""
-    if deed is None:
+def _log_errors(function: Callable[[], object] | None) -> None:
+    """Call the function and log its errors.
+
+    They must not reach the user's cell: the kernel may be shutting down, or a page may send something unexpected.
+    """
+    if function is None:
         return
     try:
-        deed()
+        function()
     except Exception:
         _log.debug("on a comm", exc_info=True)

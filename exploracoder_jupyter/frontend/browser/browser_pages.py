@@ -1,4 +1,4 @@
-"""The pages (browser tabs) that have said hello, and questions to them that wait for an answer."""
+"""The pages (browser tabs) that have sent a hello, and requests to them that wait for an answer."""
 
 from __future__ import annotations
 
@@ -8,56 +8,57 @@ from collections.abc import Callable
 
 
 class Pages:
-    """Who is there. From any thread."""
+    """The connected pages. Thread-safe."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, str] = {}
-        """The page of each connection: a page has one for each of its notebooks."""
-        self._alone = False
-        self._here: dict[tuple[str, str], int] = {}
-        self._news = threading.Condition()
+        """The page of each session: a page has one session for each of its notebooks."""
+        self._unsupported = False
+        self._confirmations: dict[tuple[str, str], int] = {}
+        self._changed = threading.Condition()
 
     @property
     def any(self) -> bool:
-        """Whether a page has ever said hello: without one nothing needs to be told."""
+        """Whether any page has ever sent a hello: without one nothing needs to be broadcast."""
         return bool(self._sessions)
 
-    def hello(self, page: str, session: str) -> None:
-        """A page is there, with this session of its connection."""
-        with self._news:
+    def add(self, page: str, session: str) -> None:
+        """Add a page, connected with this session."""
+        with self._changed:
             self._sessions[session] = page
-            self._news.notify_all()
+            self._changed.notify_all()
 
-    def of(self, session: str) -> str:
-        """The page with this session; empty if none has said hello with it."""
+    def find(self, session: str) -> str:
+        """Return the page with this session; empty if none has sent a hello with it."""
         return self._sessions.get(session, "")
 
-    def called(self) -> None:
-        """Pages are about to hear that a cell calls."""
-        self._alone = False
+    def reset_unsupported(self) -> None:
+        """Forget `mark_unsupported`; call this before the pages are notified of a calling cell."""
+        self._unsupported = False
 
-    def nobody(self) -> None:
-        """The front end that was called knows nothing of pages; whoever waits for its hello need not."""
-        with self._news:
-            self._alone = True
-            self._news.notify_all()
+    def mark_unsupported(self) -> None:
+        """Note that the front end of the calling cell has no pages, which ends all waits for a hello."""
+        with self._changed:
+            self._unsupported = True
+            self._changed.notify_all()
 
-    def expect(self, session: str, *, until: float) -> str:
-        """Wait for the hello of this session's page until then (by the monotonic clock); empty if it does not come."""
-        with self._news:
-            self._news.wait_for(lambda: self.of(session) or self._alone, timeout=max(0.0, until - time.monotonic()))
-            return self.of(session)
+    def wait_for_hello(self, session: str, *, until: float) -> str:
+        """Wait for this session's page until that time (of the monotonic clock); empty if no hello arrives."""
+        with self._changed:
+            timeout = max(0.0, until - time.monotonic())
+            self._changed.wait_for(lambda: self.find(session) or self._unsupported, timeout=timeout)
+            return self.find(session)
 
-    def here(self, page: str, run: str) -> None:
-        """A page says that it is still there for this run."""
-        with self._news:
-            self._here[page, run] = self._here.get((page, run), 0) + 1
-            self._news.notify_all()
+    def confirm(self, page: str, run: str) -> None:
+        """Record a page's confirmation that it still shows this run."""
+        with self._changed:
+            self._confirmations[page, run] = self._confirmations.get((page, run), 0) + 1
+            self._changed.notify_all()
 
-    def answers(self, page: str, run: str, ask: Callable[[], None], *, seconds: float) -> bool:
-        """Whether the page says so within this time of being asked."""
-        with self._news:
-            before = self._here.get((page, run), 0)
+    def wait_for_confirmation(self, page: str, run: str, ask: Callable[[], None], *, seconds: float) -> bool:
+        """Call `ask` and return whether the page confirms the run within this time."""
+        with self._changed:
+            before = self._confirmations.get((page, run), 0)
         ask()
-        with self._news:
-            return self._news.wait_for(lambda: self._here.get((page, run), 0) > before, timeout=seconds)
+        with self._changed:
+            return self._changed.wait_for(lambda: self._confirmations.get((page, run), 0) > before, timeout=seconds)

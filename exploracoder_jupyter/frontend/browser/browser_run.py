@@ -1,8 +1,8 @@
-"""One run as pages see it: its cells in order, numbered changes of them, its state, and the page that shows it.
+"""One run as the pages see it: its cells in order, numbered cell changes, its state, and the page that owns it.
 
-The engine's changes are kept here even while no page listens, so that one that comes late, or comes back, can be given
-all cells as they stand. What the user deleted stays away: it is left out of what is sent, and cells that followed it
-follow the one before. Told by whoever follows the run, asked by whoever hears a page; from any thread.
+The engine's changes are stored here even while no page is connected, so that a page that connects late or again can
+receive all cells as they are. Cells that the user deleted are left out of what is sent, and cells that followed them
+follow the cell before. Thread-safe: the run's follower updates it, and the handler of controls reads it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.frontend.browser.sidebar_view import Place, link_below, run_view
+from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, relative_link, run_view
 from exploracoder_jupyter.frontend.panel.panel_state import State
 from exploracoder_jupyter.protocol.browser_messages import (
     CellChange,
@@ -28,207 +28,216 @@ from exploracoder_jupyter.protocol.browser_messages import (
     StateMessage,
 )
 
-_BETWEEN_STATES = 0.2
+_STATE_SECONDS = 0.2
 _NAMESPACE = "exploracoder_jupyter"
-_UNDER_WAY = ("running", "exploring")
-"""Statuses of cells that nothing comes after, once the engine is gone."""
+_UNFINISHED = ("running", "exploring")
+"""Statuses of cells that are no longer updated once the engine is gone."""
 
 Cell = dict[str, JsonValue]
 
 
-class Audience(Protocol):
-    """The pages."""
+class Broadcaster(Protocol):
+    """Sends messages to the pages."""
 
     @property
-    def listens(self) -> bool:
-        """Whether there is anybody to tell."""
+    def has_listeners(self) -> bool:
+        """Whether there is a page to send to."""
         ...
 
-    def tell(self, message: FromKernel) -> None:
-        """Tell all pages; returns at once, raises nothing, from any thread."""
+    def broadcast(self, message: FromKernel) -> None:
+        """Send a message to all pages; returns at once and never raises, from any thread."""
         ...
 
-    def meet(self, run: LiveRun) -> None:
-        """A run is known from now on; its page may have said hello while it was made."""
+    def assign_owner(self, run: LiveRun) -> None:
+        """Assign a new run to its page, which may have sent its hello while the run was being created."""
         ...
 
 
-class Nobody:
-    """No pages at all."""
+class NullBroadcaster:
+    """Has no pages."""
 
-    listens = False
+    has_listeners = False
 
-    def tell(self, message: FromKernel) -> None:
+    def broadcast(self, message: FromKernel) -> None:
         """Do nothing."""
 
-    def meet(self, run: LiveRun) -> None:
+    def assign_owner(self, run: LiveRun) -> None:
         """Do nothing."""
 
 
 class LiveRun:
     """The cells and the state of one run."""
 
-    def __init__(self, audience: Audience, place: Place, state: State, *, session: str) -> None:
+    def __init__(self, broadcaster: Broadcaster, context: RunContext, state: State, *, session: str) -> None:
         """`session` is the one of the connection over which the calling cell was sent."""
         self.session = session
-        self._audience = audience
-        self._place = place
+        self._broadcaster = broadcaster
+        self._context = context
         self._state = state
         self._cells: dict[str, Cell] = {}
         self._order: list[str] = []
         self._removed: set[str] = set()
         self._dismissed: set[str] = set()
-        self._all_dismissed = False
+        self._dismissed_all = False
         self._seq = 0
-        self._told = 0.0
-        self._later = False
+        self._last_sent = 0.0
+        self._send_scheduled = False
         self._lock = threading.RLock()
 
     @property
     def key(self) -> str:
-        """The kernel's name for the run."""
-        return self._place.key
+        """The kernel's key for the run."""
+        return self._context.key
 
     @property
     def cell(self) -> str | None:
         """Id of the calling cell."""
-        return self._place.cell
+        return self._context.cell
 
     @property
     def origin(self) -> str:
-        """What the run is, if it goes on from another; in a few words."""
-        return self._place.origin
+        """A description of the run in a few words, if it continues another one."""
+        return self._context.origin
 
     @property
     def owner(self) -> str:
-        """Id of the page that changes the cells; empty: none does."""
-        return self._place.owner
+        """Id of the page that changes the cells; empty if there is none."""
+        return self._context.owner
 
     @property
-    def still(self) -> AbstractContextManager[object]:
-        """While this is held, nothing is told of the run: what is sent then is older than any news of it."""
+    def paused_updates(self) -> AbstractContextManager[object]:
+        """A lock that pauses updates of the run: what is sent while it is held is older than any later update."""
         return self._lock
 
     @property
     def view(self) -> RunView:
-        """The run as it stands."""
+        """The present view of the run."""
         with self._lock:
-            return run_view(self._state, self._place).model_copy(update={"now": time.time()})
+            return run_view(self._state, self._context).model_copy(update={"now": time.time()})
 
     def snapshot(self, request: int) -> Snapshot:
-        """All cells and the state, as the answer to a request."""
+        """Return all cells and the state, as the answer to a request."""
         with self._lock:
-            cells = [self._cells[id] for id in self._order if self._shown(id)]
+            cells = [self._cells[id] for id in self._order if self._is_visible(id)]
             removed = sorted(self._removed)
             return Snapshot(request=request, run=self.key, seq=self._seq, cells=cells, removed=removed, state=self.view)
 
-    def changed(self, state: State) -> None:
-        """The run has gone on; told at most five times a second, and at the end."""
+    def update_state(self, state: State) -> None:
+        """Set the state of the run; it is sent at most five times a second, and always at the end."""
         with self._lock:
             self._state = state
             if state.failure:
-                self._interrupt()
-            rest = self._told + _BETWEEN_STATES - time.monotonic()
+                self._mark_interrupted()
+            rest = self._last_sent + _STATE_SECONDS - time.monotonic()
             if state.over or rest <= 0:
-                self._tell_state()
-            elif not self._later and self._audience.listens:
-                self._later = True
-                with suppress(RuntimeError):  # the interpreter is going down
-                    # No Timer: a thread of the standard library would be taken for the user's, which a fork lacks.
-                    threading.Thread(target=self._tell_later, args=(rest,), daemon=True, name="explora-page").start()
+                self._send_state()
+            elif not self._send_scheduled and self._broadcaster.has_listeners:
+                self._send_scheduled = True
+                with suppress(RuntimeError):  # the interpreter is shutting down
+                    # Not a Timer: the standard library's thread would be mistaken for the user's, which forks lack.
+                    threading.Thread(
+                        target=self._send_state_later, args=(rest,), daemon=True, name="explora-page"
+                    ).start()
 
-    def stopping(self) -> None:
-        """Its end was asked for."""
+    def mark_stopping(self) -> None:
+        """Note that the run was asked to stop."""
         with self._lock:
-            self._place = replace(self._place, stopping=True)
-            self._tell_state()
+            self._context = replace(self._context, stopping=True)
+            self._send_state()
 
     def link(self, path: Path) -> str:
-        """The path as a page can open it; empty if it is below neither the notebook's folder nor the server's root."""
-        return link_below(self._place.folder, str(path), self._place.root)
+        """Return the path as a page can open it, or an empty string.
 
-    def moved(self, folder: Path) -> None:
-        """The notebook of the calling cell is in this folder now: links lead from there."""
-        with self._lock:
-            if folder != self._place.folder:
-                self._place = replace(self._place, folder=folder)
-                self._tell_state()
+        A page can open files below the notebook's folder and below the server's root.
+        """
+        return relative_link(self._context.folder, str(path), self._context.root)
 
-    def own(self, page: str) -> None:
-        """This page changes the cells from now on; a run without a calling cell has none that could be changed."""
+    def set_folder(self, folder: Path) -> None:
+        """Set the folder of the calling cell's notebook, to which links are relative."""
         with self._lock:
-            if self._place.cell and page != self._place.owner:
-                self._place = replace(self._place, owner=page)
-                self._tell_state()
+            if folder != self._context.folder:
+                self._context = replace(self._context, folder=folder)
+                self._send_state()
 
-    def cells_changed(self, changes: Sequence[CellChange]) -> None:
-        """Take the engine's changes and pass them on, in order."""
+    def set_owner(self, page: str) -> None:
+        """Let this page change the cells; a run without a calling cell has no cells that could be changed."""
         with self._lock:
-            shown = [change for change in map(self._apply, changes) if change]
+            if self._context.cell and page != self._context.owner:
+                self._context = replace(self._context, owner=page)
+                self._send_state()
+
+    def update_cells(self, changes: Sequence[CellChange]) -> None:
+        """Apply the engine's changes and send them to the pages, in order."""
+        with self._lock:
+            shown = [change for change in map(self._apply_change, changes) if change]
             if not shown:
                 return
             self._seq += 1
-            if self._audience.listens:
-                self._audience.tell(CellsMessage(run=self.key, seq=self._seq, changes=shown))
+            if self._broadcaster.has_listeners:
+                self._broadcaster.broadcast(CellsMessage(run=self.key, seq=self._seq, changes=shown))
 
     def dismiss(self, cells: Sequence[str]) -> None:
-        """The user has deleted these cells (none named: all of them, and any that would come)."""
+        """Note that the user deleted these cells (if empty: all of them, and all future ones)."""
         with self._lock:
-            self._all_dismissed = self._all_dismissed or not cells
+            self._dismissed_all = self._dismissed_all or not cells
             self._dismissed.update(cells)
 
-    def handed_over(self) -> None:
-        """The user has got the solution as a cell of their own: a page that comes later does not show it again."""
+    def dismiss_solution(self) -> None:
+        """Note that the user has the solution as a cell of their own: a page that connects later does not show it."""
         with self._lock:
             self._dismissed.update(id for id, cell in self._cells.items() if _role(cell) == "solution")
 
-    def _interrupt(self) -> None:
-        """The engine is gone: it will not say any more what became of what was under way."""
-        dead = [cell for cell in self._cells.values() if _mark(cell).get("status") in _UNDER_WAY]
-        self.cells_changed([_interrupted(cell) for cell in dead])
+    def _mark_interrupted(self) -> None:
+        """Mark the unfinished cells as interrupted: the engine is gone and will not report their outcome."""
+        unfinished = [cell for cell in self._cells.values() if _exploration_metadata(cell).get("status") in _UNFINISHED]
+        self.update_cells([_interrupted(cell) for cell in unfinished])
 
-    def _shown(self, id: str) -> bool:
-        return not self._all_dismissed and id not in self._dismissed
+    def _is_visible(self, id: str) -> bool:
+        return not self._dismissed_all and id not in self._dismissed
 
-    def _apply(self, change: CellChange) -> CellChange | None:
-        """The change as a page needs it, or nothing if it is about a deleted cell."""
+    def _apply_change(self, change: CellChange) -> CellChange | None:
+        """Apply the change and return it as a page needs it, or `None` if it is about a deleted cell."""
         if change.action == "remove":
             self._removed.add(change.id)
             if change.id in self._cells:
                 del self._cells[change.id]
                 self._order.remove(change.id)
-            return change if self._shown(change.id) else None
+            return change if self._is_visible(change.id) else None
         if change.cell is None:
             return None
         self._removed.discard(change.id)
         if change.id not in self._cells:
             self._order.insert(self._order.index(change.after) + 1 if change.after in self._cells else 0, change.id)
         self._cells[change.id] = change.cell
-        return change.model_copy(update={"after": self._before(change.id)}) if self._shown(change.id) else None
+        return (
+            change.model_copy(update={"after": self._visible_predecessor(change.id)})
+            if self._is_visible(change.id)
+            else None
+        )
 
-    def _before(self, id: str) -> str | None:
-        """The nearest cell before it that is shown; the calling cell at last."""
+    def _visible_predecessor(self, id: str) -> str | None:
+        """Return the nearest visible cell before this one, or else the calling cell."""
         earlier = reversed(self._order[: self._order.index(id)])
-        return next((other for other in earlier if self._shown(other)), self._place.cell)
+        return next((other for other in earlier if self._is_visible(other)), self._context.cell)
 
-    def _tell_later(self, rest: float) -> None:
+    def _send_state_later(self, rest: float) -> None:
         time.sleep(rest)
         with self._lock:
-            if self._later:
-                self._tell_state()
+            if self._send_scheduled:
+                self._send_state()
 
-    def _tell_state(self) -> None:
+    def _send_state(self) -> None:
         with self._lock:
-            self._later, self._told = False, time.monotonic()
-            if self._audience.listens:
-                self._audience.tell(StateMessage(state=self.view))
+            self._send_scheduled, self._last_sent = False, time.monotonic()
+            if self._broadcaster.has_listeners:
+                self._broadcaster.broadcast(StateMessage(state=self.view))
 
 
 def _role(cell: Cell) -> object:
-    return _mark(cell).get("role")
+    return _exploration_metadata(cell).get("role")
 
 
-def _mark(cell: Cell) -> dict[str, JsonValue]:
+def _exploration_metadata(cell: Cell) -> dict[str, JsonValue]:
     metadata = cell.get("metadata")
     ours = metadata.get(_NAMESPACE) if isinstance(metadata, dict) else None
     return ours if isinstance(ours, dict) else {}
@@ -237,5 +246,5 @@ def _mark(cell: Cell) -> dict[str, JsonValue]:
 def _interrupted(cell: Cell) -> CellChange:
     metadata = cell["metadata"]
     assert isinstance(metadata, dict)
-    mark = {**_mark(cell), "status": "interrupted"}
+    mark = {**_exploration_metadata(cell), "status": "interrupted"}
     return CellChange(action="replace", id=str(cell["id"]), cell={**cell, "metadata": {**metadata, _NAMESPACE: mark}})

@@ -1,4 +1,4 @@
-"""What was explored before: the traces of a folder and the user's history in one list, newest first, each once."""
+"""Earlier explorations: the traces of a folder and the user's history in one list, newest first, without duplicates."""
 
 from __future__ import annotations
 
@@ -34,75 +34,77 @@ _COLUMNS = (
     "min-width:8em",
     "min-width:12em;overflow-wrap:anywhere",
 )
-"""Paths are broken anywhere, and leave the words of the others whole."""
-_FEW = 20
-"""So many are shown where no number is given."""
+"""Paths may break anywhere, so that the words in other columns need not."""
+_DEFAULT_LIMIT = 20
+"""How many are shown if no number is given."""
 _CAPTION = "Explored before, newest first"
 
 
-Found = PastRun | OlderTrace
-"""A run in the history, or a trace of which it knows nothing."""
+ListedRun = PastRun | OlderTrace
+"""A run in the history, or a trace that the history does not contain."""
 
 
-def found(folder: Path | None, *, but: Collection[str] = (), runs: Collection[str] = ()) -> list[Found]:
-    """What was explored before, newest first.
+def list_runs(
+    folder: Path | None, *, excluded_traces: Collection[str] = (), excluded_runs: Collection[str] = ()
+) -> list[ListedRun]:
+    """List earlier explorations, newest first.
 
     Args:
-        folder: the notebook's, whose traces are looked for.
-        but: paths of traces that are shown elsewhere.
-        runs: ids of runs that are.
+        folder: the notebook's folder, which is searched for traces.
+        excluded_traces: paths of traces that are shown elsewhere.
+        excluded_runs: ids of runs that are shown elsewhere.
     """
-    beside = traces_beside(folder) if folder else []
-    known = HistoryStore(history_path()).all(beside)
-    ids = {run.id for run in known}
-    names = {one.path.name for one in beside}
-    named = {os.path.realpath(run.trace) for run in known if Path(run.trace).name in names}
-    listed: list[Found] = [run for run in known if run.id not in runs and run.trace not in but]
-    unknown = [one for one in beside if one.run not in ids and os.path.realpath(one.path) not in named]
-    listed += [one for one in unknown if str(one.path) not in but]
-    return sorted(listed, key=_began, reverse=True)
+    traces = traces_beside(folder) if folder else []
+    history = HistoryStore(history_path()).all(traces)
+    ids = {run.id for run in history}
+    names = {trace.path.name for trace in traces}
+    recorded = {os.path.realpath(run.trace) for run in history if Path(run.trace).name in names}
+    runs: list[ListedRun] = [run for run in history if run.id not in excluded_runs and run.trace not in excluded_traces]
+    unknown = [trace for trace in traces if trace.run not in ids and os.path.realpath(trace.path) not in recorded]
+    runs += [trace for trace in unknown if str(trace.path) not in excluded_traces]
+    return sorted(runs, key=_sort_key, reverse=True)
 
 
-def told(listed: Iterable[Found], reach: Reach) -> list[TraceView]:
-    """The same as a page is told it, with what is to be looked up for each."""
-    return [_of_run(one, reach) if isinstance(one, PastRun) else _of_trace(one, reach) for one in listed]
+def trace_views(runs: Iterable[ListedRun], reach: Reach) -> list[TraceView]:
+    """Convert the runs to what is sent to a page, with their links looked up."""
+    return [_run_view(run, reach) if isinstance(run, PastRun) else _trace_view(run, reach) for run in runs]
 
 
-def lost() -> str:
-    """A sentence, where the history was found damaged: what it held is not in the list."""
+def history_damage() -> str:
+    """Return a sentence if the history was found damaged, so that its content is not in the list; otherwise empty."""
     return HistoryStore(history_path()).lost()
 
 
-def asked_number(argument: str) -> int:
-    """How many lines `%explora history` is asked for.
+def parse_history_limit(argument: str) -> int:
+    """Parse the argument of `%explora history`: how many runs are shown.
 
     Raises:
-        UsageError: the argument is something else than `-n N`.
+        UsageError: the argument is not `-n N`.
     """
-    if found := re.fullmatch(r"(?:-n\s*([1-9][0-9]{0,8}))?", argument):
-        return int(found[1] or _FEW)
-    raise UsageError("%explora history takes nothing, or `-n N`: how many are shown.")
+    if match := re.fullmatch(r"(?:-n\s*([1-9][0-9]{0,8}))?", argument):
+        return int(match[1] or _DEFAULT_LIMIT)
+    raise UsageError("%explora history takes no arguments other than `-n N`: how many runs are shown.")
 
 
-def show(before: Sequence[Found], most: int, reach: Reach) -> None:
-    """Show the newest ones: as a table where that can be seen, else as lines."""
-    rest = len(before) - most
+def show_runs(before: Sequence[ListedRun], limit: int, reach: Reach) -> None:
+    """Display the newest runs: as a table in a front end that renders HTML, otherwise as lines."""
+    rest = len(before) - limit
     more = f"{rest:,} more: %explora history -n {len(before)}" if rest > 0 else ""
-    listed = told(before[:most], reach)
+    views = trace_views(before[:limit], reach)
     display(  # type: ignore[no-untyped-call]
-        {"text/plain": as_text(listed, more=more), "text/html": as_html(listed, more=more)}, raw=True
+        {"text/plain": as_text(views, more=more), "text/html": as_html(views, more=more)}, raw=True
     )
 
 
-def as_text(listed: Sequence[TraceView], *, more: str = "") -> str:
-    """A line for each; `more` says what is left out."""
-    return "\n".join([*map(_line, listed), *([more] if more else [])])
+def as_text(views: Sequence[TraceView], *, more: str = "") -> str:
+    """Format each run as a line; `more` reports what is left out."""
+    return "\n".join([*map(_line, views), *([more] if more else [])])
 
 
-def as_html(listed: Sequence[TraceView], *, more: str = "") -> str:
-    """The same as a table with links, in the colours of JupyterLab's theme."""
+def as_html(views: Sequence[TraceView], *, more: str = "") -> str:
+    """Format the runs as a table with links, in the colours of JupyterLab's theme."""
     heads = "".join(f'<th scope="col" style="{_CELL};border-top:none">{head}</th>' for head in _HEADS)
-    rows = "".join(f"<tr>{''.join(_cells(one))}</tr>" for one in listed)
+    rows = "".join(f"<tr>{''.join(_cells(one))}</tr>" for one in views)
     table = (
         f'<table style="border-collapse:collapse"><caption style="text-align:left">{_CAPTION}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
@@ -110,11 +112,11 @@ def as_html(listed: Sequence[TraceView], *, more: str = "") -> str:
     return f'<div class="jp-Explora-past" style="{_BOX}">{table}{f"<p>{escape(more)}</p>" if more else ""}</div>'
 
 
-def _began(one: Found) -> float:
+def _sort_key(one: ListedRun) -> float:
     return one.started or (one.updated if isinstance(one, PastRun) else one.changed)
 
 
-def _of_run(run: PastRun, reach: Reach) -> TraceView:
+def _run_view(run: PastRun, reach: Reach) -> TraceView:
     return TraceView(
         path=run.trace,
         link=reach.link(run.trace) if run.trace and is_there(run.trace) else "",
@@ -129,43 +131,43 @@ def _of_run(run: PastRun, reach: Reach) -> TraceView:
     )
 
 
-def _of_trace(one: OlderTrace, reach: Reach) -> TraceView:
-    path = str(one.path)
+def _trace_view(trace: OlderTrace, reach: Reach) -> TraceView:
+    path = str(trace.path)
     return TraceView(
         path=path,
         link=reach.link(path),
-        changed=one.changed,
-        started=one.started,
-        task=one.task,
-        outcome=one.outcome,
+        changed=trace.changed,
+        started=trace.started,
+        task=trace.task,
+        outcome=trace.outcome,
     )
 
 
-def _when(one: TraceView) -> str:
-    """When it began, or else when its trace was last written, to the minute."""
-    return datetime.fromtimestamp(one.started or one.changed).strftime("%Y-%m-%d %H:%M")
+def _when(view: TraceView) -> str:
+    """Return when the run began, or else when its trace was last written, to the minute."""
+    return datetime.fromtimestamp(view.started or view.changed).strftime("%Y-%m-%d %H:%M")
 
 
-def _line(one: TraceView) -> str:
-    return "  ".join(filter(None, (_when(one), one.outcome, one.task, one.libraries, one.cost, *_place(one))))
+def _line(view: TraceView) -> str:
+    return "  ".join(filter(None, (_when(view), view.outcome, view.task, view.libraries, view.cost, *_location(view))))
 
 
-def _place(one: TraceView) -> Iterator[str]:
-    """Where its trace is, and what can be done with it."""
-    yield one.path
-    if one.gone:
+def _location(view: TraceView) -> Iterator[str]:
+    """Yield the path of the trace, and notes on what can be done with it."""
+    yield view.path
+    if view.gone:
         yield "(its trace is gone)"
-    if one.outcome == CUT_OFF and not one.path:
-        yield "(it left no trace to go on from)"
-    if one.resume:
-        yield f"(to go on: %%explora {one.resume})"
+    if view.outcome == CUT_OFF and not view.path:
+        yield "(no trace to resume)"
+    if view.resume:
+        yield f"(to resume: %%explora {view.resume})"
 
 
-def _cells(one: TraceView) -> Iterator[str]:
-    path = f"<code>{escape(one.path)}</code>" if one.path and not one.resume else ""
-    if one.link:
-        path = f'<a href="{quote(one.link)}">{escape(one.link)}</a>'
-    _, *notes = _place(one)
+def _cells(view: TraceView) -> Iterator[str]:
+    path = f"<code>{escape(view.path)}</code>" if view.path and not view.resume else ""
+    if view.link:
+        path = f'<a href="{quote(view.link)}">{escape(view.link)}</a>'
+    _, *notes = _location(view)
     place = "<br>".join(filter(None, [path, *map(escape, notes)]))
-    texts = (_when(one), *map(escape, (one.outcome, one.task, one.libraries, one.cost)), place)
+    texts = (_when(view), *map(escape, (view.outcome, view.task, view.libraries, view.cost)), place)
     yield from (f'<td style="{_CELL};{style}">{text}</td>' for style, text in zip(_COLUMNS, texts, strict=True))

@@ -1,4 +1,4 @@
-"""A run's state as the sidebar is sent it: a pure function from `panel_state.State` to `page.RunView`."""
+"""The view of a run for the sidebar: a pure function from `panel_state.State` to `browser_messages.RunView`."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from exploracoder_jupyter.frontend.panel.panel_html import headline
 from exploracoder_jupyter.frontend.panel.panel_state import CandidateRow, State, SubtaskRow
 from exploracoder_jupyter.protocol.browser_messages import ApiView, CandidateView, RunStatus, RunView, SubtaskView
 
-_MOST_DOC = 600
-_MOST_LINE = 300
+_MAX_DOC = 600
+_MAX_LINE = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What the kernel knows of a run besides its records."""
+class RunContext:
+    """What the kernel knows about a run besides its records."""
 
     key: str
     cell: str | None
     """Id of the calling cell."""
     folder: Path | None
-    """The notebook's."""
+    """The notebook's folder."""
     origin: str = ""
-    """What the run is, if it goes on from another."""
+    """A description of the run, if it continues another one."""
     owner: str = ""
-    """Id of the page that changes cells."""
+    """Id of the page that changes the cells."""
     stopping: bool = False
-    """Whether its end was asked for."""
+    """Whether the run was asked to stop."""
     root: Path | None = None
-    """The server's folder, where that is known: files below it can be opened from any notebook."""
+    """The server's root folder, if known: files below it can be opened from any notebook."""
 
 
-def run_view(state: State, place: Place) -> RunView:
-    """The run as the sidebar shows it."""
+def run_view(state: State, context: RunContext) -> RunView:
+    """Return the run as the sidebar shows it."""
     return RunView(
-        key=place.key,
+        key=context.key,
         run_id=state.run_id,
-        cell=place.cell,
-        owner=place.owner,
-        status=_status(state, stopping=place.stopping),
+        cell=context.cell,
+        owner=context.owner,
+        status=_status(state, stopping=context.stopping),
         task=state.task,
-        origin=place.origin,
+        origin=context.origin,
         libraries=[*state.libraries],
         model=state.model,
         isolation=state.isolation,
-        activity="Stopping." if place.stopping and not state.over else headline(state),
+        activity="Stopping." if context.stopping and not state.over else headline(state),
         started=state.started,
         ended=_ended(state),
         waited=state.waited,
@@ -63,13 +63,16 @@ def run_view(state: State, place: Place) -> RunView:
         code=state.solution,
         notices=[*state.notices],
         trace=state.trace or "",
-        trace_link=link_below(place.folder, state.trace, place.root),
+        trace_link=relative_link(context.folder, state.trace, context.root),
     )
 
 
-def link_below(folder: Path | None, path: str | None, root: Path | None = None) -> str:
-    """The path relative to the folder, with `/`; empty where one is unknown, or the path is neither below the folder
-    nor below the server's root."""
+def relative_link(folder: Path | None, path: str | None, root: Path | None = None) -> str:
+    """Return the path relative to the folder, with `/`.
+
+    Returns an empty string if folder or path is unknown, or if the path is neither below the folder nor below the
+    server's root.
+    """
     try:
         return Reach(folder, root).link(path) if path else ""
     except OSError:
@@ -102,15 +105,15 @@ def _subtask(row: SubtaskRow, *, selectable: bool = True) -> SubtaskView:
         reason=row.reason,
         hint=row.hint,
         apis=_apis(row),
-        candidates=[_candidate(one, selectable=selectable) for one in row.candidates],
+        candidates=[_candidate(candidate, selectable=selectable) for candidate in row.candidates],
         selected=row.selected,
         why=[*row.why],
     )
 
 
 def _apis(row: SubtaskRow) -> list[ApiView]:
-    """Those recommended, then what else the selected candidate calls."""
-    chosen = next((one for one in row.candidates if one.id == row.selected), None)
+    """Return the recommended APIs, followed by the other APIs that the selected candidate calls."""
+    chosen = next((candidate for candidate in row.candidates if candidate.id == row.selected), None)
     used = chosen.apis if chosen else ()
     known = {api.path for api in row.apis}
     others = [ApiView(path=path, recommended=False, used=True) for path in used if path not in known]
@@ -119,8 +122,8 @@ def _apis(row: SubtaskRow) -> list[ApiView]:
 
 def _api(api: ApiDoc, *, used: bool) -> ApiView:
     first = " ".join(api.description.strip().split("\n\n", 1)[0].split())
-    said = f"Deprecated: {api.deprecated} {first}" if api.deprecated else first
-    return ApiView(path=api.path, kind=api.kind, signature=api.signature, doc=_cut(said, _MOST_DOC), used=used)
+    text = f"Deprecated: {api.deprecated} {first}" if api.deprecated else first
+    return ApiView(path=api.path, kind=api.kind, signature=api.signature, doc=_cut(text, _MAX_DOC), used=used)
 
 
 def _candidate(row: CandidateRow, *, selectable: bool) -> CandidateView:
@@ -130,10 +133,10 @@ def _candidate(row: CandidateRow, *, selectable: bool) -> CandidateView:
         repairs=row.repairs,
         status=row.state,
         seconds=row.seconds,
-        line=_cut(row.note or row.judged or row.shown, _MOST_LINE),
+        line=_cut(row.note or row.judged or row.shown, _MAX_LINE),
         selectable=selectable and row.state == "ok",
     )
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

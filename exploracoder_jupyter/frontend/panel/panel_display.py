@@ -1,8 +1,8 @@
-"""Where the panel's state is shown: a notebook's output area, a widget to stop, or the lines of a terminal.
+"""Displays of the panel's state: a notebook's output area, a widget with a stop button, or the lines of a terminal.
 
-In a notebook one output is updated in place by its display id, which also works from a thread after its cell has
-ended; it always carries plain text beside the HTML. The stop button is an output of its own with a fallback in words,
-so it can be missing or be taken away without the panel. A terminal cannot update, so it gets each new thing as a line.
+In a notebook, one output is updated in place by its display id, which also works from a thread after its cell has
+ended; it always contains plain text beside the HTML. The stop button is a separate output with a text fallback, so the
+panel does not depend on it. A terminal cannot update output, so each new piece of information is written as a line.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from exploracoder_jupyter.frontend.panel.panel_html import (
 )
 from exploracoder_jupyter.frontend.panel.panel_state import State
 
-_ACCEPT = "To begin as planned: %explora accept."
+_ACCEPT = "To start as planned: %explora accept."
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 class Display(Protocol):
-    """Shows a run. May be called from any thread, one at a time."""
+    """Shows a run. Its methods may be called from any thread, one at a time."""
 
     def show(self, state: State) -> None:
         """Show this state."""
         ...
 
     def close(self, state: State) -> None:
-        """Show the last state, and take away what can no longer work."""
+        """Show the last state, and remove controls that no longer work."""
         ...
 
 
@@ -50,30 +50,33 @@ class NotebookDisplay:
         hint: str,
         after: str,
         stop: Callable[[], None] | None = None,
-        paged: Callable[[], bool] = lambda: False,
+        in_sidebar: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`hint` says how to stop, `after` what to do with a solution; `stop` is the button's deed, where the cell does
-        not wait for the end.
+        """Open the output.
 
-        `paged` says whether a page shows the run in its sidebar, which may come late: then this is one line.
+        Args:
+            hint: how to stop the run.
+            after: what to do with a solution.
+            stop: the action of the stop button; `None` if the cell waits for the end of the run.
+            in_sidebar: whether a page shows the run in its sidebar, which may start late: then the output is one line.
         """
         self._hint = hint
         self._after = after
         self._stop = stop
-        self._paged = paged
+        self._in_sidebar = in_sidebar
         self._handle = _open(self._bundle(State(), hint))
-        self._button = StopButton(stop) if stop and not paged() else None
+        self._button = StopButton(stop) if stop and not in_sidebar() else None
 
     def show(self, state: State) -> None:
         """Update the output."""
         _update(self._handle, self._bundle(state, f"{_ACCEPT} {self._hint}" if state.reviewing else self._hint))
-        if self._paged():
+        if self._in_sidebar():
             self._take_button()
 
     def close(self, state: State) -> None:
-        """Update the output and take the button away; what the cell itself says as its error is not said twice."""
-        said_already = self._stop is None and bool(state.failure) and not state.trace
-        shown = {"text/plain": ""} if said_already else self._bundle(state, self._after if state.solution else "")
+        """Update the output and remove the button; an error that the cell itself raises is not shown twice."""
+        already_shown = self._stop is None and bool(state.failure) and not state.trace
+        shown = {"text/plain": ""} if already_shown else self._bundle(state, self._after if state.solution else "")
         _update(self._handle, shown)
         self._take_button()
 
@@ -84,13 +87,13 @@ class NotebookDisplay:
 
     def _bundle(self, state: State, hint: str) -> dict[str, str]:
         now = time.time()
-        if self._paged():
+        if self._in_sidebar():
             return {"text/html": line_as_html(state), "text/plain": line(state)}
         return {"text/html": as_html(state, now, hint=hint), "text/plain": as_text(state, now, hint=hint)}
 
 
 class StopButton:
-    """A button that stops the run. Its click reaches the kernel whenever no cell is running; the caption says so."""
+    """A button that stops the run. Its click reaches the kernel whenever no cell is running, as its caption states."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         from ipywidgets import HTML, Button, HBox
@@ -105,7 +108,7 @@ class StopButton:
         self._handle = _open(bundle)
 
     def close(self) -> None:
-        """Remove it from the page and from the kernel."""
+        """Remove the button from the page and from the kernel."""
         _update(self._handle, {"text/plain": ""})
         for widget in (self._box, self._button, self._caption):
             widget.close()
@@ -123,7 +126,7 @@ class LineDisplay:
         self._written: set[str] = set()
 
     def show(self, state: State) -> None:
-        """Write what is new: the activity, notices, candidates that ended."""
+        """Write what is new: the activity, notices, candidates that have ended."""
         self._write(headline(state))
         for notice in state.notices:
             self._write(notice)
@@ -133,7 +136,7 @@ class LineDisplay:
                     self._write(f"  {candidate_line(candidate)}")
 
     def close(self, state: State) -> None:
-        """Write what is new, the cost and where the trace is."""
+        """Write what is new, the cost and the path of the trace."""
         self.show(state)
         self._write(f"{cost(state, time.time())}." + (f" Trace: {state.trace}" if state.trace else ""))
 

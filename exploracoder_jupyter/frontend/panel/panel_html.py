@@ -1,7 +1,7 @@
-"""The panel's state as HTML and as plain text: two pure functions over the same state.
+"""Renders the panel's state as HTML and as plain text: two pure functions over the same state.
 
-The HTML takes its colours from JupyterLab's theme variables, has no script, says everything in words beside symbols,
-and escapes every string, for tasks, titles and errors come from people, models and libraries.
+The HTML takes its colours from JupyterLab's theme variables, has no script, expresses everything in words as well as
+symbols, and escapes every string, because tasks, titles and errors come from people, models and libraries.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _ERROR_BOX = _BOX.replace(
 _ERROR = f'<span aria-hidden="true" style="color:{_COLOURS["unsolved"]};font-weight:bold">✗</span> '
 _FAILED = "Failed."
 _SIDEBAR = "See the Exploration sidebar."
-_NOTE = 160
-"""Characters of an error or reason that are shown."""
-_MOST_CANDIDATES = 8
-"""Candidates of one subtask that are shown one by one."""
+_MAX_NOTE = 160
+"""How many characters of an error or reason are shown."""
+_MAX_CANDIDATES = 8
+"""How many candidates of one subtask are shown individually."""
 
 
 def headline(state: State) -> str:
-    """One line: what is being done, or how it ended."""
+    """Return one line: the current activity, or how the run ended."""
     if state.failure:
         return state.failure
     if state.verdict:
@@ -63,16 +63,16 @@ def headline(state: State) -> str:
 
 
 def cost(state: State, now: float) -> str:
-    """What was spent so far: time, calls, tokens, executions."""
+    """Return what was spent so far: time, calls, tokens, executions."""
     return f"{_clock(state.seconds(now))}, {spent(state)}"
 
 
 def as_text(state: State, now: float, *, hint: str = "") -> str:
-    """The panel in plain text; `hint` says how to stop while the run goes on."""
+    """Render the panel as plain text; `hint` explains how to stop while the run is active."""
     lines = [f"Exploring {', '.join(state.libraries)}: {headline(state)}" if state.libraries else headline(state)]
     lines += [f"  {notice}" for notice in state.notices]
     lines += [_text_row(row, over=state.over) for row in _rows(state)]
-    lines.append(f"  {_foot(state, now)}")
+    lines.append(f"  {_footer(state, now)}")
     if state.trace:
         lines.append(f"  Trace: {state.trace}")
     if state.files and state.files.files:
@@ -83,13 +83,13 @@ def as_text(state: State, now: float, *, hint: str = "") -> str:
 
 
 def as_html(state: State, now: float, *, hint: str = "") -> str:
-    """The panel as HTML; `hint` says how to stop while the run goes on, or what to do with the solution after it."""
+    """Render the panel as HTML; `hint` explains how to stop an active run, or what to do with its solution."""
     parts = [_html_head(state)]
     parts += [f'<div style="{_QUIET}">{escape(notice)}</div>' for notice in state.notices]
     rows = "".join(_html_row(row, over=state.over) for row in _rows(state))
     if rows:
         parts.append(f'<ul style="list-style:none;margin:4px 0;padding:0">{rows}</ul>')
-    parts.append(f'<div style="{_QUIET}">{escape(_foot(state, now))}</div>')
+    parts.append(f'<div style="{_QUIET}">{escape(_footer(state, now))}</div>')
     if state.over and state.solution:
         parts.append(f'<pre style="{_CODE}">{escape(state.solution)}</pre>')
     if state.trace:
@@ -102,40 +102,43 @@ def as_html(state: State, now: float, *, hint: str = "") -> str:
 
 
 def line(state: State) -> str:
-    """One line, for where the sidebar shows the rest."""
+    """Render one line, for a run whose details are in the sidebar."""
     about = f"Exploring {', '.join(state.libraries)}: " if state.libraries else ""
     return f"{about}{headline(state).rstrip('.')}. {_pointer(state)}".strip()
 
 
 def line_as_html(state: State) -> str:
-    """The same as HTML. No live region, for the sidebar has one; an error is announced where the sidebar is closed."""
+    """Render the line as HTML.
+
+    It is not a live region, because the sidebar has one; an error is announced in case the sidebar is closed.
+    """
     quiet = f' <span style="{_QUIET}">{_SIDEBAR}</span>' if _pointer(state) else ""
     libraries = f"Exploring {escape(', '.join(state.libraries))}: " if state.libraries else ""
     if state.broken:
-        said = f"{_html_failed()} {libraries}{escape(headline(state).rstrip('.'))}."
-        return f'<div class="jp-Explora-panel" role="alert" style="{_ERROR_BOX}">{said}{quiet}</div>'
-    said = f'<span style="color:{_colour(state)}">{escape(headline(state).rstrip("."))}.</span>'
-    return f'<div class="jp-Explora-panel" style="{_BOX}">{libraries}{said}{quiet}</div>'
+        text = f"{_html_failed()} {libraries}{escape(headline(state).rstrip('.'))}."
+        return f'<div class="jp-Explora-panel" role="alert" style="{_ERROR_BOX}">{text}{quiet}</div>'
+    text = f'<span style="color:{_headline_colour(state)}">{escape(headline(state).rstrip("."))}.</span>'
+    return f'<div class="jp-Explora-panel" style="{_BOX}">{libraries}{text}{quiet}</div>'
 
 
 def _pointer(state: State) -> str:
-    """Where there is more to see; a run that failed before there was a plan has nothing more."""
+    """Return where to see more; a run that failed before there was a plan has nothing more to show."""
     return "" if state.failure and not state.subtasks else _SIDEBAR
 
 
 def candidate_line(candidate: CandidateRow) -> str:
-    """One candidate in words: `2.1 failed: KeyError: 'x'`."""
+    """Describe one candidate in words: `2.1 failed: KeyError: 'x'`."""
     note = f": {_cut(candidate.note)}" if candidate.note else ""
-    return f"{candidate.id} {_word(candidate)}{note}"
+    return f"{candidate.id} {_outcome_word(candidate)}{note}"
 
 
 def describe(row: SubtaskRow) -> str:
-    """The candidates of a subtask in words: `5 tried: 3 ran, 1 failed, 1 duplicate; 2.1 carried forward`."""
+    """Describe a subtask's candidates in words: `5 tried: 3 ran, 1 failed, 1 duplicate; 2.1 carried forward`."""
     if not row.candidates:
         return ""
     text = f"{len(row.candidates)} tried: {_tally(row.candidates)}"
     chosen = next((candidate for candidate in row.candidates if candidate.id == row.selected), None)
-    return f"{text}; {chosen.id} {_carried(chosen)}" if chosen else text
+    return f"{text}; {chosen.id} {_selection_word(chosen)}" if chosen else text
 
 
 def _rows(state: State) -> tuple[SubtaskRow, ...]:
@@ -143,7 +146,7 @@ def _rows(state: State) -> tuple[SubtaskRow, ...]:
     return (*state.subtasks, *solution)
 
 
-def _foot(state: State, now: float) -> str:
+def _footer(state: State, now: float) -> str:
     expected = f"{state.estimate} expected" if state.estimate and not state.over else ""
     parts = [cost(state, now), expected, state.model, state.isolation]
     return " · ".join(part for part in parts if part)
@@ -154,7 +157,7 @@ def _files(kept: FilesKept) -> str:
 
 
 def _status(row: SubtaskRow, *, over: bool) -> str:
-    """`ran` of a subtask that is done: whether it did what was asked, nobody has said."""
+    """Return the status in words: `ran` for a subtask that is done, because its result was not verified."""
     if over and row.status == "exploring":
         return "not finished"
     return "ran" if row.status == "done" and row.id != SOLUTION else row.status
@@ -176,11 +179,11 @@ def _html_head(state: State) -> str:
     if state.broken:
         return f'<div role="alert">{_html_failed()} {escape(headline(state))}</div>'
     libraries = f"<strong>Exploring {escape(', '.join(state.libraries))}</strong> " if state.libraries else ""
-    words = f'<span style="color:{_colour(state)}">{escape(headline(state))}</span>'
+    words = f'<span style="color:{_headline_colour(state)}">{escape(headline(state))}</span>'
     return f'<div role="status" aria-live="polite">{libraries}{words}</div>'
 
 
-def _colour(state: State) -> str:
+def _headline_colour(state: State) -> str:
     if state.failure:
         return _COLOURS["unsolved"]
     return _COLOURS[state.verdict.outcome] if state.verdict else "inherit"
@@ -197,8 +200,8 @@ def _html_row(row: SubtaskRow, *, over: bool) -> str:
 
 
 def _html_candidates(row: SubtaskRow) -> str:
-    """The last ones and the selected one; the others are counted."""
-    shown = [c for c in row.candidates[-_MOST_CANDIDATES:] if c.id != row.selected]
+    """Render the last candidates and the selected one; the others are counted."""
+    shown = [c for c in row.candidates[-_MAX_CANDIDATES:] if c.id != row.selected]
     chosen = [c for c in row.candidates if c.id == row.selected]
     hidden = [c for c in row.candidates if c not in shown and c not in chosen]
     counted = escape(f"{_tally(hidden)}, then ") if hidden else ""
@@ -208,23 +211,23 @@ def _html_candidates(row: SubtaskRow) -> str:
 
 def _html_candidate(candidate: CandidateRow, selected: str | None) -> str:
     chosen = candidate.id == selected
-    word = f"{_word(candidate)}, {_carried(candidate)}" if chosen else _word(candidate)
+    word = f"{_outcome_word(candidate)}, {_selection_word(candidate)}" if chosen else _outcome_word(candidate)
     weight = "font-weight:bold;" if chosen else ""
     title = f' title="{escape(_cut(candidate.note))}"' if candidate.note else ""
     return f'<span style="{weight}white-space:nowrap;margin-right:.8em"{title}>{escape(candidate.id)} {word}</span>'
 
 
 def _tally(candidates: Sequence[CandidateRow]) -> str:
-    counts = Counter(_word(candidate) for candidate in candidates)
+    counts = Counter(_outcome_word(candidate) for candidate in candidates)
     return ", ".join(f"{number} {word}" for word, number in counts.items())
 
 
-def _carried(candidate: CandidateRow) -> str:
-    """A failed one is kept for what its failure teaches; it is no base for the next step."""
+def _selection_word(candidate: CandidateRow) -> str:
+    """Describe how the selected candidate is used: a failed one is only experience, not the base of the next step."""
     return "carried forward" if candidate.state == "ok" else "kept as experience"
 
 
-def _word(candidate: CandidateRow) -> str:
+def _outcome_word(candidate: CandidateRow) -> str:
     match candidate.state:
         case "ok":
             return "ran"
@@ -239,7 +242,7 @@ def _word(candidate: CandidateRow) -> str:
 
 
 def _cut(text: str) -> str:
-    return one_line(text, _NOTE)
+    return one_line(text, _MAX_NOTE)
 
 
 def _clock(seconds: float) -> str:

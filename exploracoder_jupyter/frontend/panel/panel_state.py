@@ -1,8 +1,7 @@
-"""The state of a run as panel and sidebar show it: a fold over the run's records.
+"""The state of a run as the panel and the sidebar show it: a fold over the run's records.
 
-`fold(state, record)` is pure, so it can be tested, replayed and shown in any way (`frontend.panel.panel_html`,
-`frontend.browser.sidebar_view`).
-Nothing here knows of IPython.
+`fold(state, record)` is pure, so it can be tested, replayed and rendered in different ways
+(`frontend.panel.panel_html`, `frontend.browser.sidebar_view`). This module does not depend on IPython.
 """
 
 from __future__ import annotations
@@ -59,14 +58,14 @@ class _Budget(TypedDict):
 
 CandidateState = Literal["running", "not finished", "duplicate", "no code", "check failed"] | Status
 _CHECK_FAILED = "The program ran, but the check"
-"""How the note begins on a program that ran to its end and gave something else than its check wants."""
+"""How the note begins for a program that ran to its end and did not give what its check requires."""
 SOLUTION = "solution"
-"""The id of the row that collects the attempts at a solution."""
+"""The id of the row for the attempts at a solution."""
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
-    """One snippet: what became of it."""
+    """One snippet and its outcome."""
 
     id: str
     state: CandidateState
@@ -79,16 +78,16 @@ class CandidateRow:
     """Id of the failed candidate that this one repairs."""
     seconds: float | None = None
     shown: str = ""
-    """The first line of what it printed or gave."""
+    """The first line of its output or value."""
     apis: tuple[str, ...] = ()
-    """Paths of the APIs that it really calls."""
+    """Paths of the APIs that it actually calls."""
     judged: str = ""
-    """What was said of its outputs on generated inputs: `judged wrong: ...`."""
+    """The judgement of its outputs on generated inputs: `judged wrong: ...`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubtaskRow:
-    """One step of the plan, with its candidates in the order of their appearance."""
+    """One step of the plan, with its candidates in order of appearance."""
 
     id: str
     title: str
@@ -97,33 +96,33 @@ class SubtaskRow:
     candidates: tuple[CandidateRow, ...] = ()
     selected: str | None = None
     why: tuple[str, ...] = ()
-    """Why that one was selected."""
+    """Why the selected candidate was selected."""
     apis: tuple[ApiDoc, ...] = ()
-    """Those recommended for it."""
+    """The APIs recommended for it."""
     hint: str = ""
-    """What the user gave along for the latest retry."""
+    """The user's hint for the latest retry."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything that is shown of a run."""
+    """Everything that is shown about a run."""
 
     libraries: tuple[str, ...] = ()
     task: str = ""
     model: str = ""
     isolation: str = ""
-    """How experiments are confined, and in what state they start."""
+    """How experiments are confined, and in which state they start."""
     run_id: str = ""
     started: float | None = None
     """Seconds since the epoch."""
     last: float | None = None
-    """Time of the newest record, or of the end where no record tells it."""
+    """Time of the newest record, or of the end if no record has it."""
     waited: float = 0.0
-    """Seconds that it has waited for the user, those of `waiting_since` not counted yet."""
+    """Seconds that the run has waited for the user, without the present wait since `waiting_since`."""
     waiting_since: float | None = None
-    """Since when it waits for the user."""
+    """When the present wait for the user began."""
     activity: str = "Starting."
-    """What is being done now, one sentence."""
+    """The current activity, one sentence."""
     subtasks: tuple[SubtaskRow, ...] = ()
     solution_row: SubtaskRow = SubtaskRow(SOLUTION, "Solution")
     notices: tuple[str, ...] = ()
@@ -133,35 +132,35 @@ class State:
     usage: Usage = field(default_factory=Usage)
     verdict: Verdict | None = None
     solution: str | None = None
-    """Code of the solution, if there is one to offer; that of a stopped run says that it was not run as a whole."""
+    """Code of the solution, if it can be offered; for a stopped run it states that it was not run as a whole."""
     trace: str | None = None
     """Path of the trace notebook."""
     files: FilesKept | None = None
-    """What the solution wrote, if it was kept."""
+    """The files that the solution wrote, if they were kept."""
     failure: str = ""
-    """Why there was no run, or why it broke off: one sentence."""
+    """Why the run could not be made or broke off: one sentence."""
     stopped: bool = False
     """Whether it broke off because the user stopped it."""
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the run has ended."""
         return self.verdict is not None or bool(self.failure)
 
     @property
     def broken(self) -> bool:
-        """Whether it failed, by no wish of the user's."""
+        """Whether the run failed without being stopped by the user."""
         return bool(self.failure) and not self.stopped
 
     @property
     def reviewing(self) -> bool:
-        """Whether the plan waits for the user's word."""
+        """Whether the plan is waiting for the user's review."""
         return self.waiting_since is not None
 
     def seconds(self, now: float) -> float:
-        """How long the run took, or has taken by now, without waiting for the user.
+        """Return how long the run took, or has taken until `now`, without waiting for the user.
 
-        The run's own count begins later than `started`; the end never shows less than was shown before.
+        The run's own time starts later than `started`; the final value is never lower than one shown before.
         """
         counted = self.usage.seconds if self.verdict else 0.0
         if self.started is None:
@@ -169,17 +168,17 @@ class State:
         until = (self.last or self.started) if self.over else self.waiting_since or now
         return max(counted, until - self.started - self.waited)
 
-    def find(self, candidate: str) -> tuple[SubtaskRow, CandidateRow] | tuple[None, None]:
-        """The candidate with this id, and its subtask or the solution."""
+    def find(self, candidate_id: str) -> tuple[SubtaskRow, CandidateRow] | tuple[None, None]:
+        """Return the candidate with this id, and its subtask or the solution row."""
         for row in (*self.subtasks, self.solution_row):
-            for known in row.candidates:
-                if known.id == candidate:
-                    return row, known
+            for candidate in row.candidates:
+                if candidate.id == candidate_id:
+                    return row, candidate
         return None, None
 
 
 def fold(state: State, record: Record) -> State:
-    """The state after one more record. Records that the panel does not show change only the time."""
+    """Return the state after one more record. Records that the panel does not show change only the time."""
     event = record.event
     state = replace(state, last=record.at)
     match event:
@@ -205,15 +204,15 @@ def fold(state: State, record: Record) -> State:
         case Estimated():
             return replace(state, estimate=str(event))
         case PlanMade():
-            return replace(state, subtasks=_planned(state, event.plan), activity="Planned.")
+            return replace(state, subtasks=_plan_rows(state, event.plan), activity="Planned.")
         case ReviewAsked():
-            return replace(state, waiting_since=record.at, activity="The plan waits for your word.")
+            return replace(state, waiting_since=record.at, activity="The plan is waiting for your review.")
         case Steered():
-            return _steered(_waited(state) if event.what == "replan" else state, event)
+            return _apply_control(_end_wait(state) if event.what == "replan" else state, event)
         case FilesKept():
             return replace(state, files=event)
         case RunFinished():
-            return _ended(state, event)
+            return _finish(state, event)
         case ModelCalled():
             return replace(state, usage=state.usage + event.exchange.usage)
         case _:
@@ -221,37 +220,35 @@ def fold(state: State, record: Record) -> State:
 
 
 def finished(state: State, summary: Mapping[str, JsonValue]) -> State:
-    """The state after the engine's summary, which knows the path of the trace."""
+    """Return the state after the engine's summary, which has the path of the trace."""
     trace, solution = summary.get("trace"), summary.get("solution")
-    verdict = state.verdict or _verdict(summary)
+    verdict = state.verdict or _verdict_from_summary(summary)
     return replace(
-        _closed(state) if verdict else state,
+        _close(state) if verdict else state,
         trace=str(trace) if trace else state.trace,
-        solution=offered(solution, verdict) if isinstance(solution, str) and verdict else state.solution,
+        solution=offered_code(solution, verdict) if isinstance(solution, str) and verdict else state.solution,
         verdict=verdict,
     )
 
 
-def begun(state: State, trace: str) -> State:
-    """The state once a trace is being written."""
+def with_trace(state: State, trace: str) -> State:
+    """Return the state with the path of the trace, once that is being written."""
     return replace(state, trace=trace)
 
 
-def failed(state: State, reason: str, *, at: float, stopped: bool = False) -> State:
-    """The state of a run that could not be made, or that broke off `at` this time (seconds since the epoch).
+def with_failure(state: State, reason: str, *, at: float, stopped: bool = False) -> State:
+    """Return the state of a run that could not be made, or that broke off `at` this time (seconds since the epoch).
 
-    `stopped`: because the user stopped it.
-
-    The reason names the trace if there is one.
+    `stopped` is set if the user stopped it. The reason names the trace if there is one.
     """
     if state.trace and state.trace not in reason:
-        reason = f"{reason} What was learned is in {state.trace}; --resume goes on from there."
-    ended = _closed(replace(state, last=state.last if state.verdict else at))
+        reason = f"{reason} The results so far are in {state.trace}; --resume continues from there."
+    ended = _close(replace(state, last=state.last if state.verdict else at))
     return replace(ended, failure=reason, activity=reason, stopped=stopped)
 
 
-def offered(code: str | None, verdict: Verdict) -> str | None:
-    """The code that may be handed to the user: none that failed, and joined snippets with a word on what they are."""
+def offered_code(code: str | None, verdict: Verdict) -> str | None:
+    """Return code that may be offered to the user: none that failed, and joined snippets with a comment about them."""
     if not code or verdict.outcome == "unsolved":
         return None
     if verdict.outcome == "stopped":
@@ -262,121 +259,126 @@ def offered(code: str | None, verdict: Verdict) -> str | None:
 def _fold_step(state: State, event: object) -> State:
     match event:
         case SubtaskStarted():
-            row = _row(state, event.subtask)
+            row = _find_row(state, event.subtask)
             apis = tuple(scored.api for scored in event.apis)
-            return _put(replace(state, activity=_where(state, row)), replace(row, status="exploring", apis=apis))
+            return _replace_row(
+                replace(state, activity=_describe_subtask(state, row)), replace(row, status="exploring", apis=apis)
+            )
         case CandidateProposed():
-            return _proposed(state, event.candidate)
+            return _add_candidate(state, event.candidate)
         case CandidateObserved():
             usage = state.usage + Usage(executions=1)
-            return _observed(replace(state, usage=usage), event)
+            return _update_candidate(replace(state, usage=usage), event)
         case CandidateSelected():
-            return _selected(state, event.selection)
+            return _apply_selection(state, event.selection)
         case KnowledgeSearched():
-            again = f"Mending {event.subject} with what another search found."
-            return replace(state, activity=again) if event.round else state
+            repair = f"Repairing {event.subject} with the results of another search."
+            return replace(state, activity=repair) if event.round else state
         case InputsInvented():
-            return replace(state, activity=f"Trying it on {plural(len(event.inputs), 'generated input')}.")
+            return replace(state, activity=f"Testing the solution on {plural(len(event.inputs), 'generated input')}.")
         case SolutionTested():
             usage = state.usage + Usage(executions=len(event.results))
-            return replace(state, usage=usage, activity=f"Judging what solution {event.candidate} gave.")
+            return replace(state, usage=usage, activity=f"Judging the outputs of solution {event.candidate}.")
         case SolutionJudged():
-            return _judged(state, event)
+            return _add_judgement(state, event)
         case SubtaskFinished():
-            row = _row(state, event.subtask)
-            return _solving(_put(state, replace(row, status=event.status, reason=event.reason)))
+            row = _find_row(state, event.subtask)
+            return _start_solution_if_done(_replace_row(state, replace(row, status=event.status, reason=event.reason)))
         case _:
             return state
 
 
-def _solving(state: State) -> State:
-    """With the last subtask done the model writes the solution, which no event tells until there is one."""
+def _start_solution_if_done(state: State) -> State:
+    """After the last subtask the model writes the solution, which no event announces before it is done."""
     waiting = any(row.status in ("planned", "exploring") for row in state.subtasks)
     return state if waiting else replace(state, activity="Writing the solution.")
 
 
 def _budget(settings: Mapping[str, JsonValue]) -> _Budget:
     budget = settings.get("budget")
-    known = budget if isinstance(budget, dict) else {}
-    tokens, seconds = known.get("tokens"), known.get("seconds")
+    limits = budget if isinstance(budget, dict) else {}
+    tokens, seconds = limits.get("tokens"), limits.get("seconds")
     return {
         "budget_tokens": tokens if isinstance(tokens, int) else None,
         "budget_seconds": float(seconds) if isinstance(seconds, int | float) else None,
     }
 
 
-def _steered(state: State, event: Steered) -> State:
-    """What a retry or another choice sets back; of the rest, later records tell."""
+def _apply_control(state: State, event: Steered) -> State:
+    """Reset the subtasks that a retry or another choice invalidates; later records report the rest."""
     if event.what not in ("retry", "choose"):
         return state
     ids = [row.id for row in state.subtasks]
     if event.subtask not in ids:
         return state
     first = ids.index(event.subtask)
-    again = replace(_set_back(state.subtasks[first]), status="exploring", hint=event.hint)
-    rows = (*state.subtasks[:first], again, *map(_set_back, state.subtasks[first + 1 :]))
-    state = replace(state, subtasks=rows, solution_row=_set_back(state.solution_row))
-    return replace(state, activity=_where(state, again))
+    again = replace(_reset(state.subtasks[first]), status="exploring", hint=event.hint)
+    rows = (*state.subtasks[:first], again, *map(_reset, state.subtasks[first + 1 :]))
+    state = replace(state, subtasks=rows, solution_row=_reset(state.solution_row))
+    return replace(state, activity=_describe_subtask(state, again))
 
 
-def _set_back(row: SubtaskRow) -> SubtaskRow:
-    """Planned again; what was tried stays."""
-    return replace(_without_running(row), status="planned", reason="", selected=None, why=(), hint="")
+def _reset(row: SubtaskRow) -> SubtaskRow:
+    """Set the row back to planned; its candidates stay."""
+    return replace(_finish_candidates(row), status="planned", reason="", selected=None, why=(), hint="")
 
 
-def _selected(state: State, selection: Selection) -> State:
-    row = _row(state, selection.subtask)
-    return _put(state, replace(row, selected=selection.candidate, why=selection.reasons))
+def _apply_selection(state: State, selection: Selection) -> State:
+    row = _find_row(state, selection.subtask)
+    return _replace_row(state, replace(row, selected=selection.candidate, why=selection.reasons))
 
 
-def _planned(state: State, plan: Plan) -> tuple[SubtaskRow, ...]:
-    """A revised plan keeps what is known of the subtasks that stay."""
-    known = {row.id: row for row in state.subtasks}
+def _plan_rows(state: State, plan: Plan) -> tuple[SubtaskRow, ...]:
+    """Return the rows of a plan; a revised plan keeps what is known about the subtasks that stay."""
+    rows = {row.id: row for row in state.subtasks}
     return tuple(
-        replace(known.get(subtask.id, SubtaskRow(subtask.id, "")), title=subtask.title) for subtask in plan.subtasks
+        replace(rows.get(subtask.id, SubtaskRow(subtask.id, "")), title=subtask.title) for subtask in plan.subtasks
     )
 
 
-def _ended(state: State, event: RunFinished) -> State:
-    code = offered(event.solution.code if event.solution else None, event.verdict)
+def _finish(state: State, event: RunFinished) -> State:
+    code = offered_code(event.solution.code if event.solution else None, event.verdict)
     stopped = event.verdict.outcome == "stopped"
     row = state.solution_row if stopped else replace(state.solution_row, status="done" if code else "failed")
     state = replace(state, verdict=event.verdict, solution=code, usage=event.usage, solution_row=row)
-    return _closed(state)
+    return _close(state)
 
 
-def _closed(state: State) -> State:
-    """Nothing runs any more: what was running has not finished."""
-    subtasks = tuple(_without_running(row) for row in state.subtasks)
-    return replace(_waited(state), subtasks=subtasks, solution_row=_without_running(state.solution_row))
+def _close(state: State) -> State:
+    """Close the run: what was still running is marked as not finished."""
+    subtasks = tuple(_finish_candidates(row) for row in state.subtasks)
+    return replace(_end_wait(state), subtasks=subtasks, solution_row=_finish_candidates(state.solution_row))
 
 
-def _waited(state: State) -> State:
-    """It waits no longer for the user."""
+def _end_wait(state: State) -> State:
+    """End the wait for the user."""
     if state.waiting_since is None:
         return state
     span = max(0.0, (state.last or state.waiting_since) - state.waiting_since)
     return replace(state, waited=state.waited + span, waiting_since=None)
 
 
-def _without_running(row: SubtaskRow) -> SubtaskRow:
-    ended = (replace(one, state="not finished") if one.state == "running" else one for one in row.candidates)
+def _finish_candidates(row: SubtaskRow) -> SubtaskRow:
+    ended = (
+        replace(candidate, state="not finished") if candidate.state == "running" else candidate
+        for candidate in row.candidates
+    )
     return replace(row, candidates=tuple(ended))
 
 
-def _proposed(state: State, candidate: Candidate) -> State:
-    row = _row(state, candidate.subtask)
-    begun, note = _before_running(candidate)
+def _add_candidate(state: State, candidate: Candidate) -> State:
+    row = _find_row(state, candidate.subtask)
+    initial_state, note = _initial_state(candidate)
     shown = CandidateRow(
-        candidate.id, begun, note, code=candidate.code, round=candidate.round, repairs=candidate.repairs
+        candidate.id, initial_state, note, code=candidate.code, round=candidate.round, repairs=candidate.repairs
     )
     if row.id == SOLUTION:
         state = replace(state, activity=f"Trying solution {candidate.id}.")
         row = replace(row, status="exploring")
-    return _put(state, replace(row, candidates=(*row.candidates, shown)))
+    return _replace_row(state, replace(row, candidates=(*row.candidates, shown)))
 
 
-def _before_running(candidate: Candidate) -> tuple[CandidateState, str]:
+def _initial_state(candidate: Candidate) -> tuple[CandidateState, str]:
     if candidate.problem:
         return "no code", candidate.problem
     if candidate.duplicate_of:
@@ -384,67 +386,71 @@ def _before_running(candidate: Candidate) -> tuple[CandidateState, str]:
     return "running", ""
 
 
-def _observed(state: State, event: CandidateObserved) -> State:
-    row, found = state.find(event.candidate)
+def _update_candidate(state: State, event: CandidateObserved) -> State:
+    row, target = state.find(event.candidate)
     if row is None:
         return state
-    rows = (_after_running(known, event) if known is found else known for known in row.candidates)
-    return _put(state, replace(row, candidates=tuple(rows)))
+    rows = (_with_observation(candidate, event) if candidate is target else candidate for candidate in row.candidates)
+    return _replace_row(state, replace(row, candidates=tuple(rows)))
 
 
-def _after_running(row: CandidateRow, event: CandidateObserved) -> CandidateRow:
-    seen = event.observation
+def _with_observation(row: CandidateRow, event: CandidateObserved) -> CandidateRow:
+    observation = event.observation
     return replace(
         row,
-        state="check failed" if seen.status == "error" and seen.note.startswith(_CHECK_FAILED) else seen.status,
-        note="" if seen.ran else _problem(seen),
-        seconds=seen.seconds,
-        shown=next((line.strip() for line in seen.text.splitlines() if line.strip()), ""),
+        state="check failed"
+        if observation.status == "error" and observation.note.startswith(_CHECK_FAILED)
+        else observation.status,
+        note="" if observation.ran else _problem(observation),
+        seconds=observation.seconds,
+        shown=next((line.strip() for line in observation.text.splitlines() if line.strip()), ""),
         apis=event.apis,
     )
 
 
-def _problem(seen: Observation) -> str:
-    return seen.error.headline if seen.error else seen.note
+def _problem(observation: Observation) -> str:
+    return observation.error.headline if observation.error else observation.note
 
 
-def _judged(state: State, event: SolutionJudged) -> State:
-    row, found = state.find(event.candidate)
-    said = f"judged {event.judgement.said}"
+def _add_judgement(state: State, event: SolutionJudged) -> State:
+    row, target = state.find(event.candidate)
+    judged = f"judged {event.judgement.said}"
     if row is None:
         return state
-    rows = (replace(known, judged=said) if known is found else known for known in row.candidates)
-    return replace(_put(state, replace(row, candidates=tuple(rows))), activity=f"Solution {event.candidate} is {said}.")
+    rows = (replace(candidate, judged=judged) if candidate is target else candidate for candidate in row.candidates)
+    return replace(
+        _replace_row(state, replace(row, candidates=tuple(rows))), activity=f"Solution {event.candidate} is {judged}."
+    )
 
 
-def _where(state: State, row: SubtaskRow) -> str:
-    """Ids are never reused, so that its place may be another number."""
-    place = next((n for n, known in enumerate(state.subtasks, 1) if known.id == row.id), len(state.subtasks))
-    count = f"{place} of {len(state.subtasks)}"
-    return f"Subtask {count if row.id == str(place) else f'{row.id} ({count})'}: {row.title}"
+def _describe_subtask(state: State, row: SubtaskRow) -> str:
+    """Return the subtask's position and title; ids are never reused, so a position may differ from its id."""
+    position = next((n for n, other in enumerate(state.subtasks, 1) if other.id == row.id), len(state.subtasks))
+    count = f"{position} of {len(state.subtasks)}"
+    return f"Subtask {count if row.id == str(position) else f'{row.id} ({count})'}: {row.title}"
 
 
-def _row(state: State, subtask: str) -> SubtaskRow:
+def _find_row(state: State, subtask: str) -> SubtaskRow:
     if subtask == SOLUTION:
         return state.solution_row
     return next((row for row in state.subtasks if row.id == subtask), SubtaskRow(subtask, ""))
 
 
-def _put(state: State, row: SubtaskRow) -> State:
-    """A row of a subtask that the plan no longer holds is dropped."""
+def _replace_row(state: State, row: SubtaskRow) -> State:
+    """Replace the row; a row of a subtask that is no longer in the plan is dropped."""
     if row.id == SOLUTION:
         return replace(state, solution_row=row)
-    return replace(state, subtasks=tuple(row if known.id == row.id else known for known in state.subtasks))
+    return replace(state, subtasks=tuple(row if other.id == row.id else other for other in state.subtasks))
 
 
-def _verdict(summary: Mapping[str, JsonValue]) -> Verdict | None:
+def _verdict_from_summary(summary: Mapping[str, JsonValue]) -> Verdict | None:
     status, reason = summary.get("status"), summary.get("reason")
-    outcome = next((known for known in get_args(Outcome) if known == status), None)
+    outcome = next((outcome_name for outcome_name in get_args(Outcome) if outcome_name == status), None)
     return Verdict(outcome, str(reason or "")) if outcome else None
 
 
 def spent(state: State) -> str:
-    """`3 model calls, 1,234 tokens, 5 executions`; the offline model is no language model, so of it only executions."""
+    """Describe the cost: `3 model calls, 1,234 tokens, 5 executions`; only executions for the offline model."""
     usage, executions = state.usage, plural(state.usage.executions, "execution")
     if state.model == OFFLINE:
         return executions

@@ -1,1 +1,1 @@
-"""Runs of this kernel: starting an engine, exchanging messages with it, steering and continuing what it explored."""
+"""Runs of this kernel: starts engines, exchanges messages with them, and steers and continues their explorations."""

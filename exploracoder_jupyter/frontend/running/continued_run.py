@@ -1,4 +1,4 @@
-"""Which recorded run a cell goes on from, and what its task was. The engine reads the rest of the trace."""
+"""Finds the recorded run that a cell resumes or replays, and its task. The engine reads the rest of the trace."""
 
 from __future__ import annotations
 
@@ -23,56 +23,56 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.core.settings import Layer
     from exploracoder_jupyter.frontend.magic_line import Call
 
-_MOST = 300_000
-"""Bytes of a trace that are read: task and settings stand at one end of it, in a journal in one of the first lines."""
+_MAX_BYTES = 300_000
+"""Bytes of a trace to read: task and settings are at one end of a trace, and in one of the first lines of a journal."""
 _JOURNAL = ".journal.jsonl"
 _RECORDS = b'"records": ['
 _RESUMES = re.compile(rb'"resumes": "(\w*)"')
-"""In the first record. Within a string quotes are escaped."""
+"""A field of the first record. Inside a JSON string the quotes would be escaped."""
 _WITH_SOLUTION = ("solved", "unchecked")
 _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """A recorded run, as far as a cell has to know it."""
+class RecordedRun:
+    """A recorded run, as far as a cell needs to know it."""
 
     trace: Path
     task: Task
     settings: dict[str, Any]
     run_id: str = ""
     resumes: str = ""
-    """Id of the run that it goes on from, if any."""
+    """Id of the run that it resumes, if any."""
     outcome: str = ""
-    """As in a verdict; empty where it was cut off."""
+    """As in a verdict; empty if the run was cut off."""
 
     @property
     def stem(self) -> str:
-        """The name of its trace without what says of which kind the file is."""
+        """The name of its trace without the suffix for the kind of file."""
         return self.trace.name.removesuffix(".ipynb").removesuffix(_JOURNAL)
 
-    def layer(self, *stronger: Layer) -> Layer:
-        """Its settings, where these say nothing else."""
+    def settings_layer(self, *stronger: Layer) -> Layer:
+        """Return its settings, without those that the stronger layers set."""
         return as_layer(self.settings, stronger)
 
-    def is_at(self, out: str | None) -> bool:
+    def has_trace(self, path: str | None) -> bool:
         """Whether this is the path of its trace."""
-        with suppress(RuntimeError):  # there is no such user
-            return bool(out) and Path(out or "").expanduser().resolve() == self.trace
+        with suppress(RuntimeError):  # the home folder of an unknown user
+            return bool(path) and Path(path or "").expanduser().resolve() == self.trace
         return False
 
-    def completed(self, call: Call, namespace: Mapping[str, object]) -> Call:
-        """The call with what it leaves to the recorded run.
+    def complete(self, call: Call, namespace: Mapping[str, object]) -> Call:
+        """Return the call, with what it leaves open taken from the recorded run.
 
         Raises:
-            UsageError: it goes on from that run, which used variables that are not in this namespace, or that look like
+            UsageError: the call resumes the run, which used variables that are not in this namespace, or that look like
                 credentials in it.
         """
         task = self.task
         present = {name: namespace[name] for name in task.uses if name in namespace and name not in call.uses}
-        guarded = secretive(present)  # a trace may be anybody's
+        guarded = secretive(present)  # the trace may come from anyone
         if not call.replay:
-            _refuse_lacking([name for name in task.uses if name not in namespace], guarded)
+            _check_variables([name for name in task.uses if name not in namespace], guarded)
         used = [name for name in present if name not in guarded]
         return replace(
             call,
@@ -83,10 +83,10 @@ class Recorded:
         )
 
 
-def _refuse_lacking(missing: Sequence[str], guarded: Sequence[str]) -> None:
+def _check_variables(missing: Sequence[str], guarded: Sequence[str]) -> None:
     if missing:
         names = ", ".join(missing)
-        raise UsageError(f"That run used variables that are not here now: {names}.", remedy="Make them first.")
+        raise UsageError(f"That run used variables that are not defined here: {names}.", remedy="Define them first.")
     if guarded:
         names = " ".join(guarded)
         raise UsageError(
@@ -94,82 +94,83 @@ def _refuse_lacking(missing: Sequence[str], guarded: Sequence[str]) -> None:
         )
 
 
-def recorded(
-    named: str,
+def find_recorded_run(
+    trace: str,
     task: str,
     folder: Path,
     *,
-    also: Iterable[Path] = (),
+    other_traces: Iterable[Path] = (),
     check: str | None = None,
-    any_end: bool = False,
-) -> Recorded:
-    """The run of the named trace; without a name, the newest one of this task.
+    any_outcome: bool = False,
+) -> RecordedRun:
+    """Find the run with this trace or, without a path, the newest one of this task.
 
-    One with this check is taken before one with another; then one that can be gone on from, and that none goes on from.
+    A run with this check is preferred to one with another check; then one that can be resumed and was not resumed yet.
 
     Args:
-        named: the trace's path, or empty.
-        task: in words; empty only with a name.
-        folder: the notebook's, in whose explorations is looked.
-        also: other places where a trace may be; one of a run that went on from it may be beside it.
-        check: the code of it, as the cell has it.
-        any_end: whether the run may have ended with a solution as well.
+        trace: path of the trace, or empty.
+        task: the task in words; may be empty only with a path.
+        folder: the notebook's folder, whose explorations are searched.
+        other_traces: other possible paths of a trace; the trace of a run that resumed it may be beside it.
+        check: the code of the check, as in the cell.
+        any_outcome: whether the run may also have ended with a solution.
 
     Raises:
-        UsageError: there is none, or the one that is named has another task.
+        UsageError: there is no such run, or the run with this trace has another task.
     """
-    if named:
-        return _named(named, task)
-    paths = _newest_first([*_traces(folder / "explorations", "*"), *_at(also)])
-    runs = [run for path in paths if (run := _read(path)) and _same(task, run.task.text)]
-    gone_on = {run.resumes for run in runs}
+    if trace:
+        return _read_named(trace, task)
+    paths = _newest_first([*_traces(folder / "explorations", "*"), *_traces_at(other_traces)])
+    runs = [run for path in paths if (run := _read(path)) and _is_same(task, run.task.text)]
+    resumed = {run.resumes for run in runs}
 
-    def less_wanted(run: Recorded) -> tuple[bool, bool]:
-        ended = run.outcome in _WITH_SOLUTION or run.run_id in gone_on
-        return not _same(check or "", run.task.check or ""), ended and not any_end
+    def sort_key(run: RecordedRun) -> tuple[bool, bool]:
+        ended = run.outcome in _WITH_SOLUTION or run.run_id in resumed
+        return not _is_same(check or "", run.task.check or ""), ended and not any_outcome
 
-    if found := min(runs, key=less_wanted, default=None):
-        return found
+    if best := min(runs, key=sort_key, default=None):
+        return best
     raise UsageError(
-        f"No trace of this task is in {folder / 'explorations'}.", remedy="Name one: --resume TRACE, or explore anew."
+        f"There is no trace of this task in {folder / 'explorations'}.",
+        remedy="Name one with --resume TRACE, or start a new exploration.",
     )
 
 
-def _same(text: str, recorded: str) -> bool:
-    """Whether a trace has this text, which may hide a home."""
+def _is_same(text: str, recorded: str) -> bool:
+    """Whether a trace contains this text, in which the home folder may have been redacted."""
     return recorded.strip() in (text.strip(), text.strip().replace(str(Path.home()), "~"))
 
 
-def _named(named: str, task: str) -> Recorded:
+def _read_named(trace: str, task: str) -> RecordedRun:
     try:
-        path = Path(named).expanduser()
-        found, there = _read(path), path.exists() or path.with_name(path.stem + _JOURNAL).exists()
-    except (RuntimeError, ValueError, OSError):  # there is no such user, or no path is written so
-        found, there = None, False
-    if found is None:
+        path = Path(trace).expanduser()
+        run, exists = _read(path), path.exists() or path.with_name(path.stem + _JOURNAL).exists()
+    except (RuntimeError, ValueError, OSError):  # the home folder of an unknown user, or not a valid path
+        run, exists = None, False
+    if run is None:
         raise UsageError(
-            f"{named!r} is not the trace of a run." if there else f"There is no file {named!r}.",
-            remedy="Name a notebook that an exploration wrote; libraries stand before --resume.",
+            f"{trace!r} is not the trace of a run." if exists else f"There is no file {trace!r}.",
+            remedy="Name a notebook that an exploration wrote; libraries come before --resume.",
         )
-    if task and not _same(task, found.task.text):
+    if task and not _is_same(task, run.task.text):
         raise UsageError(
-            f"The task below is not that of the run in {found.trace.name}.",
-            remedy="Leave it out, for the trace has it; or explore anew.",
+            f"The task below differs from the task of the run in {run.trace.name}.",
+            remedy="Leave it out to use the task in the trace, or start a new exploration.",
         )
-    return found
+    return run
 
 
-def _at(places: Iterable[Path]) -> Iterator[Path]:
-    for place in places:
-        with suppress(RuntimeError):  # there is no such user
-            place = place.expanduser()
-        stem = escape(place.name.removesuffix(".ipynb"))
+def _traces_at(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        with suppress(RuntimeError):  # the home folder of an unknown user
+            path = path.expanduser()
+        stem = escape(path.name.removesuffix(".ipynb"))
         for pattern in (stem, f"{stem}.[0-9]*", f"{stem}-resumed*"):
-            yield from _traces(place.parent, pattern)
+            yield from _traces(path.parent, pattern)
 
 
 def _traces(folder: Path, pattern: str) -> Iterable[Path]:
-    """Traces whose names fit, and journals of which there is no trace yet; none of a run that showed another again."""
+    """Return the traces that match, and the journals that have no trace yet; without the traces of replays."""
     traces = {path.name.removesuffix(".ipynb"): path for path in folder.glob(f"{pattern}.ipynb")}
     journals = {path.name.removesuffix(_JOURNAL): path for path in folder.glob(f"{pattern}{_JOURNAL}")}
     return [path for name, path in {**journals, **traces}.items() if not name.endswith(REPLAYED)]
@@ -183,39 +184,39 @@ def _newest_first(paths: Iterable[Path]) -> list[Path]:
     return [path for _, path in sorted(dated, reverse=True)]
 
 
-def _read(path: Path) -> Recorded | None:
-    """The run of a trace, or of the journal beside it where the trace is not there or torn."""
-    readers = [_of_journal] if path.suffix == ".jsonl" else [_of_notebook, _of_journal_beside]
+def _read(path: Path) -> RecordedRun | None:
+    """Read the run of a trace, or of the journal beside it if the trace is missing or damaged."""
+    readers = [_read_journal] if path.suffix == ".jsonl" else [_read_notebook, _read_journal_beside]
     facts = next((found for reader in readers if (found := reader(path))), {})
     settings, verdict = facts.get("settings"), facts.get("verdict")
-    with suppress(ValidationError):  # somebody has changed it
+    with suppress(ValidationError):  # the file was edited
         task = _TASK.validate_python(facts.get("task"))
         if isinstance(settings, dict):
             outcome = verdict.get("outcome") if isinstance(verdict, dict) else ""
-            told = (str(one or "") for one in (facts.get("run_id"), facts.get("resumes"), outcome))
-            return Recorded(path.resolve(), task, settings, *told)
+            texts = (str(value or "") for value in (facts.get("run_id"), facts.get("resumes"), outcome))
+            return RecordedRun(path.resolve(), task, settings, *texts)
     return None
 
 
-def _of_notebook(path: Path) -> dict[str, Any] | None:
+def _read_notebook(path: Path) -> dict[str, Any] | None:
     try:
-        facts = facts_of(path, "task", "settings", "run_id", "verdict", most=_MOST)
+        facts = facts_of(path, "task", "settings", "run_id", "verdict", most=_MAX_BYTES)
         content = path.read_bytes()
     except OSError:
         return None
-    records = content.find(_RECORDS)  # what was made from a trace has none
+    records = content.find(_RECORDS)  # a notebook that was exported from a trace has none
     if records < 0 or not (facts["task"] and facts["settings"]):
         return None
     resumes = _RESUMES.search(content, records)
     return {**facts, "resumes": resumes[1].decode() if resumes else ""}
 
 
-def _of_journal_beside(path: Path) -> dict[str, Any] | None:
-    return _of_journal(path.with_name(path.stem + _JOURNAL))
+def _read_journal_beside(path: Path) -> dict[str, Any] | None:
+    return _read_journal(path.with_name(path.stem + _JOURNAL))
 
 
-def _of_journal(path: Path) -> dict[str, Any] | None:
-    for line in _head(path).splitlines():
+def _read_journal(path: Path) -> dict[str, Any] | None:
+    for line in _read_head(path).splitlines():
         with suppress(ValueError):
             record = json.loads(line)
             event = record.get("event") if isinstance(record, dict) else None
@@ -224,9 +225,9 @@ def _of_journal(path: Path) -> dict[str, Any] | None:
     return None
 
 
-def _head(path: Path) -> str:
+def _read_head(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(_MOST).decode("utf-8", "replace")
+            return file.read(_MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

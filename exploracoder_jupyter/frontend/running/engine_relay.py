@@ -1,13 +1,13 @@
-"""The link to one engine: a process of its own, lines of JSON on its pipes.
+"""The connection to one engine: a separate process that exchanges lines of JSON over its pipes.
 
-A reader thread puts what the engine says into a queue; whoever follows the run takes it from there with a timeout, so
-that stop, interrupt and the engine's death are noticed at any moment. A request to fork this kernel is answered by the
-reader thread itself: nobody may be following, and the main thread may be in a cell. `past_fork` tells whoever must not
-change the kernel before.
+A reader thread puts the engine's messages into a queue. The run's follower takes them from there with a timeout,
+so that a stop, an interrupt and the engine's death are noticed at any moment. The reader thread itself answers requests
+to fork this kernel: there may be no follower, and the main thread may be running a cell. `fork_settled` signals that
+the kernel may be changed.
 
-The engine has a session of its own: the interrupt of a cell does not reach it, so nothing but this link ends it: a
-message first, then signals. When this process dies, the engine sees the end of its standard input and closes the trace
-by itself.
+The engine has its own session, so interrupting a cell does not reach it. Only this connection ends it: with a message
+first, then with signals. When this process dies, the engine sees the end of its standard input and closes the trace
+itself.
 """
 
 from __future__ import annotations
@@ -47,30 +47,30 @@ from exploracoder_jupyter.protocol.engine_messages import (
 )
 
 PATIENCE = 3.0
-"""Seconds that each step of ending an engine is given before the next, harder one."""
+"""Seconds to wait at each step of ending an engine before the next, harder step."""
 
 
 def engine_command(python: str | None = None) -> tuple[str, ...]:
-    """How an engine is started. `-P`: a file of the user's folder must not shadow a module of the engine."""
+    """Return the command that starts an engine. `-P`: a file in the user's folder must not shadow its modules."""
     return (python or sys.executable, "-P", "-m", "exploracoder_jupyter.engine")
 
 
 class Engine(Protocol):
-    """What a run needs of its engine."""
+    """What a run requires of its engine."""
 
-    past_fork: threading.Event
-    """Set once this kernel was forked, or it is clear that it will not be."""
+    fork_settled: threading.Event
+    """Set once this kernel was forked, or it is certain that it will not be."""
 
     def messages(self, *, tick: float) -> Iterator[Told | None]:
-        """What the engine says, `None` whenever it said nothing for `tick` seconds. Ends with the engine."""
+        """Yield the engine's messages, and `None` after every `tick` seconds without one, until the engine ends."""
         ...
 
     def stop(self) -> None:
-        """Ask the engine to finish now and to keep what was learned. Returns at once."""
+        """Ask the engine to finish now and to keep its results. Returns at once."""
         ...
 
     def skip(self, subtask: str) -> None:
-        """Ask the engine to give up this subtask. Returns at once."""
+        """Ask the engine to skip this subtask. Returns at once."""
         ...
 
     def retry(self, subtask: str, hint: str) -> None:
@@ -82,24 +82,24 @@ class Engine(Protocol):
         ...
 
     def replan(self, titles: Sequence[str]) -> None:
-        """Replace the subtasks that have not begun; ends a review. Returns at once."""
+        """Replace the subtasks that have not begun, which also ends a review. Returns at once."""
         ...
 
     def end(self, *, patience: float = PATIENCE) -> None:
-        """End the engine and release what it uses."""
+        """End the engine and release its resources."""
         ...
 
 
-class Refused:
-    """Stands in for the engine of a run that cannot be made: its only message is the error."""
+class FailedEngine:
+    """Stands in for the engine of a run that cannot be started: its only message is the error."""
 
     def __init__(self, error: ExploraError) -> None:
-        self.past_fork = threading.Event()
-        self.past_fork.set()
+        self.fork_settled = threading.Event()
+        self.fork_settled.set()
         self._messages: list[Told] = [Failed(error=error.message, remedy=error.remedy)]
 
     def messages(self, *, tick: float) -> Iterator[Told | None]:
-        """The error, once."""
+        """Yield the error once."""
         while self._messages:
             yield self._messages.pop()
 
@@ -123,16 +123,16 @@ class Refused:
 
 
 class Relay:
-    """One engine process, from its start to its end."""
+    """One engine process, from start to end."""
 
     def __init__(self, start: Start, *, command: Sequence[str], fork: Callable[[str], None] | None = None) -> None:
-        """Start the engine and send it its order; `fork` forks this kernel when the engine asks for that.
+        """Start the engine and send it the start message; `fork` forks this kernel when the engine requests it.
 
         Raises:
             MissingMeans: the interpreter cannot be started.
         """
-        self.past_fork = threading.Event()
-        """Set once this kernel was forked, or it is clear that it will not be."""
+        self.fork_settled = threading.Event()
+        """Set once this kernel was forked, or it is certain that it will not be."""
         self._queue: SimpleQueue[Told | None] = SimpleQueue()
         self._fork = fork
         self._log: deque[str] = deque(maxlen=200)
@@ -145,15 +145,15 @@ class Relay:
             for thread in self._threads:
                 thread.start()
             self._send(start)
-        except BaseException:  # nobody would hold it any more
+        except BaseException:  # the caller gets no object with which to end it
             self._signal(signal.SIGKILL)
             raise
 
     def messages(self, *, tick: float) -> Iterator[Told | None]:
-        """What the engine says, `None` whenever it said nothing for `tick` seconds. Ends with the engine.
+        """Yield the engine's messages, and `None` after every `tick` seconds without one, until the engine ends.
 
-        May be called again after an interrupt: it goes on where it was. If the engine ends without a last word, a
-        `Failed` that says so is the last message.
+        May be called again after an interrupt and then continues where it stopped. If the engine ends without a final
+        message, a `Failed` message about that is the last one.
         """
         while not self._done:
             try:
@@ -162,14 +162,14 @@ class Relay:
                 yield None
                 continue
             self._done = message is None or isinstance(message, Finished | Failed)
-            yield message or self._obituary()
+            yield message or self._unexpected_end()
 
     def stop(self) -> None:
-        """Ask the engine to finish now and to keep what was learned. Returns at once."""
+        """Ask the engine to finish now and to keep its results. Returns at once."""
         self._send(Stop())
 
     def skip(self, subtask: str) -> None:
-        """Ask the engine to give up this subtask. Returns at once."""
+        """Ask the engine to skip this subtask. Returns at once."""
         self._send(Skip(subtask=subtask))
 
     def retry(self, subtask: str, hint: str) -> None:
@@ -181,22 +181,21 @@ class Relay:
         self._send(Choose(candidate=candidate))
 
     def replan(self, titles: Sequence[str]) -> None:
-        """Replace the subtasks that have not begun; ends a review. Returns at once."""
+        """Replace the subtasks that have not begun, which also ends a review. Returns at once."""
         self._send(Replan(titles=[*titles]))
 
     def end(self, *, patience: float | None = None) -> None:
         """End the engine and release the pipes: end of input, then SIGTERM, then SIGKILL, `patience` seconds each.
 
-        `PATIENCE` by default, longer on a busy machine.
-
-        An interrupt while waiting goes on to the next, harder step.
+        `patience` is `PATIENCE` by default, longer on a busy machine. An interrupt while waiting proceeds to the next,
+        harder step.
         """
         with self._writing:
             _close(self._process.stdin)
-        for blow in (signal.SIGTERM, signal.SIGKILL):
+        for signal_number in (signal.SIGTERM, signal.SIGKILL):
             if self._wait(scale(PATIENCE) if patience is None else patience):
                 break
-            self._signal(blow)
+            self._signal(signal_number)
         self._process.wait()
         for thread in self._threads:
             thread.join(timeout=1.0)
@@ -215,7 +214,7 @@ class Relay:
             self._process.send_signal(number)
 
     def _send(self, message: ToEngine) -> None:
-        """A dead engine is noticed by the end of its output, not here."""
+        """Send a message. A dead engine is noticed by the end of its output, not here."""
         stdin = self._process.stdin
         with self._writing:
             if stdin is None or stdin.closed:
@@ -237,22 +236,22 @@ class Relay:
                     self._log.append(f"not a message: {line.rstrip()[:500]}")
                     continue
                 if isinstance(message, ForkKernel):
-                    self._send(KernelForked(number=message.number, problem=self._fork_problem(message)))
-                    self.past_fork.set()
+                    self._send(KernelForked(number=message.number, problem=self._fork_kernel(message)))
+                    self.fork_settled.set()
                 else:
                     self._queue.put(message)
-                    if _is_past_fork(message):
-                        self.past_fork.set()
+                    if _settles_fork(message):
+                        self.fork_settled.set()
         self._queue.put(None)
-        self.past_fork.set()
+        self.fork_settled.set()
 
-    def _fork_problem(self, request: ForkKernel) -> str:
-        """Fork this kernel; why that could not be done, or nothing."""
+    def _fork_kernel(self, request: ForkKernel) -> str:
+        """Fork this kernel; return why that failed, or an empty string."""
         if self._fork is None:
-            return "it did not offer itself"
+            return "it was not offered for forking"
         try:
             self._fork(request.address)
-        except Exception as error:  # whatever it is, the engine waits for an answer and has another way
+        except Exception as error:  # whatever it is, the engine waits for an answer and has an alternative
             return str(error) or type(error).__name__
         return ""
 
@@ -263,19 +262,19 @@ class Relay:
             for line in stderr:
                 self._log.append(line.rstrip())
 
-    def _obituary(self) -> Failed:
+    def _unexpected_end(self) -> Failed:
         self._wait(1.0)
         self._threads[1].join(timeout=1.0)
         status = self._process.poll()
         how = f"killed by signal {-status}" if status is not None and status < 0 else f"exit status {status}"
         last = next((line for line in reversed(tuple(self._log)) if line.strip()), "")
         return Failed(
-            error=f"The engine ended unexpectedly ({how}).", remedy=f"It said last: {last[:300]}" if last else ""
+            error=f"The engine ended unexpectedly ({how}).", remedy=f"Its last output: {last[:300]}" if last else ""
         )
 
 
-def _is_past_fork(message: Told) -> bool:
-    """Whether an engine that says this asks for no fork any more, if it ever did."""
+def _settles_fork(message: Told) -> bool:
+    """Whether an engine that sends this message will not request a fork any more."""
     if isinstance(message, RecordMessage):
         return isinstance(message.record.event, RunStarted)
     return isinstance(message, Finished | Failed)
@@ -301,7 +300,7 @@ def _launch(command: Sequence[str]) -> subprocess.Popen[str]:
 
 
 def _close(pipe: IO[str] | None) -> None:
-    """A dead engine's pipe cannot be flushed; that is no news."""
+    """Close the pipe. A dead engine's pipe cannot be flushed; that is expected."""
     if pipe is not None:
         with suppress(OSError):
             pipe.close()

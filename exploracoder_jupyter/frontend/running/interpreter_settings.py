@@ -1,4 +1,4 @@
-"""What an engine in another interpreter is told: to explore what this notebook can import, not what it can itself."""
+"""Settings for an engine in another interpreter, so that it explores what this notebook can import."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from exploracoder_jupyter.core.settings import Layer, resolve
 
 
 def with_this_interpreter(layers: Sequence[Layer]) -> list[Layer]:
-    """The layers, with this interpreter named where the engine's is another and nothing else says where to explore."""
+    """Return the layers, naming this interpreter if the engine uses another one and no layer sets where to explore."""
     sandbox = resolve(*layers).sandbox
-    here = sandbox.engine_python in (None, sys.executable)
-    if here or sandbox.kernel or sandbox.python or sandbox.gateway:
+    is_same = sandbox.engine_python in (None, sys.executable)
+    if is_same or sandbox.kernel or sandbox.python or sandbox.gateway:
         return [*layers]
     return [*layers, {"sandbox": {"python": sys.executable}}]

@@ -1,7 +1,7 @@
-"""The runs of this kernel: each is an engine, the state folded from its messages, and the display that shows it.
+"""The runs of this kernel: each has an engine, a state folded from its messages, and a display.
 
-A run is followed either by the cell that waits for it or by a thread of its own. Both do the same: take messages,
-fold them, show the state at most twice a second, and release everything at the end, whatever the end is.
+A run is followed either by the cell that waits for it or by its own thread. Both do the same: receive messages, fold
+them into the state, show it at most twice a second, and release all resources at the end, however the run ends.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import Literal
 
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.time_limits import scale
-from exploracoder_jupyter.frontend.browser.browser_run import Audience, LiveRun, Nobody
-from exploracoder_jupyter.frontend.browser.sidebar_view import Place
+from exploracoder_jupyter.frontend.browser.browser_run import Broadcaster, LiveRun, NullBroadcaster
+from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext
 from exploracoder_jupyter.frontend.jupyter_server import server_root
 from exploracoder_jupyter.frontend.panel.panel_display import Display
-from exploracoder_jupyter.frontend.panel.panel_state import State, begun, failed, finished, fold
-from exploracoder_jupyter.frontend.running.engine_relay import PATIENCE, Engine, Refused, Relay
+from exploracoder_jupyter.frontend.panel.panel_state import State, finished, fold, with_failure, with_trace
+from exploracoder_jupyter.frontend.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
 from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
 
 MakeDisplay = Callable[["Run"], Display]
-"""Makes the display of a run."""
+"""Creates the display of a run."""
 
-_TICK = 1.0
-_SHORT_TICK = 0.02
-"""While a cell waits for something that is over in about a second."""
-_BETWEEN_UPDATES = 0.5
-_AFTER_STOP = 1.0
-"""Patience with an engine that was asked to stop and has had its time."""
+_POLL_SECONDS = 1.0
+_SHORT_POLL_SECONDS = 0.02
+"""For a cell that waits for something that takes about a second."""
+_UPDATE_SECONDS = 0.5
+_AFTER_STOP_SECONDS = 1.0
+"""Seconds to wait for an engine that was asked to stop and has used up its time."""
 
 
 class Run:
@@ -48,25 +48,25 @@ class Run:
         self._resources = resources
         self._stopping = False
         self._deadline = math.inf
-        self._shown = 0.0
+        self._last_shown = 0.0
         self._thread: threading.Thread | None = None
         self._display = display(self)
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
+        """Whether the run has ended."""
         return self.state.over
 
     @property
     def refused(self) -> bool:
-        """Whether it failed before there was anything to keep."""
+        """Whether the run failed before it had a trace."""
         return bool(self.state.failure) and not self.state.trace
 
     def wait(self) -> None:
         """Follow the run to its end in this thread.
 
         Raises:
-            KeyboardInterrupt: the user interrupted; the run was stopped, its trace closed, its processes ended.
+            KeyboardInterrupt: the user interrupted; the run was stopped, its trace closed and its processes ended.
         """
         try:
             self._follow_or_stop(lambda: False)
@@ -74,58 +74,60 @@ class Run:
             self._release()
 
     def detach(self, *, patience: float = 0.0) -> None:
-        """Follow the run in a thread, as soon as this kernel was forked or will not be; or after `patience` seconds.
+        """Follow the run in a thread, once the fork of this kernel is settled or `patience` seconds have passed.
 
-        Until then it is followed here: what the user changes next must not be seen by experiments.
+        Until then the run is followed here: experiments must not see what the user changes next.
 
         Raises:
             KeyboardInterrupt: the user interrupted; see `wait`.
         """
         until = time.monotonic() + patience
-        with ExitStack() as broken_off:
-            broken_off.callback(self._release)
-            self._follow_or_stop(lambda: self._relay.past_fork.is_set() or time.monotonic() >= until, tick=_SHORT_TICK)
-            broken_off.pop_all()
+        with ExitStack() as on_error:
+            on_error.callback(self._release)
+            self._follow_or_stop(
+                lambda: self._relay.fork_settled.is_set() or time.monotonic() >= until, tick=_SHORT_POLL_SECONDS
+            )
+            on_error.pop_all()
         self._thread = threading.Thread(target=self._follow_and_release, daemon=True, name="explora-run")
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask for its end; returns at once. An engine that does not end in time is ended."""
+        """Ask the run to stop; returns at once. An engine that does not end in time is killed."""
         self._stopping = True
         self._deadline = time.monotonic() + 2 * scale(PATIENCE)
-        self.live.stopping()  # before the end, which may follow at once
+        self.live.mark_stopping()  # before the end, which may follow immediately
         self._relay.stop()
 
     def skip(self, subtask: str) -> None:
-        """Ask for giving up this subtask; returns at once, as all of these."""
+        """Ask the run to skip this subtask; returns at once, as do all of these methods."""
         self._relay.skip(subtask)
 
     def retry(self, subtask: str, hint: str) -> None:
-        """Ask for exploring this subtask and the later ones again."""
+        """Ask the run to explore this subtask and the later ones again."""
         self._relay.retry(subtask, hint)
 
     def choose(self, candidate: str) -> None:
-        """Ask for carrying this candidate forward instead."""
+        """Ask the run to carry this candidate forward instead."""
         self._relay.choose(candidate)
 
     def replan(self, titles: Sequence[str]) -> None:
-        """Replace the subtasks that have not begun; ends a review."""
+        """Replace the subtasks that have not begun, which also ends a review."""
         self._relay.replan(titles)
 
     def join(self, seconds: float | None = None) -> None:
-        """Wait until a detached run has ended and released everything."""
+        """Wait until a detached run has ended and released its resources."""
         if self._thread:
             self._thread.join(seconds)
 
-    def _follow_or_stop(self, enough: Callable[[], bool], *, tick: float = _TICK) -> None:
+    def _follow_or_stop(self, is_done: Callable[[], bool], *, tick: float = _POLL_SECONDS) -> None:
         try:
-            self._follow(enough, tick=tick)
+            self._follow(is_done, tick=tick)
         except KeyboardInterrupt:
-            self._interrupted()
+            self._handle_interrupt()
             raise
 
-    def _interrupted(self) -> None:
-        """A message and some patience first; a second interrupt skips the patience."""
+    def _handle_interrupt(self) -> None:
+        """Stop the run and wait for its end for a while; a second interrupt skips the wait."""
         try:
             self.stop()
             self._deadline = time.monotonic() + scale(PATIENCE)
@@ -139,50 +141,52 @@ class Run:
         finally:
             self._release()
 
-    def _follow(self, enough: Callable[[], bool] = lambda: False, *, tick: float = _TICK) -> None:
+    def _follow(self, is_done: Callable[[], bool] = lambda: False, *, tick: float = _POLL_SECONDS) -> None:
         for message in self._relay.messages(tick=tick):
             if isinstance(message, CellsChanged):
-                self.live.cells_changed(message.changes)
+                self.live.update_cells(message.changes)
             elif message is not None:
-                self._go_on(self._after(message), last=not isinstance(message, RecordMessage))
+                self._update_state(self._next_state(message), last=not isinstance(message, RecordMessage))
             self._refresh()
-            if enough() or time.monotonic() >= self._deadline:
+            if is_done() or time.monotonic() >= self._deadline:
                 return
 
-    def _go_on(self, state: State, *, last: bool = True) -> None:
-        """Take the state and send it to the pages; how the run ended is sent with the engine's last message alone,
-        which follows at once and may say that it failed."""
+    def _update_state(self, state: State, *, last: bool = True) -> None:
+        """Set the state and send it to the pages.
+
+        The end of the run is sent with the engine's last message only: it follows at once and may report a failure.
+        """
         self.state = state
         if last or not state.over:
-            self.live.changed(state)
+            self.live.update_state(state)
 
-    def _after(self, message: RecordMessage | TraceAt | Finished | Failed) -> State:
+    def _next_state(self, message: RecordMessage | TraceAt | Finished | Failed) -> State:
         match message:
             case RecordMessage():
                 return fold(self.state, message.record)
             case TraceAt():
-                return begun(self.state, message.path)
+                return with_trace(self.state, message.path)
             case Finished():
                 return finished(self.state, message.summary)
             case Failed():
-                said = f"{message.error} {message.remedy}".strip()
-                said = f"Stopped. {said}" if self._stopping else said
-                return failed(self.state, said, at=time.time(), stopped=self._stopping)
+                reason = f"{message.error} {message.remedy}".strip()
+                reason = f"Stopped. {reason}" if self._stopping else reason
+                return with_failure(self.state, reason, at=time.time(), stopped=self._stopping)
 
     def _refresh(self) -> None:
         now = time.monotonic()
-        if not self.state.over and now - self._shown >= _BETWEEN_UPDATES:
-            self._shown = now
+        if not self.state.over and now - self._last_shown >= _UPDATE_SECONDS:
+            self._last_shown = now
             self._display.show(self.state)
 
     def _release(self) -> None:
-        """End the engine, take its last words, show the end."""
+        """End the engine, process its last messages and show the end of the run."""
         try:
-            self._relay.end(patience=scale(_AFTER_STOP if self._stopping else PATIENCE))
+            self._relay.end(patience=scale(_AFTER_STOP_SECONDS if self._stopping else PATIENCE))
             self._deadline = time.monotonic() + 1.0
             self._follow()
             if not self.state.over:
-                self._go_on(failed(self.state, "The run was given up.", at=time.time()))
+                self._update_state(with_failure(self.state, "The run was aborted.", at=time.time()))
             self._display.close(self.state)
         finally:
             self._resources.close()
@@ -192,8 +196,8 @@ class Run:
 class Runs:
     """All runs since the extension was loaded, oldest first."""
 
-    audience: Audience = field(default_factory=Nobody)
-    """The pages that are told of them."""
+    broadcaster: Broadcaster = field(default_factory=NullBroadcaster)
+    """Broadcasts the runs to the pages."""
     all: list[Run] = field(default_factory=list)
 
     def start(
@@ -208,52 +212,59 @@ class Runs:
         origin: str = "",
         refused: ExploraError | None = None,
     ) -> Run:
-        """Start an engine for this order; `resources` are released when it has ended, or cannot be started.
+        """Start an engine for a run.
 
-        `fork` forks this kernel when the engine asks for that; `session` is the calling connection's; `origin` says
-        what the run is, if it goes on from another. `refused` is why there can be no such run: then no engine is
-        started, and the run fails at once.
+        Args:
+            order: the start message.
+            command: the command that starts the engine.
+            display: creates the display of the run.
+            resources: released when the run has ended or cannot be started.
+            fork: forks this kernel when the engine requests it.
+            session: the session of the calling connection.
+            origin: a description of the run if it continues another one.
+            refused: why the run cannot be started; then no engine is started, and the run fails at once.
 
         Raises:
             MissingMeans: the engine cannot be started.
         """
         with ExitStack() as undo:
             undo.callback(resources.close)
-            relay = Refused(refused) if refused else Relay(order, command=command, fork=fork)
-            undo.callback(relay.end, patience=scale(_AFTER_STOP))
+            relay = FailedEngine(refused) if refused else Relay(order, command=command, fork=fork)
+            undo.callback(relay.end, patience=scale(_AFTER_STOP_SECONDS))
             state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
-            place = Place(token_hex(6), order.cell, folder, origin, root=server_root())
-            live = LiveRun(self.audience, place, state, session=session)
+            context = RunContext(token_hex(6), order.cell, folder, origin, root=server_root())
+            live = LiveRun(self.broadcaster, context, state, session=session)
             run = Run(relay, live, state, resources, display)
             undo.pop_all()
         self.all.append(run)
-        self.audience.meet(live)
+        self.broadcaster.assign_owner(live)
         return run
 
-    def named(self, name: str) -> Run | None:
-        """The run with this key, or the newest with this id."""
-        return next((run for run in reversed(self.all) if name in (run.live.key, run.state.run_id) and name), None)
+    def find(self, key_or_id: str) -> Run | None:
+        """Return the run with this key, or the newest with this id."""
+        matches = (run for run in reversed(self.all) if key_or_id and key_or_id in (run.live.key, run.state.run_id))
+        return next(matches, None)
 
     def running(self) -> list[Run]:
-        """Those that have not ended."""
+        """Return the runs that have not ended."""
         return [run for run in self.all if not run.over]
 
     def explored(self) -> list[Run]:
-        """Those that came to explore, or may still do so."""
+        """Return the runs that began to explore, or may still begin."""
         return [run for run in self.all if not run.refused]
 
     def last(self, *, having: Literal["trace", "files"]) -> Run | None:
-        """The newest one that has this."""
+        """Return the newest run that has a trace, or has files."""
         return next((run for run in reversed(self.all) if getattr(run.state, having)), None)
 
-    def stop_called_by(self, cell: str | None) -> None:
-        """Ask the runs of this calling cell for their end: it explores anew."""
+    def stop_runs_of_cell(self, cell: str | None) -> None:
+        """Stop the runs of this calling cell, which starts a new exploration."""
         for run in self.running():
             if cell and run.live.cell == cell:
                 run.stop()
 
     def stop(self) -> None:
-        """Ask every run for its end; returns at once. Without this process, engines end by themselves."""
+        """Stop all runs; returns at once. Engines end by themselves when this process ends."""
         for run in self.running():
             run.stop()

@@ -1,4 +1,4 @@
-"""Steering a run by hand: what is asked of one that goes on, and how one that has ended is gone on from."""
+"""Manual steering: applies the user's controls to an active run, and builds the continuation of one that has ended."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from exploracoder_jupyter.protocol.browser_messages import (
 )
 from exploracoder_jupyter.protocol.engine_messages import Given
 
-AboutRun = Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace
-"""A control that names a run."""
+RunControl = Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace
+"""A control that refers to a run."""
 
 
-def obey(run: Run, asked: AboutRun) -> str:
-    """Do what is asked for; why that cannot be, in one sentence, or nothing."""
-    match asked:
+def apply_control(run: Run, control: RunControl) -> str:
+    """Apply a control; return why that is not possible, in one sentence, or an empty string."""
+    match control:
         case Dismiss():
-            run.live.dismiss(asked.cells)
+            run.live.dismiss(control.cells)
             return ""
         case _ if run.over:
             return "This run has ended."
@@ -34,20 +34,20 @@ def obey(run: Run, asked: AboutRun) -> str:
             run.stop()
             return ""
         case EditPlan():
-            return _replan(run, asked.titles)
+            return _replan(run, control.titles)
         case ChooseCandidate():
-            return _choose(run, asked.candidate)
+            return _choose(run, control.candidate)
         case SkipSubtask() | RetrySubtask():
-            return _subtask(run, asked)
+            return _subtask(run, control)
         case _:
-            return "This cannot be asked of a run."
+            return "A run does not support this request."
 
 
 def _replan(run: Run, titles: list[str]) -> str:
-    wanted = [title.strip() for title in titles if title.strip()]
-    if not wanted and all(row.status == "planned" for row in run.state.subtasks):
+    remaining = [title.strip() for title in titles if title.strip()]
+    if not remaining and all(row.status == "planned" for row in run.state.subtasks):
         return "A plan needs at least one subtask."
-    run.replan(wanted)
+    run.replan(remaining)
     return ""
 
 
@@ -55,79 +55,79 @@ def _choose(run: Run, candidate: str) -> str:
     row, found = run.state.find(candidate)
     if found is None or row is None:
         return f"There is no candidate {candidate} in this run."
-    if problem := _not_selectable(row, found):
+    if problem := _selection_problem(row, found):
         return problem
     run.choose(candidate)
     return ""
 
 
-def _subtask(run: Run, asked: SkipSubtask | RetrySubtask) -> str:
-    row = next((row for row in run.state.subtasks if row.id == asked.subtask), None)
+def _subtask(run: Run, control: SkipSubtask | RetrySubtask) -> str:
+    row = next((row for row in run.state.subtasks if row.id == control.subtask), None)
     if row is None:
-        return f"There is no subtask {asked.subtask} in this run."
-    if isinstance(asked, RetrySubtask):
+        return f"There is no subtask {control.subtask} in this run."
+    if isinstance(control, RetrySubtask):
         if row.status == "planned":
             return f"Subtask {row.id} has not begun yet."
-        run.retry(row.id, asked.hint.strip())
+        run.retry(row.id, control.hint.strip())
     elif row.status not in ("planned", "exploring"):
-        return f"Subtask {row.id} is {row.status} already."
+        return f"Subtask {row.id} is already {row.status}."
     else:
         run.skip(row.id)
     return ""
 
 
-def _not_selectable(row: SubtaskRow, candidate: CandidateRow) -> str:
-    """Why a run cannot go on from this candidate, in one sentence, or nothing."""
+def _selection_problem(row: SubtaskRow, candidate: CandidateRow) -> str:
+    """Return why a run cannot continue from this candidate, in one sentence, or an empty string."""
     if row.id == SOLUTION:
         return "A solution is chosen by its check, not by hand."
     if candidate.state != "ok":
         return f"Candidate {candidate.id} did not run to its end."
-    return f"Candidate {candidate.id} is carried forward already." if row.selected == candidate.id else ""
+    return f"Candidate {candidate.id} is already carried forward." if row.selected == candidate.id else ""
 
 
-def given(state: State, wanted: Continue) -> Given:
-    """What a run begins with that goes on from this ended one.
+def build_continuation(state: State, request: Continue) -> Given:
+    """Return what a run that continues this ended one starts with.
 
-    Subtasks before the one asked for are run again by the candidates that were carried forward; one that had none is
-    left out. Those after it are explored anew.
+    Subtasks before the requested one are executed again with the candidates that were carried forward; a subtask
+    without such a candidate is left out. The requested subtask and the later ones are explored again.
 
     Raises:
         UsageError: the subtask or the candidate is unknown, or cannot be carried forward.
     """
-    target, chosen = _target(state, wanted)
+    target, chosen = _target(state, request)
     ids = [row.id for row in state.subtasks]
     first = ids.index(target.id) if target else len(ids)
-    before = [row for row in state.subtasks[:first] if _carried(row)]
+    before = [row for row in state.subtasks[:first] if _carried_code(row)]
     plan = [row.title for row in (*before, *state.subtasks[first:])]
-    code = [*map(_carried, before), *([chosen.code] if chosen else [])]
-    return Given(plan=plan, code=code, chosen=chosen is not None, hint=wanted.hint.strip())
+    code = [*map(_carried_code, before), *([chosen.code] if chosen else [])]
+    return Given(plan=plan, code=code, chosen=chosen is not None, hint=request.hint.strip())
 
 
-def origin(state: State, wanted: Continue) -> str:
-    """What a run is that goes on from this ended one, in a few words."""
-    if wanted.candidate:
-        return f"candidate {wanted.candidate} chosen"
-    place = next((n for n, row in enumerate(state.subtasks, 1) if row.id == wanted.subtask), None)
-    again = f"step {place} again" if place else "carried on"
-    hint = wanted.hint.strip()
+def describe_continuation(state: State, request: Continue) -> str:
+    """Describe in a few words the run that continues this ended one."""
+    if request.candidate:
+        return f"candidate {request.candidate} chosen"
+    place = next((n for n, row in enumerate(state.subtasks, 1) if row.id == request.subtask), None)
+    again = f"step {place} again" if place else "continued"
+    hint = request.hint.strip()
     return f"{again}, hint: {hint}" if hint else again
 
 
-def _target(state: State, wanted: Continue) -> tuple[SubtaskRow | None, CandidateRow | None]:
-    if wanted.candidate:
-        row, candidate = state.find(wanted.candidate)
+def _target(state: State, request: Continue) -> tuple[SubtaskRow | None, CandidateRow | None]:
+    if request.candidate:
+        row, candidate = state.find(request.candidate)
         if row is None or candidate is None:
-            raise UsageError(f"There is no candidate {wanted.candidate} in that run.")
+            raise UsageError(f"There is no candidate {request.candidate} in that run.")
         if row.id == SOLUTION or candidate.state != "ok":
             raise UsageError(f"Candidate {candidate.id} cannot be carried forward.")
         return row, candidate
-    row = next((row for row in state.subtasks if row.id == wanted.subtask), None)
-    if row is None and wanted.subtask:
-        raise UsageError(f"There is no subtask {wanted.subtask} in that run.")
+    row = next((row for row in state.subtasks if row.id == request.subtask), None)
+    if row is None and request.subtask:
+        raise UsageError(f"There is no subtask {request.subtask} in that run.")
     return row, None
 
 
-def _carried(row: SubtaskRow) -> str:
-    """The code that was carried forward from this subtask, if any ran."""
-    chosen = next((one for one in row.candidates if one.id == row.selected and one.state == "ok"), None)
-    return chosen.code if chosen else ""
+def _carried_code(row: SubtaskRow) -> str:
+    """Return the code that was carried forward from this subtask, or an empty string."""
+    selected = (candidate for candidate in row.candidates if candidate.id == row.selected)
+    return next((candidate.code for candidate in selected if candidate.state == "ok"), "")

@@ -1,8 +1,8 @@
-"""Writes the variables that a task uses to a private folder, from which siblings that are no forks of this kernel read.
+"""Writes the variables that a task uses to a private folder, for siblings that are not forks of this kernel.
 
-Where experiments will start from a fork of this kernel, nothing is written: for a large table that takes seconds of the
-user's, and nobody would read it. Where they may start from one, a variable that cannot be written is no error yet.
-Either way the sentence that says so goes along, for the case that they start otherwise.
+If experiments will start from a fork of this kernel, nothing is written: that takes seconds of the user's time for a
+large table, and nothing would read it. If they may start from a fork, a variable that cannot be written is not an error
+yet. In both cases the reason is passed to the engine, in case the experiments start otherwise.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ Forks = Literal["will", "may", "never"]
 _UNSENT = "The variables of --use were not sent; --state fresh sends them."
 
 
-def send(
+def send_variables(
     names: Sequence[str], namespace: Mapping[str, object], resources: ExitStack, sandbox: Sandbox, *, forks: Forks
 ) -> tuple[str | None, str]:
-    """Write the variables into a private folder that lives as long as the run; the folder, and what is not in it.
+    """Write the variables to a private folder that exists as long as the run.
+
+    Returns the folder, and a message about what is not in it (or an empty string).
 
     Raises:
-        UsageError: a variable does not exist, or cannot be written and has to be.
+        UsageError: a variable does not exist, or has to be written and cannot be.
     """
     if unknown := [name for name in names if name not in namespace]:
         raise UsageError(f"--use: There is no variable {unknown[0]!r}.")
@@ -37,18 +39,18 @@ def send(
     if forks == "will":
         return None, _UNSENT
     folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="explora-"))
-    unsent = [said for name in names if (said := _write(name, namespace, folder, pickled=sandbox.pickle))]
-    if unsent and forks == "never":
+    problems = [problem for name in names if (problem := _write(name, namespace, folder, pickled=sandbox.pickle))]
+    if problems and forks == "never":
         resources.close()
-        raise UsageError(f"--use: {unsent[0]}")
-    return folder, " ".join(unsent)
+        raise UsageError(f"--use: {problems[0]}")
+    return folder, " ".join(problems)
 
 
 def _write(name: str, namespace: Mapping[str, object], folder: str, *, pickled: bool) -> str:
-    """Write one variable; why that could not be done, or nothing."""
+    """Write one variable; return why that failed, or an empty string."""
     try:
         dump([name], namespace, folder, pickled=pickled)
     except (CannotSend, ImportError, OSError) as error:
-        Path(folder, f"{name}.json").unlink(missing_ok=True)  # a full disk may have left half of it
+        Path(folder, f"{name}.json").unlink(missing_ok=True)  # a full disk may have left an incomplete file
         return str(error)
     return ""

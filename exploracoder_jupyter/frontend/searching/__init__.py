@@ -1,1 +1,1 @@
-"""`%explora search`: the search in a process of its own, its progress, and its results in a notebook."""
+"""`%explora search`: runs the search in a separate process, and shows its progress and results in a notebook."""

@@ -1,4 +1,4 @@
-"""Python code as HTML in the colours of the page's own editor: no style sheet, no script, every character escaped."""
+"""Renders Python code as HTML in the colours of the page's editor: no style sheet, no script, everything escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 _COLOUR = "color:var(--jp-mirror-editor-{}-color, inherit)"
 _STYLES = (
-    (Comment, "font-style:italic;opacity:.75"),  # the themes' own colour has too little contrast
+    (Comment, "font-style:italic;opacity:.75"),  # the color in the themes has too little contrast
     (String, _COLOUR.format("string")),
     (Number, _COLOUR.format("number")),
     (Operator.Word, _COLOUR.format("keyword")),
@@ -18,17 +18,17 @@ _STYLES = (
     (Name.Function, _COLOUR.format("def")),
     (Name.Class, _COLOUR.format("def")),
 )
-"""Kinds of tokens and how they look: the first that fits counts."""
+"""Token types and their styles: the first that matches is used."""
 
 
-def highlighted(code: str) -> str:
-    """The code as HTML for a `<pre>`."""
+def highlight_python(code: str) -> str:
+    """Render the code as HTML for a `<pre>`."""
     tokens = PythonLexer(stripnl=False, ensurenl=False).get_tokens(code)
     return "".join(_span(kind, text) for kind, text in tokens)
 
 
 def _span(kind: tuple[str, ...], text: str) -> str:
-    style = next((style for known, style in _STYLES if kind in known), None)
+    style = next((style for token_type, style in _STYLES if kind in token_type), None)
     if style is None or not text.strip():
         return escape(text)
     return f'<span style="{style}">{escape(text)}</span>'

@@ -1,6 +1,7 @@
-"""A search in a process of its own: what it says while it reads, its answer, and its end.
+"""Runs a search in a separate process: reports its progress, parses its output and ends it.
 
-The process has a session of its own, so that an interrupt reaches it once, from here: it then ends what it has started.
+The process has its own session, so that an interrupt reaches it only once, from here. It then ends its own child
+processes.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from contextlib import suppress
 from pydantic import ValidationError
 
 from exploracoder_jupyter.core.errors import ExploraError, MissingMeans, UsageError
-from exploracoder_jupyter.frontend.searching.search_results import Results, read
+from exploracoder_jupyter.frontend.searching.search_results import Results, parse_results
 
 PATIENCE = 3.0
-"""Seconds that the process has to end after an interrupt before it is killed."""
+"""Seconds that the process may take to end after an interrupt before it is killed."""
 
 
-def answer(command: Sequence[str], *, tell: Callable[[str], None]) -> Results:
-    """What the command found; `tell` hears each thing that it is about to do.
+def run_search(command: Sequence[str], *, on_progress: Callable[[str], None]) -> Results:
+    """Run the search command and return its results; `on_progress` is called with each step that it reports.
 
     Raises:
         MissingMeans: the interpreter cannot be started.
-        ExploraError: the command refused, with its own sentence, or ended without an answer.
-        KeyboardInterrupt: the user interrupted; nothing of the command is left.
+        ExploraError: the command failed, with its own message, or ended without an answer.
+        KeyboardInterrupt: the user interrupted; all processes of the command have ended.
     """
     with tempfile.TemporaryFile() as output:
-        process = _started(command, output.fileno())
+        process = _start(command, output.fileno())
         try:
-            last = _heard(process.stderr or (), tell)
+            last = _relay_progress(process.stderr or (), on_progress)
             status = process.wait()
         except BaseException:
             _end(process)
@@ -42,10 +43,10 @@ def answer(command: Sequence[str], *, tell: Callable[[str], None]) -> Results:
             if process.stderr:
                 process.stderr.close()
         output.seek(0)
-        return _read(output.read(), status=status, last=last)
+        return _parse_output(output.read(), status=status, last=last)
 
 
-def _started(command: Sequence[str], output: int) -> subprocess.Popen[str]:
+def _start(command: Sequence[str], output: int) -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(
             command,
@@ -63,31 +64,31 @@ def _started(command: Sequence[str], output: int) -> subprocess.Popen[str]:
         ) from error
 
 
-def _heard(lines: Iterable[str], tell: Callable[[str], None]) -> str:
-    """Tell every line; returns the last one."""
-    kept: deque[str] = deque([""], maxlen=1)
+def _relay_progress(lines: Iterable[str], on_progress: Callable[[str], None]) -> str:
+    """Report every line and return the last one."""
+    last_lines: deque[str] = deque([""], maxlen=1)
     for line in lines:
-        if said := line.strip():
-            kept.append(said)
-            tell(said)
-    return kept[0]
+        if message := line.strip():
+            last_lines.append(message)
+            on_progress(message)
+    return last_lines[0]
 
 
-def _read(body: bytes, *, status: int, last: str) -> Results:
+def _parse_output(body: bytes, *, status: int, last: str) -> Results:
     try:
-        return read(body)
+        return parse_results(body)
     except ValidationError:
         pass
     with suppress(ValueError, KeyError, TypeError):
-        refused = json.loads(body)
-        raise UsageError(refused["error"], remedy=refused["remedy"])
+        error_report = json.loads(body)
+        raise UsageError(error_report["error"], remedy=error_report["remedy"])
     raise ExploraError(
-        f"The search ended without an answer (exit status {status}).", remedy=f"It said last: {last[:300]}"
+        f"The search ended without an answer (exit status {status}).", remedy=f"Its last output: {last[:300]}"
     )
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End the process and all that it has started: by an interrupt, which it heeds, else by force."""
+    """End the process and its children: with an interrupt, or by force if it does not end in time."""
     process.send_signal(signal.SIGINT)
     with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
         process.wait(PATIENCE)
@@ -96,8 +97,8 @@ def _end(process: subprocess.Popen[str]) -> None:
 
     with suppress(psutil.NoSuchProcess):
         processes = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
-        for one in processes:
+        for child in processes:
             with suppress(psutil.NoSuchProcess):
-                one.kill()
+                child.kill()
         psutil.wait_procs(processes, timeout=PATIENCE)
     process.wait()

@@ -1,4 +1,4 @@
-"""What a search is doing, shown while it lasts: an output that is updated, or a line that a terminal overwrites."""
+"""Shows the progress of a search: as an output that is updated, or as a line that a terminal overwrites."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ _QUIET = (
     "color:var(--jp-ui-font-color2, inherit);font-family:var(--jp-ui-font-family, sans-serif);"
     "font-size:var(--jp-ui-font-size1, 13px)"
 )
-_MOST = 120
+_MAX_LENGTH = 120
 
 
 class Progress(Protocol):
-    """Shows one search."""
+    """Shows the progress of one search."""
 
-    def say(self, what: str) -> None:
-        """Show this instead of what was shown before."""
+    def update(self, text: str) -> None:
+        """Replace the text that was shown before."""
         ...
 
-    def close(self, what: str = "") -> None:
-        """Leave this, or nothing; shows nothing where nothing was said before."""
+    def close(self, text: str = "") -> None:
+        """Replace the text by a final one, or remove it; does nothing if no text was shown."""
         ...
 
 
 class OutputProgress:
-    """An output of the cell, made when there is something to say."""
+    """An output of the cell, created at the first update."""
 
     def __init__(self) -> None:
         self._handle: DisplayHandle | None = None
 
-    def say(self, what: str) -> None:
-        """Show this instead of what was shown before."""
-        bundle = _bundle(f"{what[:_MOST]} …")
+    def update(self, text: str) -> None:
+        """Replace the text that was shown before."""
+        bundle = _bundle(f"{text[:_MAX_LENGTH]} …")
         if self._handle:
             self._handle.update(bundle, raw=True)  # type: ignore[no-untyped-call]
         else:
             self._handle = cast(DisplayHandle, display(bundle, raw=True, display_id=True))  # type: ignore[no-untyped-call]
 
-    def close(self, what: str = "") -> None:
-        """Leave this, or nothing."""
+    def close(self, text: str = "") -> None:
+        """Replace the text by a final one, or remove it."""
         if self._handle:
-            self._handle.update(_bundle(what), raw=True)  # type: ignore[no-untyped-call]
+            self._handle.update(_bundle(text), raw=True)  # type: ignore[no-untyped-call]
 
 
 class LineProgress:
-    """One line of a terminal; silent where standard output is none."""
+    """One line of a terminal; silent if standard output is not a terminal."""
 
     def __init__(self) -> None:
         self._width = 0
 
-    def say(self, what: str) -> None:
-        """Show this instead of what was shown before."""
-        self._write(f"{''.join(filter(str.isprintable, what))[: _MOST - 40]} ...")
+    def update(self, text: str) -> None:
+        """Replace the text that was shown before."""
+        self._write(f"{''.join(filter(str.isprintable, text))[: _MAX_LENGTH - 40]} ...")
 
-    def close(self, what: str = "") -> None:
-        """Take the line away."""
+    def close(self, text: str = "") -> None:
+        """Remove the line."""
         if self._width:
             self._write("")
 

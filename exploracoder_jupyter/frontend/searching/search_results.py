@@ -1,7 +1,7 @@
-"""What a search found, as values for a notebook: a list of APIs that shows itself as HTML or as text.
+"""Search results as values for a notebook: a list of APIs that displays itself as HTML or as text.
 
-Read from the object that `jupyter explora search --json` prints. A field that an older program does not print has its
-default.
+Parsed from the object that `jupyter explora search --json` prints. Fields that an older version does not print have
+their defaults.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pydantic import TypeAdapter
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Parameter
 from exploracoder_jupyter.core.wording import plural
-from exploracoder_jupyter.frontend.searching.search_html import card, page
+from exploracoder_jupyter.frontend.searching.search_html import hit_html, results_html
 
-_MOST_LINE = 160
-_MOST_SHOWN = 50
-"""Of a longer list the others are there, but not shown."""
+_MAX_LINE = 160
+_MAX_SHOWN = 50
+"""How many results are displayed; the list itself contains all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class Hit:
     documentation: str = ""
     """The whole docstring."""
     examples: tuple[str, ...] = ()
-    """Code from the documentation with the imports that it needs, the most telling one first."""
+    """Code from the documentation with the imports that it needs, the most helpful example first."""
     parameters: tuple[Parameter, ...] = ()
     returns: str = ""
     notes: tuple[str, ...] = ()
     see_also: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     deprecated: str | None = None
-    """What the documentation says of its deprecation; none where it is not deprecated."""
+    """The documentation's note on its deprecation; `None` if it is not deprecated."""
     origin: str = ""
-    """Where it was read; empty for an installed library's own code."""
+    """Where it was found; empty for an installed library's own code."""
     library: str = ""
     version: str = ""
     score: float = 0.0
@@ -52,53 +52,53 @@ class Hit:
 
     @property
     def example(self) -> str:
-        """The first example, or nothing."""
+        """The first example, or an empty string."""
         return next(iter(self.examples), "")
 
     def __str__(self) -> str:
-        return _harmless("\n".join(filter(None, (self._head(), self.documentation, self.example))))
+        return _without_control_characters("\n".join(filter(None, (self._head(), self.documentation, self.example))))
 
     def __repr__(self) -> str:
-        return _harmless(self._head())
+        return _without_control_characters(self._head())
 
     def _head(self) -> str:
         return f"{self.path}{self.signature}{' (deprecated)' if self.deprecated else ''}"
 
     def line(self) -> str:
-        """Path, signature and first sentence, on two short lines."""
-        head = _cut(self._head())
-        return f"{head}\n    {_cut(self.description)}" if self.description else head
+        """Return path, signature and first sentence, on two short lines."""
+        head = _one_line(self._head())
+        return f"{head}\n    {_one_line(self.description)}" if self.description else head
 
     def _repr_html_(self) -> str:
-        return card(self)
+        return hit_html(self)
 
     def _repr_llm_(self) -> str:
         return str(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchedLibrary:
     """A library that was searched."""
 
     name: str
     version: str = ""
     seconds: float = 0.0
-    """Reading it took, or reopening it where `cached`."""
+    """How long it took to read it, or to open it if `cached`."""
     cached: bool = True
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Results(Sequence[Hit]):
-    """What was found, best first: `results[0].path`."""
+    """The results of a search, best first: `results[0].path`."""
 
     query: str
     results: tuple[Hit, ...] = ()
-    libraries: tuple[Searched, ...] = ()
+    libraries: tuple[SearchedLibrary, ...] = ()
     apis: int = 0
-    """How many were searched."""
+    """How many APIs were searched."""
     seconds: float = 0.0
     notices: tuple[str, ...] = ()
-    """What should be known of the libraries, a sentence each."""
+    """Notices about the libraries, one sentence each."""
 
     @overload
     def __getitem__(self, at: int) -> Hit: ...
@@ -121,43 +121,43 @@ class Results(Sequence[Hit]):
         return f"{libraries}: {count} for “{' '.join(self.query.split())}”, in {self.seconds:.1f} s"
 
     def __repr__(self) -> str:
-        rows = (f"{number}. {hit.line()}" for number, hit in enumerate(self.results[:_MOST_SHOWN], 1))
-        return "\n".join(filter(None, [*map(_harmless, self._head()), *rows, self._more()]))
+        rows = (f"{number}. {hit.line()}" for number, hit in enumerate(self.results[:_MAX_SHOWN], 1))
+        return "\n".join(filter(None, [*map(_without_control_characters, self._head()), *rows, self._more()]))
 
     def _head(self) -> list[str]:
         return [self.headline, *self.notices]
 
     def _more(self) -> str:
-        more = len(self) - _MOST_SHOWN
+        more = len(self) - _MAX_SHOWN
         return f"{more:,} more {'is' if more == 1 else 'are'} in the list." if more > 0 else ""
 
     def _repr_html_(self) -> str:
-        return page(self._head(), self.results[:_MOST_SHOWN], more=self._more())
+        return results_html(self._head(), self.results[:_MAX_SHOWN], more=self._more())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _repr_llm_(self) -> str:
         examples = (f"# {hit.path}\n{hit.example}" for hit in self.results[:3] if hit.example)
-        return "\n\n".join([repr(self), *map(_harmless, examples)])
+        return "\n\n".join([repr(self), *map(_without_control_characters, examples)])
 
 
 _RESULTS: TypeAdapter[Results] = TypeAdapter(Results)
 
 
-def read(answer: str | bytes) -> Results:
-    """The results in the JSON that the program printed.
+def parse_results(answer: str | bytes) -> Results:
+    """Parse the JSON that the search command printed.
 
     Raises:
-        pydantic.ValidationError: it is no such JSON.
+        pydantic.ValidationError: the text is not the JSON of a search.
     """
     return _RESULTS.validate_json(answer)
 
 
-def _cut(text: str) -> str:
-    return _harmless(one_line(text, _MOST_LINE))
+def _one_line(text: str) -> str:
+    return _without_control_characters(one_line(text, _MAX_LINE))
 
 
-def _harmless(text: str) -> str:
-    """The text without control characters, which a terminal would obey."""
+def _without_control_characters(text: str) -> str:
+    """Replace control characters, which a terminal would interpret."""
     return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

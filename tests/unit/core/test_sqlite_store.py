@@ -9,7 +9,7 @@ import pytest
 from exploracoder_jupyter.core.events import FilesKept, Record
 from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
 from exploracoder_jupyter.frontend.panel.panel_state import State, fold
-from exploracoder_jupyter.frontend.solution_files import copy_out, listing
+from exploracoder_jupyter.frontend.solution_files import copy_files, describe_files
 from exploracoder_jupyter.trace import render, summary
 from exploracoder_jupyter.trace.cell_metadata import schema
 from exploracoder_jupyter.trace.trace_paths import files_path
@@ -77,32 +77,32 @@ def kept(tmp_path):
 
 
 def test_they_are_listed(kept):
-    said = listing(kept)
+    said = describe_files(kept)
     assert said.splitlines()[:3] == [f"In {kept.folder}:", "  a.csv", "  out/b.csv"]
-    assert listing(FilesKept("f", ())) == "The solution wrote no files."
+    assert describe_files(FilesKept("f", ())) == "The solution wrote no files."
 
 
 def test_they_are_copied_and_nothing_is_overwritten(kept, tmp_path):
     into = tmp_path / "work"
     into.mkdir()
     (into / "a.csv").write_text("mine")
-    said = copy_out(kept, into)
+    said = copy_files(kept, into)
     assert (into / "a.csv").read_text() == "mine"
     assert (into / "out" / "b.csv").read_text() == "theirs"
     assert said.splitlines() == [
         f"Copied into {into}:",
         "  out/b.csv",
-        "Left as they were:",
-        "  a.csv: is there already",
+        "Not copied:",
+        "  a.csv: already exists",
     ]
-    assert copy_out(kept, into).splitlines()[0] == "Nothing was copied."
+    assert copy_files(kept, into).splitlines()[0] == "Nothing was copied."
 
 
 @pytest.mark.parametrize("name", ["../escaped", "/tmp/escaped-absolutely", "out/../../escaped"])
 def test_a_name_that_leads_elsewhere_is_not_followed(kept, tmp_path, name):
     into = tmp_path / "work"
     into.mkdir()
-    assert "leads elsewhere" in copy_out(FilesKept(kept.folder, (name,)), into)
+    assert "is outside the folder" in copy_files(FilesKept(kept.folder, (name,)), into)
     assert list(into.iterdir()) == []
 
 
@@ -111,7 +111,7 @@ def test_a_link_is_not_copied_and_a_file_in_the_way_of_a_folder_stays(kept, tmp_
     into.mkdir()
     (into / "out").write_text("mine")
     Path(kept.folder, "link").symlink_to("/etc/hostname")
-    said = copy_out(FilesKept(kept.folder, (*kept.files, "link")), into)
+    said = copy_files(FilesKept(kept.folder, (*kept.files, "link")), into)
     assert "link: is a link" in said
     assert (into / "out").read_text() == "mine"
     assert not (into / "link").exists()

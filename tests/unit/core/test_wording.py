@@ -9,7 +9,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import Secrets, Settings
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.core.wording import at_a_terminal, by_front_end, did_you_mean, plural
-from exploracoder_jupyter.frontend.magic_line import read_line
+from exploracoder_jupyter.frontend.magic_line import parse_magic_line
 from exploracoder_jupyter.frontend.panel.panel_state import State, spent
 from exploracoder_jupyter.llm.endpoint_faults import key_remedy
 from exploracoder_jupyter.runs.adapters import notices
@@ -63,7 +63,7 @@ def test_what_is_spelt_right_is_not_suggested(line, capsys):
 def test_a_misspelt_option_of_the_magic_gets_a_suggestion(line, meant):
     """Issue 14, item 18: in a notebook as well."""
     with pytest.raises(UsageError) as refused:
-        read_line(line)
+        parse_magic_line(line)
     assert f"Did you mean {meant}?" in refused.value.remedy and "%%explora?" in refused.value.remedy
 
 

@@ -44,10 +44,10 @@ from exploracoder_jupyter.frontend import jupyter_server
 from exploracoder_jupyter.frontend.browser import browser_comms
 from exploracoder_jupyter.frontend.browser.browser_controls import Controls
 from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
-from exploracoder_jupyter.frontend.browser.sidebar_view import Place, link_below, run_view
-from exploracoder_jupyter.frontend.panel.panel_state import State, failed, fold
+from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, relative_link, run_view
+from exploracoder_jupyter.frontend.panel.panel_state import State, fold, with_failure
 from exploracoder_jupyter.frontend.running.kernel_runs import Run
-from exploracoder_jupyter.frontend.running.manual_steering import given, origin
+from exploracoder_jupyter.frontend.running.manual_steering import build_continuation, describe_continuation
 from exploracoder_jupyter.protocol import browser_messages
 from exploracoder_jupyter.protocol.browser_messages import CellChange, Continue
 from exploracoder_jupyter.trace.trace_file import render
@@ -89,7 +89,7 @@ def state_after(*events, state=None):
 
 
 def view_of(state, **place):
-    return run_view(state, Place(**{"key": "k", "cell": "c", "folder": None, **place}))
+    return run_view(state, RunContext(**{"key": "k", "cell": "c", "folder": None, **place}))
 
 
 BEGUN = (START, PLAN, *done("1", "1.1"), *done("2", "2.1"))
@@ -136,8 +136,8 @@ def test_a_repair_names_what_it_repairs_and_a_solution_is_not_chosen_by_hand():
         (state_after(START, PLAN, ReviewAsked(), Steered("replan")), False, "running"),
         (state_after(START), True, "stopping"),
         (state_after(START, RunFinished(Verdict("solved", ""), None, Usage())), True, "solved"),
-        (failed(State(), "No.", at=1.0), False, "failed"),
-        (failed(State(), "No.", at=1.0), True, "stopped"),
+        (with_failure(State(), "No.", at=1.0), False, "failed"),
+        (with_failure(State(), "No.", at=1.0), True, "stopped"),
     ],
 )
 def test_the_status_of_a_run(state, stopping, status):
@@ -152,9 +152,9 @@ def test_texts_are_bounded():
 
 
 def test_only_what_is_below_the_notebooks_folder_has_a_link(tmp_path):
-    assert link_below(tmp_path, "/etc/passwd") == ""
-    assert link_below(tmp_path, str(tmp_path / ".." / "a")) == ""
-    assert link_below(None, "/etc/passwd") == link_below(tmp_path, None) == ""
+    assert relative_link(tmp_path, "/etc/passwd") == ""
+    assert relative_link(tmp_path, str(tmp_path / ".." / "a")) == ""
+    assert relative_link(None, "/etc/passwd") == relative_link(tmp_path, None) == ""
 
 
 @pytest.mark.parametrize("what", ["retry", "choose"])
@@ -187,7 +187,7 @@ def test_a_skip_and_an_unknown_subtask_set_nothing_back():
     ],
 )
 def test_what_a_run_begins_with_that_goes_on(wanted, plan, code, hint):
-    found = given(state_after(*BEGUN), Continue(run="k", **wanted))
+    found = build_continuation(state_after(*BEGUN), Continue(run="k", **wanted))
     assert (found.plan, found.code, found.hint) == (plan, code, hint)
 
 
@@ -201,7 +201,7 @@ def test_what_a_run_begins_with_that_goes_on(wanted, plan, code, hint):
 )
 def test_what_goes_on_from_another_says_what_it_is(wanted, words, chosen):
     state, asked = state_after(*BEGUN), Continue(run="k", **wanted)
-    assert (origin(state, asked), given(state, asked).chosen) == (words, chosen)
+    assert (describe_continuation(state, asked), build_continuation(state, asked).chosen) == (words, chosen)
     assert view_of(state, origin=words).origin == words
 
 
@@ -217,7 +217,7 @@ def test_what_it_waited_for_the_user_is_told():
 @pytest.mark.parametrize("selected", [None, "1.2"])
 def test_a_subtask_that_gave_nothing_is_passed_over(selected):
     state = state_after(START, PLAN, *done("1", selected, "failed"), *done("2", "2.1"))
-    found = given(state, Continue(run="k", subtask="3"))
+    found = build_continuation(state, Continue(run="k", subtask="3"))
     assert (found.plan, found.code) == (["Count", "Draw"], ["code_2.1"])
 
 
@@ -225,16 +225,16 @@ def test_a_subtask_that_gave_nothing_is_passed_over(selected):
 def test_what_cannot_be_gone_on_from_is_said(wanted):
     state = state_after(*BEGUN, *tried("s1", subtask="solution"))
     with pytest.raises(UsageError):
-        given(state, Continue(run="k", **wanted))
+        build_continuation(state, Continue(run="k", **wanted))
 
 
 class Audience:
-    listens = True
+    has_listeners = True
 
     def __init__(self):
         self.messages, self.news = [], threading.Condition()
 
-    def tell(self, message):
+    def broadcast(self, message):
         with self.news:
             self.messages.append(message)
             self.news.notify_all()
@@ -250,7 +250,7 @@ def audience():
 
 @pytest.fixture
 def live(audience):
-    return LiveRun(audience, Place("k", "anchor", None), State(), session="s")
+    return LiveRun(audience, RunContext("k", "anchor", None), State(), session="s")
 
 
 def change(action, id, after=None, source=""):
@@ -262,9 +262,9 @@ def cells(live):
 
 
 def test_cells_are_kept_in_order_and_numbered(live, audience):
-    live.cells_changed([change("insert", "a", "anchor"), change("insert", "c", "a")])
-    live.cells_changed([change("insert", "b", "a"), change("replace", "a", "anchor", "new")])
-    live.cells_changed([change("remove", "c"), change("remove", "unknown")])
+    live.update_cells([change("insert", "a", "anchor"), change("insert", "c", "a")])
+    live.update_cells([change("insert", "b", "a"), change("replace", "a", "anchor", "new")])
+    live.update_cells([change("remove", "c"), change("remove", "unknown")])
     assert cells(live) == ["a", "b"]
     assert live.snapshot(7).cells[0]["s"] == "new"
     assert (live.snapshot(7).request, live.snapshot(7).seq) == (7, 3)
@@ -272,8 +272,8 @@ def test_cells_are_kept_in_order_and_numbered(live, audience):
 
 
 def test_a_snapshot_says_what_the_engine_took_back_and_not_what_came_again(live):
-    live.cells_changed([change("insert", id, "anchor") for id in ("a", "b")])
-    live.cells_changed([change("remove", "a"), change("remove", "b"), change("insert", "a", "anchor")])
+    live.update_cells([change("insert", id, "anchor") for id in ("a", "b")])
+    live.update_cells([change("remove", "a"), change("remove", "b"), change("insert", "a", "anchor")])
     live.dismiss(["a"])
     assert (cells(live), live.snapshot(1).removed) == ([], ["b"])
 
@@ -285,8 +285,8 @@ def marked(id, status):
 
 
 def test_what_was_under_way_when_the_engine_died_is_shown_as_interrupted(live, audience):
-    live.cells_changed([marked("a", "ok"), marked("b", "running"), change("insert", "c", "b")])
-    live.changed(State(failure="The engine ended unexpectedly."))
+    live.update_cells([marked("a", "ok"), marked("b", "running"), change("insert", "c", "b")])
+    live.update_state(State(failure="The engine ended unexpectedly."))
     [told] = [message for message in audience.of("cells") if message.seq == 2]
     [replaced] = told.changes
     assert (replaced.action, replaced.id) == ("replace", "b")
@@ -295,65 +295,65 @@ def test_what_was_under_way_when_the_engine_died_is_shown_as_interrupted(live, a
         "exploracoder_jupyter": {"status": "interrupted", "role": "candidate"},
     }
     assert [message.type for message in audience.messages][-2:] == ["cells", "state"]
-    live.changed(State(failure="The engine ended unexpectedly."))
+    live.update_state(State(failure="The engine ended unexpectedly."))
     assert len(audience.of("cells")) == 2
 
 
 def test_an_insert_that_comes_twice_does_no_harm(live):
-    live.cells_changed([change("insert", "a", "anchor"), change("insert", "b", "a")] * 2)
+    live.update_cells([change("insert", "a", "anchor"), change("insert", "b", "a")] * 2)
     assert cells(live) == ["a", "b"]
 
 
 def test_what_was_deleted_is_neither_sent_nor_a_place_to_follow(live, audience):
-    live.cells_changed([change("insert", "a", "anchor"), change("insert", "b", "a")])
+    live.update_cells([change("insert", "a", "anchor"), change("insert", "b", "a")])
     live.dismiss(["a", "b"])
-    live.cells_changed([change("replace", "b", "a", "new")])
+    live.update_cells([change("replace", "b", "a", "new")])
     assert len(audience.of("cells")) == 1
-    live.cells_changed([change("insert", "c", "b")])
+    live.update_cells([change("insert", "c", "b")])
     assert audience.of("cells")[-1].changes[0].after == "anchor"
     assert cells(live) == ["c"]
     live.dismiss([])
-    live.cells_changed([change("insert", "d", "c")])
+    live.update_cells([change("insert", "d", "c")])
     assert (cells(live), len(audience.of("cells"))) == ([], 2)
 
 
 def test_cells_are_kept_while_nobody_listens(live, audience):
-    audience.listens = False
-    live.cells_changed([change("insert", "a", "anchor")])
-    live.changed(State(activity="Reading."))
-    audience.listens = True
+    audience.has_listeners = False
+    live.update_cells([change("insert", "a", "anchor")])
+    live.update_state(State(activity="Reading."))
+    audience.has_listeners = True
     assert audience.messages == []
     assert (cells(live), live.view.activity) == (["a"], "Reading.")
-    live.cells_changed([change("insert", "b", "a")])
+    live.update_cells([change("insert", "b", "a")])
     assert audience.of("cells")[0].seq == 2
 
 
 def test_states_are_told_now_and_then_and_the_last_one_always(live, audience):
     for number in range(200):
-        live.changed(State(activity=f"{number}."))
+        live.update_state(State(activity=f"{number}."))
     with audience.news:
         assert audience.news.wait_for(lambda: audience.messages[-1].state.activity == "199.", timeout=patience(10))
     assert len(audience.messages) < 20
     told = len(audience.messages)
-    live.changed(State(failure="It broke.", activity="It broke."))
+    live.update_state(State(failure="It broke.", activity="It broke."))
     assert [message.state.status for message in audience.messages[told:]] == ["failed"]
 
 
 def test_a_stop_is_told_at_once(live, audience):
-    live.changed(State(run_id="0123abcd"))
-    live.stopping()
+    live.update_state(State(run_id="0123abcd"))
+    live.mark_stopping()
     assert [message.state.status for message in audience.messages] == ["running", "stopping"]
 
 
 def test_a_stop_is_told_before_the_end_however_soon_that_comes(live, audience):
-    relay = SimpleNamespace(stop=lambda: live.changed(State(failure="It was stopped.")))
+    relay = SimpleNamespace(stop=lambda: live.update_state(State(failure="It was stopped.")))
     Run(relay, live, State(), ExitStack(), display=lambda run: None).stop()
     assert [message.state.status for message in audience.messages] == ["stopping", "stopped"]
 
 
 def test_a_run_without_a_calling_cell_has_no_owner(audience):
-    live = LiveRun(audience, Place("k", None, None), State(), session="s")
-    live.own("tab")
+    live = LiveRun(audience, RunContext("k", None, None), State(), session="s")
+    live.set_owner("tab")
     assert (live.owner, audience.messages) == ("", [])
 
 
@@ -383,8 +383,10 @@ def linked(monkeypatch):
     monkeypatch.setattr(comm, "create_comm", Sent)
     monkeypatch.setattr(comm, "get_comm_manager", lambda: manager)
     Sent.all, Sent.broken = [], False
-    desk = SimpleNamespace(take=lambda data, answer: answer({"said": data}), nobody=lambda: Sent.all.append("nobody"))
-    linked = browser_comms.Link(lambda: desk)
+    desk = SimpleNamespace(
+        handle=lambda data, answer: answer({"said": data}), handle_events_closed=lambda: Sent.all.append("nobody")
+    )
+    linked = browser_comms.BrowserComms(lambda: desk)
     linked.register()
     yield SimpleNamespace(link=linked, desk=desk, manager=manager)
     linked.unregister()
@@ -408,16 +410,16 @@ def test_the_first_control_may_come_with_the_opening(linked):
 
 
 def test_nothing_that_goes_wrong_is_seen_by_the_user(linked, caplog, capsys):
-    def take(data, answer):
+    def handle(data, answer):
         raise ValueError(data)
 
-    linked.desk.take = take
+    linked.desk.handle = handle
     control(linked.manager, {}, "comm_open")
     control(linked.manager, "nonsense")
     Sent.broken = True
     linked.link.open({})
     linked.link.send({})
-    linked.desk.take = lambda data, answer: answer({})
+    linked.desk.handle = lambda data, answer: answer({})
     control(linked.manager, {})
     assert capsys.readouterr() == ("", "")
     assert not [record for record in caplog.records if record.levelname != "DEBUG"]
@@ -469,7 +471,7 @@ def desk(linked, tmp_path):
 
 def answer_of(desk, data):
     answers = []
-    desk.take(data, answers.append)
+    desk.handle(data, answers.append)
     return answers[0]
 
 
@@ -508,7 +510,7 @@ def test_a_trace_that_cannot_be_read_is_passed_over(desk, tmp_path):
 @pytest.mark.parametrize(("cell", "listed"), [("c", []), (None, ["explorations/nx-1.ipynb"])])
 def test_a_trace_is_listed_where_its_run_is_not_shown(desk, tmp_path, cell, listed):
     state = State(trace=str(tmp_path / "explorations" / "nx-1.ipynb"))
-    live = LiveRun(desk, Place("k", cell, tmp_path), state, session="")
+    live = LiveRun(desk, RunContext("k", cell, tmp_path), state, session="")
     desk.runs.all.append(SimpleNamespace(live=live, state=state))
     assert [trace["link"] for trace in answer_of(desk, HELLO)["traces"]] == listed
 
@@ -529,7 +531,7 @@ def test_a_renamed_notebook_keeps_its_links(desk, tmp_path, monkeypatch):
     )
     live = LiveRun(
         desk,
-        Place("k", "c", tmp_path, root=tmp_path),
+        RunContext("k", "c", tmp_path, root=tmp_path),
         State(trace=str(tmp_path / "explorations" / "nx-1.ipynb")),
         session="s",
     )
@@ -562,13 +564,13 @@ class News:
     """A run that ends on another thread just when something is sent that says how it stands."""
 
     def __init__(self, desk):
-        self.live, self.said = LiveRun(self, Place("k", "c", None), State(run_id="1"), session="s"), []
-        self.listens = True
+        self.live, self.said = LiveRun(self, RunContext("k", "c", None), State(run_id="1"), session="s"), []
+        self.has_listeners = True
         run = SimpleNamespace(live=self.live, state=State(run_id="1"), over=False)
         desk.runs.all.append(run)
-        self._end = threading.Thread(target=lambda: self.live.changed(State(failure="It broke.")))
+        self._end = threading.Thread(target=lambda: self.live.update_state(State(failure="It broke.")))
 
-    def tell(self, message):
+    def broadcast(self, message):
         self.said.append(message.state.status)
 
     def send(self, data):
@@ -588,35 +590,35 @@ def test_an_end_is_the_last_that_pages_hear_of_a_run(desk, linked, monkeypatch, 
     news = News(desk)
     if how == "opening":
         monkeypatch.setattr(linked.link, "open", news.send)
-        desk.call("s")
+        desk.announce_call("s")
     else:
         data = HELLO if how == "welcome" else {"type": "sync", "request": 1, "page": "", "run": "k"}
-        desk.take(data, news.send)
+        desk.handle(data, news.send)
     assert news.all() == ["running", "failed"]
 
 
 def test_a_call_is_over_at_once_for_a_page_that_is_known_and_in_half_a_second_for_none(desk):
-    wait = desk.call("s")
+    wait = desk.announce_call("s")
     assert Sent.all[-1][2]["reason"] == "call"
     threading.Timer(0.01, answer_of, (desk, HELLO)).start()
     assert wait() == "tab"
-    assert desk.call("s")() == "tab"
-    assert desk.call("another")() == ""
-    assert Controls(None, folder=lambda: None).call("s")() == ""
+    assert desk.announce_call("s")() == "tab"
+    assert desk.announce_call("another")() == ""
+    assert Controls(None, folder=lambda: None).announce_call("s")() == ""
 
 
 def test_a_page_with_two_notebooks_on_one_kernel_is_there_for_both(desk):
     answer_of(desk, HELLO)
     answer_of(desk, {**HELLO, "session": "t"})
-    assert (desk.call("s")(), desk.call("t")()) == ("tab", "tab")
+    assert (desk.announce_call("s")(), desk.announce_call("t")()) == ("tab", "tab")
     assert desk.clean("s", keep_solution=False)
     assert Sent.all[-1][2]["session"] == "s"
 
 
 def test_a_call_waits_for_no_page_where_the_front_end_has_closed_the_comm(desk, linked, monkeypatch):
     monkeypatch.setattr("exploracoder_jupyter.frontend.browser.browser_controls.HANDSHAKE_SECONDS", 3600)
-    linked.desk.nobody = desk.nobody
-    wait = desk.call("s")
+    linked.desk.handle_events_closed = desk.handle_events_closed
+    wait = desk.announce_call("s")
     control(linked.manager, {}, "comm_open")
     events = next(id for id in linked.manager.comms if id != "page")
     linked.manager.comm_close(None, None, {"content": {"comm_id": events}})
@@ -624,11 +626,11 @@ def test_a_call_waits_for_no_page_where_the_front_end_has_closed_the_comm(desk, 
 
 
 def test_nobody_is_told_anything_before_a_page_has_said_hello(desk):
-    assert not desk.listens
+    assert not desk.has_listeners
     assert answer_of(desk, {**HELLO, "version": browser_messages.VERSION + 1})["problem"]
-    assert not desk.listens
+    assert not desk.has_listeners
     answer_of(desk, HELLO)
-    assert desk.listens
+    assert desk.has_listeners
 
 
 @pytest.mark.parametrize(
@@ -653,8 +655,8 @@ def test_pages_cost_nothing_until_there_is_a_run():
     """`%load_ext` in a kernel registers the comm and imports nothing heavy."""
     probe = (
         "import sys\n"
-        "from exploracoder_jupyter.frontend.browser.browser_comms import Link\n"
-        "Link(lambda: None).register()\n"
+        "from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms\n"
+        "BrowserComms(lambda: None).register()\n"
         "print(sorted({'pydantic', 'ipywidgets', 'anyio'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)

@@ -14,8 +14,8 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.core.types import Task, Verdict
-from exploracoder_jupyter.frontend.magic_line import read_line
-from exploracoder_jupyter.frontend.running.continued_run import recorded
+from exploracoder_jupyter.frontend.magic_line import parse_magic_line
+from exploracoder_jupyter.frontend.running.continued_run import find_recorded_run
 from exploracoder_jupyter.frontend.running.kernel_runs import Runs
 from exploracoder_jupyter.trace import Trace, render
 from exploracoder_jupyter.trace.reduced_notebook import without_losers
@@ -44,15 +44,15 @@ def write(folder, name, task=TASK, *, at, settings=SETTINGS, outcome="unsolved",
 
 def test_the_newest_run_of_the_task_is_found_whatever_form_it_has(tmp_path):
     write(tmp_path, "old.ipynb", at=1000)
-    assert recorded("", TASK.text, tmp_path).trace.name == "old.ipynb"
+    assert find_recorded_run("", TASK.text, tmp_path).trace.name == "old.ipynb"
     write(tmp_path, "cut.journal.jsonl", at=2000)
     write(tmp_path, "other.ipynb", Task("Another task.", ("networkx",)), at=3000)
-    assert recorded("", TASK.text, tmp_path).trace.name == "cut.journal.jsonl"
+    assert find_recorded_run("", TASK.text, tmp_path).trace.name == "cut.journal.jsonl"
     write(tmp_path, "cut-replayed.ipynb", at=4000)
-    assert recorded("", TASK.text, tmp_path).trace.name == "cut.journal.jsonl"
+    assert find_recorded_run("", TASK.text, tmp_path).trace.name == "cut.journal.jsonl"
     torn = write(tmp_path, "torn.journal.jsonl", at=500).with_name("torn.ipynb")
     torn.write_text('{"metadata": {"exp')
-    assert recorded("", TASK.text, tmp_path).trace == torn.resolve()
+    assert find_recorded_run("", TASK.text, tmp_path).trace == torn.resolve()
 
 
 def test_a_run_under_way_is_found_by_what_is_on_the_disk(tmp_path):
@@ -60,32 +60,32 @@ def test_a_run_under_way_is_found_by_what_is_on_the_disk(tmp_path):
     trace = Trace(tmp_path / "explorations" / "now.ipynb")
     for record in records_of([started(settings=SETTINGS, task=TASK)]):
         trace.append(record)
-    assert recorded("", TASK.text, tmp_path).task.check == "assert n == 45"
+    assert find_recorded_run("", TASK.text, tmp_path).task.check == "assert n == 45"
 
 
 def test_a_run_that_is_not_there_is_told(tmp_path):
     write(tmp_path, "other.ipynb", Task("Another task.", ("networkx",)), at=3000)
-    with pytest.raises(UsageError, match="No trace of this task is in"):
-        recorded("", TASK.text, tmp_path)
+    with pytest.raises(UsageError, match="There is no trace of this task in"):
+        find_recorded_run("", TASK.text, tmp_path)
     for name in ("no.ipynb", "~nobody-of-this-name/t.ipynb", "networkx"):
-        with pytest.raises(UsageError, match=rf"There is no file '{name}'.* libraries stand before --resume"):
-            recorded(name, "", tmp_path)
+        with pytest.raises(UsageError, match=rf"There is no file '{name}'.* libraries come before --resume"):
+            find_recorded_run(name, "", tmp_path)
     (tmp_path / "notes.ipynb").write_text("{}")
-    with pytest.raises(UsageError, match=r"notes.ipynb' is not the trace of a run.* libraries stand before --resume"):
-        recorded(str(tmp_path / "notes.ipynb"), "", tmp_path)
+    with pytest.raises(UsageError, match=r"notes.ipynb' is not the trace of a run.* libraries come before --resume"):
+        find_recorded_run(str(tmp_path / "notes.ipynb"), "", tmp_path)
 
 
 def test_what_was_made_from_a_trace_is_none(tmp_path):
     write(tmp_path, "old.ipynb", at=1000)
     export = write(tmp_path, "of-it.ipynb", at=2000, made=lambda records: without_losers(render(records)))
-    assert recorded("", TASK.text, tmp_path).trace.name == "old.ipynb"
+    assert find_recorded_run("", TASK.text, tmp_path).trace.name == "old.ipynb"
     with pytest.raises(UsageError, match="is not the trace of a run"):
-        recorded(str(export), "", tmp_path)
+        find_recorded_run(str(export), "", tmp_path)
 
 
 def test_of_several_runs_of_a_task_that_of_the_cell_is_taken_which_can_be_gone_on_from(tmp_path):
     def found(**more):
-        return recorded("", TASK.text, tmp_path, **more).trace.name
+        return find_recorded_run("", TASK.text, tmp_path, **more).trace.name
 
     write(tmp_path, "unsolved.ipynb", at=1000)
     write(tmp_path, "solved.ipynb", at=2000, outcome="solved")
@@ -93,7 +93,7 @@ def test_of_several_runs_of_a_task_that_of_the_cell_is_taken_which_can_be_gone_o
     write(tmp_path, "other.ipynb", other, at=3000)
     write(tmp_path, "other-solved.ipynb", other, at=4000, outcome="solved")
     assert found(check=TASK.check) == "unsolved.ipynb"
-    assert found(check=TASK.check, any_end=True) == "solved.ipynb"
+    assert found(check=TASK.check, any_outcome=True) == "solved.ipynb"
     assert (found(check=other.check), found(check="assert n"), found()) == ("other.ipynb",) * 3
     write(tmp_path, "unsolved-resumed.ipynb", at=5000, outcome="solved", resumes=RUN_ID, run_id="0badcafe")
     assert found(check=TASK.check) == "unsolved-resumed.ipynb", "the others were gone on from, and it is solved"
@@ -101,9 +101,11 @@ def test_of_several_runs_of_a_task_that_of_the_cell_is_taken_which_can_be_gone_o
 
 def test_another_task_below_the_name_of_a_trace_is_refused(tmp_path):
     path = str(write(tmp_path, "old.ipynb", at=1000))
-    assert recorded(path, f" {TASK.text}", tmp_path).task == TASK
-    with pytest.raises(UsageError, match=r"^The task below is not that of the run in old\.ipynb\. Leave it out"):
-        recorded(path, "Another task altogether.", tmp_path)
+    assert find_recorded_run(path, f" {TASK.text}", tmp_path).task == TASK
+    with pytest.raises(
+        UsageError, match=r"^The task below differs from the task of the run in old\.ipynb\. Leave it out"
+    ):
+        find_recorded_run(path, "Another task altogether.", tmp_path)
 
 
 def test_a_trace_elsewhere_is_found_where_it_is_said_to_be_and_beside_it(tmp_path):
@@ -111,31 +113,37 @@ def test_a_trace_elsewhere_is_found_where_it_is_said_to_be_and_beside_it(tmp_pat
     (tmp_path / "here").mkdir()
     out = write(tmp_path / "there", "mine.ipynb", at=1000)
     write(tmp_path / "here", "older.ipynb", at=500)
-    assert recorded("", TASK.text, tmp_path / "here", also=[out]).trace == out.resolve()
+    assert find_recorded_run("", TASK.text, tmp_path / "here", other_traces=[out]).trace == out.resolve()
     later = write(tmp_path / "there", "mine-resumed-2.ipynb", at=2000)
-    assert recorded("", TASK.text, tmp_path / "here", also=[out]).trace == later.resolve()
+    assert find_recorded_run("", TASK.text, tmp_path / "here", other_traces=[out]).trace == later.resolve()
     other = write(tmp_path / "there", "mine2.ipynb", at=3000)
-    found = recorded("", TASK.text, tmp_path / "here", also=[out])
+    found = find_recorded_run("", TASK.text, tmp_path / "here", other_traces=[out])
     assert found.trace != other.resolve()
-    assert found.is_at(str(later)) and not found.is_at(str(out)) and not found.is_at("~nobody-of-this-name/t.ipynb")
+    assert (
+        found.has_trace(str(later))
+        and not found.has_trace(str(out))
+        and not found.has_trace("~nobody-of-this-name/t.ipynb")
+    )
 
 
 def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
-    found = recorded(str(write(tmp_path, "old.ipynb", at=1000)), "", tmp_path)
-    call = found.completed(read_line("--resume --use extra"), {"df": 1})
+    found = find_recorded_run(str(write(tmp_path, "old.ipynb", at=1000)), "", tmp_path)
+    call = found.complete(parse_magic_line("--resume --use extra"), {"df": 1})
     assert (call.libraries, call.uses) == (("networkx",), ("df", "extra"))
     assert (call.check, call.solution_name) == ("assert n == 45", "count")
-    assert found.completed(read_line("polars --resume --name f"), {"df": 1}).libraries == ("polars",)
-    with pytest.raises(UsageError, match=r"^That run used variables that are not here now: df\. Make them first\.$"):
-        found.completed(read_line("--resume"), {})
+    assert found.complete(parse_magic_line("polars --resume --name f"), {"df": 1}).libraries == ("polars",)
+    with pytest.raises(
+        UsageError, match=r"^That run used variables that are not defined here: df\. Define them first\.$"
+    ):
+        found.complete(parse_magic_line("--resume"), {})
     with pytest.raises(UsageError, match=r"look like credentials here: df\. Add --use df\."):
-        found.completed(read_line("--resume"), {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"})
-    assert found.completed(read_line("--resume --use df"), {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"}).uses == (
-        "df",
-    )
+        found.complete(parse_magic_line("--resume"), {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"})
+    assert found.complete(
+        parse_magic_line("--resume --use df"), {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"}
+    ).uses == ("df",)
     for namespace in ({}, KEY):  # a replay says itself what it lacks
-        assert found.completed(read_line("--replay old.ipynb"), namespace).uses == ()
-    assert found.layer() == {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
+        assert found.complete(parse_magic_line("--replay old.ipynb"), namespace).uses == ()
+    assert found.settings_layer() == {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
 
 
 @pytest.mark.parametrize("changed", [{"uses": None}, {"libraries": 7}, {"text": ["x"]}, {"check": {}}])
@@ -146,7 +154,7 @@ def test_a_trace_whose_task_somebody_has_changed_beyond_reading_is_none(tmp_path
     record["event"]["task"] |= changed
     path.write_text("\n".join([json.dumps(record), *rest]))
     with pytest.raises(UsageError, match="is not the trace of a run"):
-        recorded(str(path), "", tmp_path)
+        find_recorded_run(str(path), "", tmp_path)
 
 
 # ---- what a cell orders

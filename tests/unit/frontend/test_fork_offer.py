@@ -7,9 +7,9 @@ from statistics import median
 import pytest
 
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.frontend.mentioned_variables import MOST, mentioned
+from exploracoder_jupyter.frontend.mentioned_variables import MAX_NAMES, find_mentioned
 from exploracoder_jupyter.frontend.running import fork_offer
-from exploracoder_jupyter.frontend.running.variable_sending import send
+from exploracoder_jupyter.frontend.running.variable_sending import send_variables
 from exploracoder_jupyter.protocol.engine_messages import Hazard, LiveOffer
 
 
@@ -65,13 +65,13 @@ HIDDEN = {"In": NAMESPACE["In"], "open": open}
     ],
 )
 def test_the_variables_that_a_task_speaks_of_are_found_by_name_alone(task, check, names):
-    assert mentioned(task, check, NAMESPACE, hidden=HIDDEN) == names
+    assert find_mentioned(task, check, NAMESPACE, hidden=HIDDEN) == names
 
 
 def test_only_the_first_twenty_are_told():
     names = [f"v{n}" for n in range(30)]
-    assert mentioned(" ".join(names), None, dict.fromkeys(names), hidden={}) == names[:MOST]
-    assert MOST == 20
+    assert find_mentioned(" ".join(names), None, dict.fromkeys(names), hidden={}) == names[:MAX_NAMES]
+    assert MAX_NAMES == 20
 
 
 def refused(kind):
@@ -95,7 +95,7 @@ def refused(kind):
     ],
 )
 def test_whether_the_kernel_will_be_forked_is_foreseen(monkeypatch, offered, settings, expected):
-    monkeypatch.setattr(fork_offer, "_confines", lambda: True)
+    monkeypatch.setattr(fork_offer, "_can_confine", lambda: True)
     assert fork_offer.will_be_forked(offered, Sandbox(**settings)) is expected
 
 
@@ -103,14 +103,14 @@ def test_whether_the_kernel_will_be_forked_is_foreseen(monkeypatch, offered, set
 def test_where_forks_cannot_be_confined_only_state_live_forks(monkeypatch, said):
     done = subprocess.CompletedProcess([], 0, stdout=said)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
-    fork_offer._confines.cache_clear()
+    fork_offer._can_confine.cache_clear()
     try:
         assert not fork_offer.will_be_forked(LiveOffer(), Sandbox())
         assert fork_offer.will_be_forked(LiveOffer(), Sandbox(state="live"))
     finally:
-        fork_offer._confines.cache_clear()
+        fork_offer._can_confine.cache_clear()
 
 
 def test_nothing_is_written_for_experiments_that_start_from_a_fork():
-    folder, unsent = send(["df"], NAMESPACE, None, Sandbox(), forks="will")
+    folder, unsent = send_variables(["df"], NAMESPACE, None, Sandbox(), forks="will")
     assert (folder, unsent) == (None, "The variables of --use were not sent; --state fresh sends them.")

@@ -7,9 +7,9 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.types import Environment, Task, Usage, Verdict
 from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
-from exploracoder_jupyter.frontend.browser.sidebar_view import Place
+from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext
 from exploracoder_jupyter.frontend.panel.panel_state import State
-from exploracoder_jupyter.frontend.running.engine_relay import Refused
+from exploracoder_jupyter.frontend.running.engine_relay import FailedEngine
 from exploracoder_jupyter.frontend.running.kernel_runs import Run, Runs
 from exploracoder_jupyter.protocol.engine_messages import Failed, RecordMessage, Start
 
@@ -17,15 +17,15 @@ from exploracoder_jupyter.protocol.engine_messages import Failed, RecordMessage,
 class Pages:
     """Pages that keep what they are sent."""
 
-    listens = True
+    has_listeners = True
 
     def __init__(self):
         self.states = []
 
-    def tell(self, message):
+    def broadcast(self, message):
         self.states.append((message.state.status, message.state.activity))
 
-    def meet(self, run):
+    def assign_owner(self, run):
         pass
 
 
@@ -41,12 +41,12 @@ class Screen:
     close = show
 
 
-class Engine(Refused):
+class Engine(FailedEngine):
     """Says these messages, and ends."""
 
     def __init__(self, *messages):
         self._messages = [*reversed(messages)]
-        self.past_fork = threading.Event()
+        self.fork_settled = threading.Event()
 
 
 def test_a_run_that_cannot_be_made_fails_at_once_in_the_cell_and_on_the_pages(tmp_path):
@@ -71,7 +71,7 @@ def test_a_run_that_cannot_be_made_fails_at_once_in_the_cell_and_on_the_pages(tm
 def test_pages_are_sent_one_end_of_a_run_that_fails():
     """Issue 14, item 24: the cell said "Stopped", the sidebar "Failed": the end was sent before why there was one."""
     pages = Pages()
-    live = LiveRun(pages, Place("k", "c", None), State(), session="s")
+    live = LiveRun(pages, RunContext("k", "c", None), State(), session="s")
     started = RunStarted("0123abcd", Task("t", ("nx",)), {}, "m", Environment("", "", "", "", ""), "0")
     stopped = RunFinished(Verdict("stopped", "It is not installed."), None, Usage())
     records = [RecordMessage(record=Record(n, n, event)) for n, event in enumerate((started, stopped), 1)]

@@ -66,7 +66,7 @@ def test_a_broken_file_is_not_touched(config):
     with pytest.raises(UsageError, match="cannot be changed"):
         save_key(KEY)
     assert config.read_text() == "[endpoint\n"
-    with pytest.raises(UsageError, match="No key was given"):
+    with pytest.raises(UsageError, match="No key was entered"):
         save_key("  ")
 
 

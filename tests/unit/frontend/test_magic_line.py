@@ -8,11 +8,11 @@ import pytest
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.options import OPTIONS, Parser, add_options, check_text, layer
 from exploracoder_jupyter.core.settings import resolve
-from exploracoder_jupyter.frontend.magic_line import help_text, read_line
+from exploracoder_jupyter.frontend.magic_line import help_text, parse_magic_line
 
 
 def test_a_line_becomes_a_call():
-    call = read_line(
+    call = parse_magic_line(
         "networkx scikit-learn networkx --candidates 3 --timeout 2 --network --use a b --use c --name f --wait"
     )
     assert call.libraries == ("networkx", "scikit-learn")
@@ -32,29 +32,29 @@ def test_a_line_becomes_a_call():
     ],
 )
 def test_a_run_is_resumed_by_its_cell_or_by_name(line, libraries, resume):
-    call = read_line(line)
+    call = parse_magic_line(line)
     assert (call.libraries, call.resume, call.start, call.hint) == (libraries, resume, "", "")
 
 
 def test_a_cell_to_go_on_from_comes_with_a_hint():
-    call = read_line("--resume old.ipynb --from 2 --hint 'use scipy'")
+    call = parse_magic_line("--resume old.ipynb --from 2 --hint 'use scipy'")
     assert (call.start, call.hint) == ("2", "use scipy")
 
 
 def test_a_run_is_shown_again_by_its_trace_alone():
-    call = read_line("--replay old.ipynb --delay recorded --out new.ipynb")
+    call = parse_magic_line("--replay old.ipynb --delay recorded --out new.ipynb")
     assert (call.replay, call.delay, call.layer) == ("old.ipynb", "recorded", {"view": {"out": "new.ipynb"}})
-    assert (read_line("--replay old.ipynb").delay, read_line("x").replay) == ("none", "")
+    assert (parse_magic_line("--replay old.ipynb").delay, parse_magic_line("x").replay) == ("none", "")
 
 
 def test_documents_may_be_given_several_times():
-    call = read_line("mylib otherlib --docs ref/ --docs 'my api.yaml'")
+    call = parse_magic_line("mylib otherlib --docs ref/ --docs 'my api.yaml'")
     assert call.libraries == ("mylib", "otherlib")
     assert resolve(call.layer, environ={}).retrieval.docs == ("ref/", "my api.yaml")
 
 
 def test_nothing_given_sets_nothing():
-    assert read_line("networkx").layer == {}
+    assert parse_magic_line("networkx").layer == {}
 
 
 @pytest.mark.parametrize(
@@ -79,16 +79,16 @@ def test_nothing_given_sets_nothing():
         ("x --from 2.3", "--from belongs to --resume. Add --resume, with the trace to go on from."),
         ("x --hint more --candidates 2", "--hint belongs to --resume."),
         ("x --resume t.ipynb --from", "--from needs a value."),
-        ("x --delay recorded", "--delay belongs to --replay."),
-        ("x --replay old.ipynb", "x does not go with --replay, which shows a run as it was."),
-        ("--replay old.ipynb --candidates 2", "--candidates does not go with --replay"),
+        ("x --delay recorded", "--delay requires --replay."),
+        ("x --replay old.ipynb", "x cannot be used with --replay, which repeats a run as it was."),
+        ("--replay old.ipynb --candidates 2", "--candidates cannot be used with --replay"),
         ("--replay ''", "--replay names no trace."),
         ("x --check nowhere.py", "The check file 'nowhere.py' does not exist."),
     ],
 )
 def test_what_is_wrong_is_one_sentence(line, sentence):
     with pytest.raises(UsageError) as caught:
-        read_line(line)
+        parse_magic_line(line)
     assert str(caught.value).startswith(sentence)
     assert "\n" not in str(caught.value)
 
@@ -96,8 +96,8 @@ def test_what_is_wrong_is_one_sentence(line, sentence):
 def test_a_check_is_a_file_or_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "check.py").write_text("assert f(1) == 2\n")
-    assert read_line("x --check check.py").check == "assert f(1) == 2\n"
-    assert read_line('x --check "assert f(1) == 2"').check == "assert f(1) == 2"
+    assert parse_magic_line("x --check check.py").check == "assert f(1) == 2\n"
+    assert parse_magic_line('x --check "assert f(1) == 2"').check == "assert f(1) == 2"
     assert check_text("1 -> 2\n" * 2000).startswith("1 -> 2")
     (tmp_path / "blob.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="cannot be read"):
@@ -123,10 +123,10 @@ def test_the_command_line_has_no_options_of_the_magic_alone():
 
 
 def test_a_line_says_where_experiments_start_and_how_they_are_confined():
-    assert read_line("x --tests --preset quick").layer == {"exploration": {"tests": True, "preset": "quick"}}
-    assert read_line("x --review").layer == {"exploration": {"review": True}}
+    assert parse_magic_line("x --tests --preset quick").layer == {"exploration": {"tests": True, "preset": "quick"}}
+    assert parse_magic_line("x --review").layer == {"exploration": {"review": True}}
     line = "x --state live --isolation require --pickle --gateway http://there:8888 --keep-files"
-    assert read_line(line).layer == {
+    assert parse_magic_line(line).layer == {
         "sandbox": {"state": "live", "isolation": "require", "pickle": True, "gateway": "http://there:8888"},
         "view": {"keep_files": True},
     }

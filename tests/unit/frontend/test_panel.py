@@ -49,7 +49,7 @@ from exploracoder_jupyter.frontend.panel.panel_html import (
     line,
     line_as_html,
 )
-from exploracoder_jupyter.frontend.panel.panel_state import State, begun, failed, finished, fold
+from exploracoder_jupyter.frontend.panel.panel_state import State, finished, fold, with_failure, with_trace
 
 START = RunStarted(
     "0123abcd",
@@ -160,7 +160,7 @@ def test_time_that_it_waits_for_the_user_does_not_count():
     assert cost(waiting, 1900.0).startswith("2 s,")
     went_on = fold(waiting, Record(4, 1903.0, Steered("replan")))
     assert cost(went_on, 1908.0).startswith("7 s,")
-    assert cost(failed(waiting, "It was killed.", at=1900.0), 9999.0).startswith("2 s,")
+    assert cost(with_failure(waiting, "It was killed.", at=1900.0), 9999.0).startswith("2 s,")
 
 
 def test_the_end_names_verdict_solution_and_trace():
@@ -199,7 +199,7 @@ def test_only_a_program_that_did_not_fail_is_offered(outcome, shown):
 @pytest.mark.parametrize("outcome", ["unsolved", "stopped"])
 def test_what_was_running_at_the_end_is_shown_as_not_finished(outcome):
     state = state_after(START, PLAN, SubtaskStarted("1", ()), proposed("1.1"), proposed("s1", "solution"))
-    for ended in (state_after(ending(outcome, None), state=state), failed(state, "It was killed.", at=1050.0)):
+    for ended in (state_after(ending(outcome, None), state=state), with_failure(state, "It was killed.", at=1050.0)):
         text, page = as_text(ended, 2000.0), as_html(ended, 2000.0)
         assert "running" not in text + page
         assert "1.1 not finished" in page
@@ -222,7 +222,7 @@ def test_a_summary_alone_is_enough_for_a_verdict():
 
 
 def test_a_failed_run_says_why():
-    state = failed(state_after(START, PLAN, SubtaskStarted("1", ())), "The endpoint refused the key.", at=1050.0)
+    state = with_failure(state_after(START, PLAN, SubtaskStarted("1", ())), "The endpoint refused the key.", at=1050.0)
     assert headline(state) == "The endpoint refused the key."
     assert "[not finished]" in as_text(state, 1000.0)
 
@@ -230,16 +230,16 @@ def test_a_failed_run_says_why():
 @pytest.mark.parametrize("verdict", [None, Verdict("stopped", "The endpoint refused the key.")])
 def test_an_error_has_the_themes_colour_of_errors(verdict):
     state = state_after(START, *([RunFinished(verdict, None, Usage())] if verdict else []))
-    page = as_html(failed(state, "The endpoint refused the key.", at=1050.0), 0.0)
+    page = as_html(with_failure(state, "The endpoint refused the key.", at=1050.0), 0.0)
     assert "color:var(--jp-error-color1" in page
 
 
 def test_what_there_was_no_run_of_is_an_error_and_leads_to_no_sidebar():
-    refused = failed(State(libraries=("nx",)), "There is no such library.", at=1.0)
+    refused = with_failure(State(libraries=("nx",)), "There is no such library.", at=1.0)
     assert "border:1px solid var(--jp-error-color1" in line_as_html(refused)
     assert line(refused) == "Exploring nx: There is no such library."
     assert "sidebar" not in line_as_html(refused)
-    assert "sidebar" in line(failed(state_after(START, PLAN), "It was killed.", at=1.0))
+    assert "sidebar" in line(with_failure(state_after(START, PLAN), "It was killed.", at=1.0))
 
 
 def test_the_end_of_a_run_shows_no_less_time_than_was_shown_before():
@@ -255,28 +255,28 @@ def test_the_end_of_a_run_shows_no_less_time_than_was_shown_before():
 
 def test_an_error_is_marked_by_more_than_its_colour_and_announced():
     """Issue 14, item 24: it was shown in a neutral box."""
-    refused = failed(State(libraries=("nx",)), "There is no such library.", at=1.0)
+    refused = with_failure(State(libraries=("nx",)), "There is no such library.", at=1.0)
     for page in (line_as_html(refused), as_html(refused, 2.0)):
         assert 'role="alert"' in page and "Failed." in page and "--jp-rendermime-error-background" in page
-    stopped = failed(State(libraries=("nx",)), "Stopped. It was stopped.", at=1.0, stopped=True)
+    stopped = with_failure(State(libraries=("nx",)), "Stopped. It was stopped.", at=1.0, stopped=True)
     for page in (line_as_html(stopped), as_html(stopped, 2.0)):
         assert 'role="alert"' not in page and "Failed." not in page
 
 
 def test_a_run_that_broke_off_costs_no_more_time():
-    cut = failed(state_after(START, PLAN), "It was killed.", at=1051.0)
+    cut = with_failure(state_after(START, PLAN), "It was killed.", at=1051.0)
     assert cost(cut, 9999.0).startswith("50 s,")
-    refused = failed(State(started=1000.0), "There is no such library.", at=1002.0)
+    refused = with_failure(State(started=1000.0), "There is no such library.", at=1002.0)
     assert cost(refused, 9999.0).startswith("2 s,")
     over = finished(State(started=1000.0), {"status": "stopped", "reason": "", "solution": None, "trace": None})
     assert cost(over, 9999.0).startswith("0 s,")
 
 
 def test_the_reason_of_a_failure_names_the_trace_once():
-    known = begun(state_after(START), "a/b.ipynb")
-    said = headline(failed(known, "It was killed.", at=1050.0))
-    assert said == "It was killed. What was learned is in a/b.ipynb; --resume goes on from there."
-    assert headline(failed(known, said, at=1050.0)) == said
+    known = with_trace(state_after(START), "a/b.ipynb")
+    said = headline(with_failure(known, "It was killed.", at=1050.0))
+    assert said == "It was killed. The results so far are in a/b.ipynb; --resume continues from there."
+    assert headline(with_failure(known, said, at=1050.0)) == said
 
 
 def test_estimate_and_notices_are_shown():

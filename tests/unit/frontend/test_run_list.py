@@ -16,8 +16,8 @@ from exploracoder_jupyter.core.settings import history_path
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.frontend.browser.browser_controls import Controls
 from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
-from exploracoder_jupyter.frontend.browser.run_list import as_html, as_text, found, told
-from exploracoder_jupyter.frontend.browser.sidebar_view import Place
+from exploracoder_jupyter.frontend.browser.run_list import as_html, as_text, list_runs, trace_views
+from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext
 from exploracoder_jupyter.frontend.jupyter_server import Reach, server_root
 from exploracoder_jupyter.frontend.panel.panel_state import State
 from exploracoder_jupyter.protocol import browser_messages
@@ -54,7 +54,7 @@ def explored(root):
 
 
 def past(folder, root, **known):
-    return told(found(folder, **known), Reach(folder, root))
+    return trace_views(list_runs(folder, **known), Reach(folder, root))
 
 
 def test_history_and_folder_are_one_list_without_doubles(explored):
@@ -106,7 +106,7 @@ def test_what_was_made_from_a_trace_is_no_run(explored):
 
 def test_a_run_that_left_no_trace_says_so(explored):
     HistoryStore(history_path()).write(PastRun("bare", NOW, NOW, DEAD, "Task <bare>", ()))
-    assert as_text(past(explored / "mine", explored)).splitlines()[0].endswith("(it left no trace to go on from)")
+    assert as_text(past(explored / "mine", explored)).splitlines()[0].endswith("(no trace to resume)")
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_what_a_stranger_has_put_here_breaks_nothing(explored, facts):
 
 def test_what_is_shown_elsewhere_is_left_out(explored):
     trace = str(explored / "mine" / "explorations" / "a b.ipynb")
-    assert "Task <here>" not in [one.task for one in past(explored / "mine", explored, but=[trace])]
-    assert "Task <there>" not in [one.task for one in past(explored / "mine", explored, runs=["there"])]
+    assert "Task <here>" not in [one.task for one in past(explored / "mine", explored, excluded_traces=[trace])]
+    assert "Task <there>" not in [one.task for one in past(explored / "mine", explored, excluded_runs=["there"])]
 
 
 def test_as_text_each_is_a_line(explored):
@@ -139,7 +139,7 @@ def test_as_text_each_is_a_line(explored):
         .partition("  ")[2]
         .startswith("solved  Task <here>  networkx 3.4  2 calls, 1,234 tokens, 3 executions, 1:05  ")
     )
-    assert lines[1].endswith(f"(to go on: %%explora --resume {explored}/theirs/explorations/b.ipynb)")
+    assert lines[1].endswith(f"(to resume: %%explora --resume {explored}/theirs/explorations/b.ipynb)")
     assert lines[3].endswith("(its trace is gone)")
     assert lines[4:] == ["1 more"]
 
@@ -190,7 +190,7 @@ HELLO = {"type": "hello", "request": 3, "version": browser_messages.VERSION, "pa
 
 def told_to_page(desk):
     answers = []
-    desk.take(HELLO, answers.append)
+    desk.handle(HELLO, answers.append)
     return answers[0]["traces"]
 
 
@@ -209,7 +209,7 @@ def test_a_page_is_not_told_again_of_the_runs_that_it_shows(server, explored):
     desk = Controls(None, folder=lambda: explored / "mine")
     for run, cell in (("there", "cell"), ("here", None)):
         state = State(run_id=run)
-        live = LiveRun(desk, Place(run, cell, explored / "mine"), state, session="")
+        live = LiveRun(desk, RunContext(run, cell, explored / "mine"), state, session="")
         desk.runs.all.append(SimpleNamespace(live=live, state=state))
     assert [trace["task"] for trace in told_to_page(desk)] == ["Task <here>", "Task <beside>", "Task <gone>"]
 
@@ -252,4 +252,4 @@ def test_the_magic_takes_a_number_and_nothing_else(shell, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 4
     for wrong in ("-n 0", "-n", "all"):
         assert not shell.run_cell(f"%explora history {wrong}").success
-        assert "%explora history takes nothing, or `-n N`" in capsys.readouterr().err
+        assert "%explora history takes no arguments other than `-n N`" in capsys.readouterr().err

@@ -12,11 +12,11 @@ from exploracoder_jupyter.core.errors import ExploraError, MissingMeans, UsageEr
 from exploracoder_jupyter.core.types import Parameter
 from exploracoder_jupyter.frontend import tab_completion
 from exploracoder_jupyter.frontend.searching import search_process, search_progress
-from exploracoder_jupyter.frontend.searching.search_magic import Finder, Place, read_line
-from exploracoder_jupyter.frontend.searching.search_process import answer
-from exploracoder_jupyter.frontend.searching.search_results import Hit, Results, Searched, read
+from exploracoder_jupyter.frontend.searching.search_magic import LibrarySearcher, SearchTarget, parse_search_line
+from exploracoder_jupyter.frontend.searching.search_process import run_search
+from exploracoder_jupyter.frontend.searching.search_results import Hit, Results, SearchedLibrary, parse_results
 
-LAST = Place("networkx", {"sandbox": {"kernel": "other"}})
+LAST = SearchTarget("networkx", {"sandbox": {"kernel": "other"}})
 HOSTILE = '<script>alert("x")</script>\' onclick="y" \x1b[2J &amp;'
 WHOLE = Hit(
     path="lib.flow.compute",
@@ -72,8 +72,8 @@ class Tags(HTMLParser):
     ],
 )
 def test_the_first_word_is_the_library(line, last, libraries, query):
-    asked = read_line(line, last)
-    assert (asked.place, asked.query, asked.k) == (Place(libraries), query, 10)
+    asked = parse_search_line(line, last)
+    assert (asked.target, asked.query, asked.k) == (SearchTarget(libraries), query, 10)
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,17 @@ def test_the_first_word_is_the_library(line, last, libraries, query):
     ],
 )
 def test_without_a_library_the_last_one_is_searched_as_it_was(line, query):
-    asked = read_line(line, LAST)
-    assert (asked.place, asked.query) == (LAST, query)
+    asked = parse_search_line(line, LAST)
+    assert (asked.target, asked.query) == (LAST, query)
 
 
 def test_options_say_how_many_and_how_it_is_read():
-    asked = read_line("-k 3 mylib --kernel other what it does", LAST)
-    assert (asked.place, asked.query, asked.k) == (Place("mylib", {"sandbox": {"kernel": "other"}}), "what it does", 3)
+    asked = parse_search_line("-k 3 mylib --kernel other what it does", LAST)
+    assert (asked.target, asked.query, asked.k) == (
+        SearchTarget("mylib", {"sandbox": {"kernel": "other"}}),
+        "what it does",
+        3,
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,9 +108,9 @@ def test_options_say_how_many_and_how_it_is_read():
     [
         ("", None, "The query is empty."),
         (" ", LAST, "The query is empty."),
-        ("networkx", None, "There is no query: what is looked for in networkx?"),
-        ("networkx", LAST, "There is no query: what is looked for in networkx?"),
-        ("numpy", LAST, "There is no query for numpy; to look for that word in networkx, put it in quotes"),
+        ("networkx", None, "There is no query: what are you looking for in networkx?"),
+        ("networkx", LAST, "There is no query: what are you looking for in networkx?"),
+        ("numpy", LAST, "There is no query for numpy; to search for that word in networkx, put it in quotes"),
         ('numpy ""', LAST, "There is no query for numpy"),
         ('"shortest path"', None, "No library is named"),
         ("-k many networkx path", None, "-k takes a whole number, not 'many'."),
@@ -117,19 +121,23 @@ def test_options_say_how_many_and_how_it_is_read():
 )
 def test_what_is_wrong_is_said(line, last, sentence):
     with pytest.raises(UsageError) as raised:
-        read_line(line, last)
+        parse_search_line(line, last)
     assert str(raised.value).startswith(sentence)
 
 
 def test_what_is_printed_as_json_is_read_whatever_else_is_there():
     row = {"path": "lib.f", "signature": "(x)", "examples": ["f(1)", "f(2)"], "later": 1}
-    found = read(json.dumps({"query": "q", "results": [row, {"path": "lib.g"}], "libraries": [{"name": "lib"}]}))
+    found = parse_results(
+        json.dumps({"query": "q", "results": [row, {"path": "lib.g"}], "libraries": [{"name": "lib"}]})
+    )
     assert [hit.path for hit in found] == ["lib.f", "lib.g"]
     assert (found[0].example, found[1].example, len(found[:1])) == ("f(1)", "", 1)
 
 
 def test_results_are_text_for_people_and_for_models():
-    found = Results("a flow", (WHOLE, Hit("lib.g")), (Searched("lib", "1.0"),), 1242, 0.26, ("It cannot run here.",))
+    found = Results(
+        "a flow", (WHOLE, Hit("lib.g")), (SearchedLibrary("lib", "1.0"),), 1242, 0.26, ("It cannot run here.",)
+    )
     assert repr(found).splitlines() == [
         "lib 1.0: 2 of 1,242 APIs for “a flow”, in 0.3 s",
         "It cannot run here.",
@@ -141,9 +149,9 @@ def test_results_are_text_for_people_and_for_models():
     assert set(found._repr_mimebundle_()) == {"text/plain", "text/html"}
     assert "It is slow." in str(found[0])
     assert "It cannot run here." in Tags(found._repr_html_()).text
-    hostile = Results(HOSTILE, (Hit(*(HOSTILE,) * 5, examples=(HOSTILE,)),), (Searched(HOSTILE),))
+    hostile = Results(HOSTILE, (Hit(*(HOSTILE,) * 5, examples=(HOSTILE,)),), (SearchedLibrary(HOSTILE),))
     assert "\x1b" not in repr(hostile) + str(hostile[0]) + repr(hostile[0]) + hostile._repr_llm_()
-    assert repr(Results("x", (), (Searched("lib", "1.0"),), 5)) == "lib 1.0: nothing in 5 APIs for “x”, in 0.0 s"
+    assert repr(Results("x", (), (SearchedLibrary("lib", "1.0"),), 5)) == "lib 1.0: nothing in 5 APIs for “x”, in 0.0 s"
 
 
 def test_html_shows_all_that_is_known():
@@ -188,7 +196,7 @@ def test_html_has_no_script_and_every_text_is_escaped():
         deprecated=HOSTILE,
         origin=HOSTILE,
     )
-    results = Results(HOSTILE, (hostile,), (Searched(HOSTILE, HOSTILE),), notices=(HOSTILE,))
+    results = Results(HOSTILE, (hostile,), (SearchedLibrary(HOSTILE, HOSTILE),), notices=(HOSTILE,))
     shown = Tags(results._repr_html_())
     assert shown.open == []
     assert not {"script", "style", "link", "img", "a"} & set(shown.names)
@@ -220,20 +228,20 @@ PRINTS = "import sys, json; print('Reading lib', file=sys.stderr); print(' ', fi
 
 def test_the_process_says_what_it_does_and_answers():
     heard = []
-    found = answer(command(PRINTS % {"query": "q", "results": [{"path": "lib.f"}]}), tell=heard.append)
+    found = run_search(command(PRINTS % {"query": "q", "results": [{"path": "lib.f"}]}), on_progress=heard.append)
     assert (heard, found[0].path) == (["Reading lib"], "lib.f")
 
 
 def test_what_the_process_refuses_is_its_own_sentence():
     with pytest.raises(UsageError, match=r"^No such library\. Install it\.$"):
-        answer(command(PRINTS % {"error": "No such library.", "remedy": "Install it."}), tell=print)
+        run_search(command(PRINTS % {"error": "No such library.", "remedy": "Install it."}), on_progress=print)
 
 
 def test_a_process_without_an_answer_is_one_sentence():
-    with pytest.raises(ExploraError, match=r"without an answer \(exit status 3\)\. It said last: boom"):
-        answer(command("import sys; print('boom', file=sys.stderr); sys.exit(3)"), tell=lambda _: None)
+    with pytest.raises(ExploraError, match=r"without an answer \(exit status 3\)\. Its last output: boom"):
+        run_search(command("import sys; print('boom', file=sys.stderr); sys.exit(3)"), on_progress=lambda _: None)
     with pytest.raises(MissingMeans, match="cannot be started with '/no/python'"):
-        answer(("/no/python",), tell=print)
+        run_search(("/no/python",), on_progress=print)
 
 
 @pytest.mark.parametrize("heeds", [True, False])
@@ -255,7 +263,7 @@ def test_an_interrupt_leaves_no_process(monkeypatch, heeds):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        answer(command(code), tell=interrupt)
+        run_search(command(code), on_progress=interrupt)
     assert len(pids) == 2
     assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids)
 
@@ -267,7 +275,7 @@ def test_a_search_is_the_command_with_what_is_set_here(tmp_path, monkeypatch):
     python.write_text(f'#!/bin/sh\nprintf \'%s\\n\' "$@" > {tmp_path}/said\necho \'{{"query": "q", "results": []}}\'\n')
     python.chmod(0o700)
     configured = {"sandbox": {"engine_python": str(python), "kernel": "weak"}, "endpoint": {"base_url": "vllm"}}
-    finder = Finder(jupyter=False, configured=lambda: configured)
+    finder = LibrarySearcher(jupyter=False, configured=lambda: configured)
     assert len(finder.search("--kernel strong -k 4 mylib what it does")) == 0
     said = (tmp_path / "said").read_text().splitlines()
     assert said[:3] == ["-P", "-m", "exploracoder_jupyter.cli"]
@@ -283,11 +291,11 @@ def test_a_search_is_the_command_with_what_is_set_here(tmp_path, monkeypatch):
 def test_a_library_that_was_installed_meanwhile_is_known(monkeypatch):
     monkeypatch.setattr("importlib.metadata.packages_distributions", lambda: {"networkx": ["networkx"]})
     monkeypatch.setattr("importlib.metadata.distributions", list)
-    tab_completion.installed.cache_clear()
-    assert read_line("polars read csv", LAST).place == LAST
+    tab_completion.installed_names.cache_clear()
+    assert parse_search_line("polars read csv", LAST).target == LAST
     monkeypatch.setattr("importlib.metadata.packages_distributions", lambda: {"polars": ["polars"]})
-    assert read_line("polars read csv", LAST).place == Place("polars")
-    tab_completion.installed.cache_clear()
+    assert parse_search_line("polars read csv", LAST).target == SearchTarget("polars")
+    tab_completion.installed_names.cache_clear()
 
 
 ENGINE = """#!/bin/sh
@@ -315,14 +323,14 @@ def engine(tmp_path, monkeypatch):
 
 def test_another_interpreter_is_told_to_look_into_this_one(engine, tmp_path):
     configured = engine()
-    Finder(jupyter=False, configured=lambda: configured).search("mylib what it does")
+    LibrarySearcher(jupyter=False, configured=lambda: configured).search("mylib what it does")
     assert f"--python={sys.executable}" in (tmp_path / "said").read_text().splitlines()
 
 
 @pytest.mark.parametrize("sandbox", [{"kernel": "weak"}, {"gateway": "http://127.0.0.1:9"}, {"python": "/other"}])
 def test_where_to_look_may_be_said(engine, tmp_path, sandbox):
     configured = engine(**sandbox)
-    Finder(jupyter=False, configured=lambda: configured).search("mylib what it does")
+    LibrarySearcher(jupyter=False, configured=lambda: configured).search("mylib what it does")
     assert f"--python={sys.executable}" not in (tmp_path / "said").read_text().splitlines()
 
 
@@ -330,8 +338,8 @@ def test_where_to_look_may_be_said(engine, tmp_path, sandbox):
     ("cached", "said"),
     [
         ((True, True), ""),
-        ((True, False), "blib 2 was read; what was found out is kept for the next search."),
-        ((False, False), "alib 1, blib 2 were read; what was found out is kept for the next search."),
+        ((True, False), "blib 2 was read; the results are cached for the next search."),
+        ((False, False), "alib 1, blib 2 were read; the results are cached for the next search."),
     ],
 )
 def test_only_what_was_read_is_said_to_have_been(engine, monkeypatch, cached, said):
@@ -347,5 +355,5 @@ def test_only_what_was_read_is_said_to_have_been(engine, monkeypatch, cached, sa
     monkeypatch.setattr(search_progress, "display", display)
     names = zip(("alib", "blib"), ("1", "2"), cached, strict=True)
     configured = engine(*({"name": name, "version": version, "cached": kept} for name, version, kept in names))
-    Finder(jupyter=True, configured=lambda: configured).search("alib,blib what it does")
+    LibrarySearcher(jupyter=True, configured=lambda: configured).search("alib,blib what it does")
     assert shown == ["Indexing …", said]

@@ -24,7 +24,7 @@ from exploracoder_jupyter.core.types import (
     Opinion,
     Selection,
 )
-from exploracoder_jupyter.frontend.browser.sidebar_view import Place, run_view
+from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.frontend.panel import panel_state
 from exploracoder_jupyter.trace import CellView, ours, render, schema
 from exploracoder_jupyter.trace.reduced_notebook import without_losers
@@ -179,10 +179,10 @@ def test_the_panel_and_the_sidebar_follow():
     for record in recorded(run()):
         states.append(panel_state.fold(states[-1], record))
     told = [state.activity for state in states]
-    assert "Trying it on 3 generated inputs." in told
-    assert "Judging what solution s1 gave." in told
+    assert "Testing the solution on 3 generated inputs." in told
+    assert "Judging the outputs of solution s1." in told
     assert "Solution s1 is judged wrong: NaN is paired with NaN." in told
-    view = run_view(states[-1], Place("k", None, None))
+    view = run_view(states[-1], RunContext("k", None, None))
     assert [one.line for one in view.solution.candidates] == ["judged wrong: NaN is paired with NaN", "judged right"]
 
 

@@ -98,6 +98,6 @@ def test_the_panel_says_what_is_being_done():
     state = State()
     for record in recorded(events(AGAIN)):
         state = fold(state, record)
-    assert state.activity == "Mending 1.1 with what another search found."
+    assert state.activity == "Repairing 1.1 with the results of another search."
     done = fold(state, recorded([ran("1.1")])[0])
     assert done.subtasks[0].candidates[0].state == "ok"
