@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.export.output_html import outputs_html
-from exploracoder_jupyter.frontend.searching.highlighted_code import highlighted
+from exploracoder_jupyter.frontend.searching.highlighted_code import highlight_python
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.api.exploration import Exploration, TriedCode
@@ -76,4 +76,4 @@ def _line(one: TriedCode) -> str:
 
 
 def _code(code: str) -> str:
-    return f'<pre style="{_PRE}" tabindex="0">{highlighted(code)}</pre>'
+    return f'<pre style="{_PRE}" tabindex="0">{highlight_python(code)}</pre>'

@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.options import OPTIONS, nest
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.core.wording import did_you_mean
-from exploracoder_jupyter.frontend.running.variable_sending import send
+from exploracoder_jupyter.frontend.running.variable_sending import send_variables
 from exploracoder_jupyter.runs import Listener, Order, RunSteering, run
 
 Progress = bool | Callable[[Record], None]
@@ -103,7 +103,7 @@ async def aexplore(
     folder = Path(workdir or Path.cwd())
     with ExitStack() as stack:
         given = variables or {}
-        values, unsent = send([*given], given, stack, resolve(layer).sandbox, forks="never")
+        values, unsent = send_variables([*given], given, stack, resolve(layer).sandbox, forks="never")
         order = Order(
             Task(task, names, check=check, solution_name=name, uses=tuple(given)),
             (layer,),
