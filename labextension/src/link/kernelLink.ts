@@ -22,6 +22,9 @@ import { commOverSubshell } from './subshell';
 /** How long a kernel with subshells may take to answer, in milliseconds. */
 const PATIENCE = 10_000;
 
+/** When another subshell is requested where none could be started, in milliseconds. */
+const RETRY_AFTER = 5000;
+
 /** How often a kernel that called is answered again, where an answer came to nothing. */
 const MORE_ATTEMPTS = 2;
 
@@ -173,7 +176,10 @@ export class KernelLink implements IDisposable {
 
   private async _open(): Promise<void> {
     const restarts = this._restarts;
-    const { comm, subshell } = await commOverSubshell(this.kernel, CONTROL);
+    const { comm, subshell, retry } = await commOverSubshell(
+      this.kernel,
+      CONTROL
+    );
     if (this._isDisposed || restarts !== this._restarts) {
       comm.dispose(); // its subshell died with the kernel
       throw new NoAnswer('closed');
@@ -188,6 +194,18 @@ export class KernelLink implements IDisposable {
     this._control = comm;
     this._subshell = subshell;
     this._changed.emit();
+    if (retry) {
+      setTimeout(() => void this._reopen(comm), RETRY_AFTER);
+    }
+  }
+
+  /** Open another control comm in place of this one, which the running cell blocks. */
+  private async _reopen(comm: Kernel.IComm): Promise<void> {
+    if (this._control === comm && !this._isDisposed) {
+      this._forget('closed');
+      await this._connecting; // its hello was rejected just now
+      await this.connect();
+    }
   }
 
   private async _hello(): Promise<void> {

@@ -6,10 +6,11 @@
  */
 import { Kernel, KernelMessage } from '@jupyterlab/services';
 
-/** A comm, and whether it has a subshell. */
+/** A comm, whether it has a subshell, and, if not, whether another attempt may start one. */
 export interface IOpened {
   comm: Kernel.IComm;
   subshell: boolean;
+  retry: boolean;
 }
 
 /** What JupyterLab's comms have beyond their interface, each of it since some version. */
@@ -44,38 +45,47 @@ export async function commOverSubshell(
   const comm = kernel.createComm(target);
   const inside = comm as Kernel.IComm & ICommInside;
   if (inside.subshellStarted === undefined) {
-    return { comm, subshell: false };
+    return { comm, subshell: false, retry: false };
   }
   if (await settles(kernel.info, patience)) {
     if (kernel.supportsSubshells !== true) {
-      return { comm, subshell: false };
+      return { comm, subshell: false, retry: false };
     }
     if (await settles(inside.subshellStarted, patience)) {
-      return { comm, subshell: true };
+      return { comm, subshell: true, retry: false };
     }
   }
-  const id = await subshellByControl(kernel);
-  if (id !== null) {
-    inside._subshellId = id;
-    void replaced(kernel, inside.subshellStarted, id);
+  const id = await subshellByControl(kernel, patience);
+  if (typeof id !== 'string') {
+    return { comm, subshell: false, retry: id === undefined };
   }
-  return { comm, subshell: id !== null };
+  inside._subshellId = id;
+  void replaced(kernel, inside.subshellStarted, id);
+  return { comm, subshell: true, retry: false };
 }
 
-/** A new subshell, asked for on the control channel; `null` if the kernel has none, or no attempt got a reply. */
+/**
+ * The id of a new subshell, requested on the control channel.
+ *
+ * `null` if the kernel has none; `undefined` if no attempt succeeded: a busy server drops the connection, and then
+ * requests are rejected.
+ */
 async function subshellByControl(
-  kernel: Kernel.IKernelConnection
-): Promise<string | null> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  kernel: Kernel.IKernelConnection,
+  pause: number
+): Promise<string | null | undefined> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     try {
       return await createSubshell(kernel);
     } catch {
-      // A busy server drops the connection: its requests are rejected, and may be sent again.
+      // There may be another attempt.
     }
+    await new Promise(resolve => setTimeout(resolve, attempt * pause));
   }
-  return null;
+  return undefined;
 }
 
+/** Rejects where the kernel has subshells, but did not start one. */
 async function createSubshell(
   kernel: Kernel.IKernelConnection
 ): Promise<string | null> {
@@ -85,8 +95,12 @@ async function createSubshell(
   if (!features?.includes(FEATURE)) {
     return null;
   }
-  const made = await ask(kernel, 'create_subshell_request');
-  return (made as { subshell_id?: string }).subshell_id ?? null;
+  const reply = await ask(kernel, 'create_subshell_request');
+  const id = (reply as { subshell_id?: string }).subshell_id;
+  if (id === undefined) {
+    throw new Error(JSON.stringify(reply));
+  }
+  return id;
 }
 
 /** JupyterLab starts one of its own nevertheless, once it knows the features: then ours goes. */

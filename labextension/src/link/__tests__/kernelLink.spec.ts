@@ -194,6 +194,24 @@ describe('a request', () => {
   });
 });
 
+describe('a link without the subshell that its kernel could have', () => {
+  it('opens another comm after a while', async () => {
+    jest.useFakeTimers();
+    try {
+      kernel.subshellStarted = Promise.reject(new Error('no'));
+      kernel.controlFailures = 3;
+      void link.connect();
+      await jest.advanceTimersByTimeAsync(7000);
+      expect([link.state, link.waits]).toEqual(['ready', true]);
+      await jest.advanceTimersByTimeAsync(5000);
+      expect([link.state, link.subshells]).toEqual(['ready', true]);
+      expect(kernel.comms[0].isDisposed).toBe(true);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+});
+
 describe('a subshell', () => {
   it('is asked for on the control channel while a cell is running', async () => {
     kernel.info = never();
@@ -240,7 +258,7 @@ describe('a subshell', () => {
     kernel.subshellStarted = Promise.reject(new Error('no'));
     kernel.controlFailures = 9;
     const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
-    expect(opened.subshell).toBe(false);
+    expect([opened.subshell, opened.retry]).toEqual([false, true]);
   });
 
   it('is done without where the page knows none', async () => {
