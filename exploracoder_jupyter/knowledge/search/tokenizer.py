@@ -1,8 +1,8 @@
-"""Words of documentation and of queries: one tokenizer for the lexical and the dense indexes.
+"""One tokenizer of documentation and queries for the lexical and the dense indexes.
 
-Identifiers count whole and in parts (`read_csv`, `read`, `csv`; `DataFrame`, `data`, `frame`); words are stemmed
-lightly, so that "grouping" meets "group"; words that say nothing of what an API does are dropped. The built-in word
-vectors are of these terms: a change here asks for new ones (`scripts/words.py`) and a new `api_index.FORMAT`.
+Identifiers are indexed whole and in parts (`read_csv`, `read`, `csv`; `DataFrame`, `data`, `frame`). Words are stemmed
+lightly, so that "grouping" matches "group"; stop words are dropped. The built-in word vectors use these terms: a change
+here requires new vectors (`scripts/words.py`) and a new `api_index.FORMAT`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ENDINGS = (
 
 
 def tokens(text: str) -> list[str]:
-    """The index terms of a text, in its order, with repetitions."""
+    """Return the index terms of a text in order, with repetitions."""
     return [term for word in _WORD.findall(text) for term in _terms(word)]
 
 
@@ -46,17 +46,17 @@ def _terms(word: str) -> tuple[str, ...]:
 
 
 def stem(word: str) -> str:
-    """A word without its inflection: `grouped`, `grouping` and `groups` give `group`."""
+    """Return a word without its inflection: `grouped`, `grouping` and `groups` become `group`."""
     if len(word) < 4 or word.endswith(("ss", "us", "is")):
         return word
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return _rounded(word[: -len(ending)] + instead)
-    return _rounded(word)
+            return _normalize_ending(word[: -len(ending)] + instead)
+    return _normalize_ending(word)
 
 
-def _rounded(word: str) -> str:
-    """Without a doubled last letter or a silent `e`, which inflection takes away as well."""
+def _normalize_ending(word: str) -> str:
+    """Remove a doubled last letter or a silent `e`, which inflection changes too."""
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     return word[:-1] if len(word) > 3 and word[-1] == "e" else word
