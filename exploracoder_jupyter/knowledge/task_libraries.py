@@ -172,8 +172,9 @@ class Library:
         return await self._with_fallback(lambda meaning: self._index.search_together(queries, k, meaning=meaning))
 
     async def _with_fallback(self, find: Callable[[Meaning | None], Awaitable[list[ScoredApi]]]) -> list[ScoredApi]:
-        """Run a search, falling back to the built-in vectors for good once the embedder fails, so that the run
-        continues.
+        """Run a search, falling back to the built-in vectors if the embedder fails.
+
+        The fallback then applies to all later searches, so that no run ends because of the embedder.
         """
         meaning = self._embeddings
         try:

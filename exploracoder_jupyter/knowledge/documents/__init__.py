@@ -1,8 +1,7 @@
-"""Documentation that is not in a package: files, folders and archives, read into APIs and passages.
+"""Documentation that is not part of a package: files, folders and archives, parsed into APIs and passages.
 
-One small file a format (`markdown`, `rest`, `pages` with `trees` and `sphinx` for HTML, `notebooks`, `inventory`,
-`openapi`, `plain`); `files` reads within limits, `page_process` limits the time for each, `gather` puts pages together,
-`belonging` says whose APIs they are.
+`readers` contains one small module per format. `document_files` reads files within limits, `reading_process` limits the
+time for each, `document_loader` combines the pages, and `api_ownership` decides which library an API belongs to.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DocumentSource", "Documents", "OpenReader", "PageProcess", "plain_names", "read_documents"]
 
-if not TYPE_CHECKING:  # the process that reads documents needs no index
+if not TYPE_CHECKING:  # lazy: the process that reads documents does not need the index
     __getattr__ = importing(
         __name__,
         {

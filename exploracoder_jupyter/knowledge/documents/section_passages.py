@@ -1,4 +1,4 @@
-"""Sections as passages: short enough for a prompt, never cut within a block of code unless that is too long itself."""
+"""Splits sections into passages: short enough for a prompt, and split within a block of code only if it is too long."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from exploracoder_jupyter.knowledge.documents.document_page import Page, Section
 LONGEST = 1_800
 """Characters of a passage."""
 SHORTEST = 40
-"""What is shorter is a heading's leftover."""
+"""A shorter text is only the remainder of a heading."""
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~)")
 
 
 def passages_of(file: str, page: Page) -> Iterator[Passage]:
-    """The passages of a document; `file` names it."""
+    """Yield the passages of a document named `file`."""
     seen: Counter[str] = Counter()
     for section in page.sections:
         for text in pieces(section.text):
@@ -31,7 +31,7 @@ def passages_of(file: str, page: Page) -> Iterator[Passage]:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text in parts of at most `LONGEST` characters, at blank lines where that can be."""
+    """Split a text into parts of at most `LONGEST` characters, at blank lines if possible."""
     part = ""
     for block in _blocks(text):
         if part and len(part) + len(block) + 2 > LONGEST:
@@ -48,7 +48,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """What blank lines part; a fenced block is one."""
+    """Yield the blocks separated by blank lines; a fenced block counts as one."""
     block: list[str] = []
     fence = ""
     for line in text.splitlines():

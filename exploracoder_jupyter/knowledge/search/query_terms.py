@@ -48,7 +48,8 @@ def subject(query: str, libraries: Iterable[str]) -> str:
 def matter(query: str, name_terms: Collection[str]) -> str:
     """Remove filler words ("what is the best way to") from the query.
 
-    Words that are part of an API's name (`name_terms`) stay. Returns the query unchanged if nothing else is left.
+    Words that are part of an API's name (`name_terms`, as tokens) stay. Returns the query unchanged if nothing else is
+    left.
     """
     filler = _FILLER_STEMS.difference(name_terms)
     rest = re.sub(r"[A-Za-z]+", lambda word: " " if stem(word[0].lower()) in filler else word[0], query)

@@ -1,4 +1,4 @@
-"""Files in pieces that can be found and shown: functions and classes, sections, code cells."""
+"""Splits files into chunks that can be searched and shown: functions and classes, sections, code cells."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pathlib import PurePath
 from exploracoder_jupyter.knowledge.sources.credential_removal import parsed
 
 LONGEST = 2_400
-"""Characters of one piece; a longer function or section is cut."""
+"""Characters of one chunk; a longer function or section is truncated."""
 
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
-_OURS = re.compile(r"\s*%%?explor")
+_EXPLORATION_MAGIC = re.compile(r"\s*%%?explor")
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a file."""
+    """A part of a file."""
 
     title: str
     text: str
     place: str
-    """Within the file: `line 12`, `cell 3`."""
+    """Position in the file: `line 12`, `cell 3`."""
     code: bool
 
 
 def chunks(path: str, text: str) -> Iterator[Chunk]:
-    """The pieces of a file, by the ending of its name; none where that is another or the file cannot be understood."""
+    """Split a file according to its suffix; yields nothing for other suffixes or files that cannot be parsed."""
     kinds = {".py": of_python, ".md": of_markdown, ".ipynb": of_notebook}
     kind = kinds.get(PurePath(path).suffix)
     for chunk in kind(text) if kind else ():
@@ -39,7 +39,7 @@ def chunks(path: str, text: str) -> Iterator[Chunk]:
 
 
 def of_python(text: str) -> Iterator[Chunk]:
-    """Each function and class at the top, a class that is too long by its methods, and what stands between."""
+    """Yield the top-level functions and classes, long classes by method, and the code between them."""
     tree = parsed(text)
     if tree is None:
         return
@@ -47,31 +47,33 @@ def of_python(text: str) -> Iterator[Chunk]:
     loose: list[ast.stmt] = []
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield from _loose(lines, loose)
+            yield from _statement_chunk(lines, loose)
             loose = []
-            yield from _defined(lines, statement)
+            yield from _definition_chunks(lines, statement)
         else:
             loose.append(statement)
-    yield from _loose(lines, loose)
+    yield from _statement_chunk(lines, loose)
 
 
 def of_markdown(text: str) -> Iterator[Chunk]:
-    """Each section under its heading; a `#` in a fenced block is none."""
+    """Yield each section under its heading; a `#` in a fenced block does not start a section."""
     title, began, section, fenced = "", 1, list[str](), False
     for number, line in enumerate(text.splitlines(), start=1):
         fenced ^= line.lstrip().startswith(("```", "~~~"))
         heading = None if fenced else _HEADING.match(line)
         if heading:
-            yield Chunk(title, _cut(section), f"line {began}", code=False)
+            yield Chunk(title, _truncate(section), f"line {began}", code=False)
             title, began, section = heading[1], number, []
         else:
             section.append(line)
-    yield Chunk(title, _cut(section), f"line {began}", code=False)
+    yield Chunk(title, _truncate(section), f"line {began}", code=False)
 
 
 def of_notebook(text: str) -> Iterator[Chunk]:
-    """The code cells, without their outputs, each titled by the heading above it. Cells of explorations are left out,
-    and so is a trace of one."""
+    """Yield the code cells, without their outputs, each titled by the heading above it.
+
+    Exploration cells and the traces of explorations are left out.
+    """
     try:
         content = json.loads(text)
         if "exploracoder_jupyter" in content["metadata"]:
@@ -84,24 +86,26 @@ def of_notebook(text: str) -> Iterator[Chunk]:
         if kind == "markdown":
             found = [match[1] for line in source.splitlines() if (match := _HEADING.match(line))]
             title = found[-1] if found else title
-        elif kind == "code" and not _OURS.match(source):
-            yield Chunk(title, _cut(source.splitlines()), f"cell {number}", code=parsed(source) is not None)
+        elif kind == "code" and not _EXPLORATION_MAGIC.match(source):
+            yield Chunk(title, _truncate(source.splitlines()), f"cell {number}", code=parsed(source) is not None)
 
 
-def _defined(lines: Sequence[str], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Iterator[Chunk]:
+def _definition_chunks(
+    lines: Sequence[str], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+) -> Iterator[Chunk]:
     text = _lines(lines, node, node)
     if isinstance(node, ast.ClassDef) and len(text) > LONGEST:
         methods = [part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
         for method in methods:
-            told = f"class {node.name}:\n{_lines(lines, method, method)}"
+            code = f"class {node.name}:\n{_lines(lines, method, method)}"
             yield Chunk(
-                f"{node.name}.{method.name}", told[:LONGEST], f"line {method.lineno}", code=len(told) <= LONGEST
+                f"{node.name}.{method.name}", code[:LONGEST], f"line {method.lineno}", code=len(code) <= LONGEST
             )
     else:
         yield Chunk(node.name, text[:LONGEST], f"line {node.lineno}", code=len(text) <= LONGEST)
 
 
-def _loose(lines: Sequence[str], statements: Sequence[ast.stmt]) -> Iterator[Chunk]:
+def _statement_chunk(lines: Sequence[str], statements: Sequence[ast.stmt]) -> Iterator[Chunk]:
     if statements and not all(isinstance(one, ast.Import | ast.ImportFrom) for one in statements):
         text = _lines(lines, statements[0], statements[-1])
         yield Chunk("", text[:LONGEST], f"line {statements[0].lineno}", code=len(text) <= LONGEST)
@@ -113,5 +117,5 @@ def _lines(lines: Sequence[str], first: ast.stmt, last: ast.stmt) -> str:
     return "\n".join(lines[began - 1 : last.end_lineno])
 
 
-def _cut(lines: Sequence[str]) -> str:
+def _truncate(lines: Sequence[str]) -> str:
     return "\n".join(lines).strip("\n")[:LONGEST]

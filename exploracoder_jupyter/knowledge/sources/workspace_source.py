@@ -1,4 +1,4 @@
-"""The user's own notebook and the files beside it as a source."""
+"""The user's own notebook and the files next to it as a source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, Text,
 class WorkspaceSource:
     """Code cells of the notebook, and the Python, Markdown and notebook files of the folder. Satisfies `Source`.
 
-    They are read at the first search, and then as they were. `clean` takes secrets out of them.
+    The files are read once, at the first search. `clean` removes secrets from them.
     """
 
     kind: SourceKind = "workspace"
@@ -39,8 +39,8 @@ class WorkspaceSource:
         self._reading = threading.Lock()
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
-        """At most k pieces of the files that share words with the query, best first."""
-        # A search that is given up leaves the reading to its end, for the next one.
+        """Return at most k chunks of the files that share words with the query, best first."""
+        # An abandoned search finishes reading in its thread, for the next search.
         return await anyio.to_thread.run_sync(self._search, query, k, abandon_on_cancel=True)
 
     def _search(self, query: str, k: int) -> list[ScoredPassage]:
@@ -67,7 +67,7 @@ class WorkspaceSource:
                     )
 
     def _files(self) -> Iterator[Text]:
-        """The notebook first, wherever it is, then the files of the folder."""
+        """Yield the notebook first, wherever it is, then the files of the folder."""
         text = read(self._notebook, self._limits) if self._notebook else None
         if self._notebook and text is not None:
             yield Text(self._notebook.name, text)

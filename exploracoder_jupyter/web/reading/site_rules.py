@@ -1,6 +1,6 @@
-"""What of a page is told: rules for the sites that searches for code most often end at, and one for all others.
+"""Extracts the content of a page: rules for the sites that code searches most often find, and one for all others.
 
-More than nine of ten results in CoCoST's measurements were on eight sites (appendix A, table 4).
+More than nine of ten results in CoCoST's measurements came from eight sites (appendix A, table 4).
 """
 
 from __future__ import annotations
@@ -22,21 +22,24 @@ _API = re.compile(r"[a-z_]\w*(?:\.\w+)+")
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """What a page says."""
+    """The content of a page."""
 
     title: str
     sections: tuple[Section, ...]
     ordered: bool = False
-    """Whether the best comes first already."""
+    """Whether the best sections come first already."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Where the text of a site's pages is: places with commas between them. One is `tag`, `.class`, `#id`, `tag.class`
-    or `[role]`, or several of these, each within the one before."""
+    """Where a site's pages contain their text, as selectors separated by commas.
+
+    A selector is `tag`, `.class`, `#id`, `tag.class` or `[role]`, or several of these, each a descendant of the one
+    before.
+    """
 
     content: str
-    """The first that is there is told."""
+    """The first selector that matches is used."""
     without: str = ""
     licence: str = ""
 
@@ -72,7 +75,7 @@ _RULES: dict[str, _Rule] = {
 
 
 def extract(page: Page) -> Extract:
-    """What the page says, what is hidden in it left out. Any text is a page."""
+    """Extract the visible content of a page. Any text is accepted."""
     if page.form == "questions":
         title, found = from_api(page.text)
         return Extract(title, tuple(found), ordered=True)
@@ -85,14 +88,14 @@ def extract(page: Page) -> Extract:
     if is_questions(root, page.address):
         title, found = from_page(root, page.address)
         return Extract(title, tuple(found), ordered=True)
-    return Extract(title, tuple(_told(root, _rule(page.address), title)))
+    return Extract(title, tuple(_site_sections(root, _rule(page.address), title)))
 
 
-def _told(root: Node, rule: _Rule | None, title: str) -> Iterator[Section]:
+def _site_sections(root: Node, rule: _Rule | None, title: str) -> Iterator[Section]:
     content = _content(root, rule) if rule else None
     licence = rule.licence if rule else _licence(root)
     if content and rule:
-        _drop(content, rule.without.split(", "))
+        _remove(content, rule.without.split(", "))
     for section in sections(content or main_part(root), title):
         apis = (section.anchor,) if _API.fullmatch(section.anchor) else ()
         yield replace(section, licence=licence, apis=apis)
@@ -104,30 +107,30 @@ def _rule(address: str) -> _Rule | None:
 
 
 def _content(root: Node, rule: _Rule) -> Node | None:
-    for place in rule.content.split(", "):
+    for selector in rule.content.split(", "):
         nodes = [root]
-        for step in place.split():
-            nodes = [found for node in nodes for found in node.walk() if found is not node and _is(found, step)]
+        for step in selector.split():
+            nodes = [found for node in nodes for found in node.walk() if found is not node and _matches(found, step)]
         if nodes:
             return nodes[0]
     return None
 
 
-def _is(node: Node, place: str) -> bool:
-    if place.startswith("["):
-        return node.attributes.get("role") == place[1:-1]
-    if place.startswith("#"):
-        return node.attributes.get("id") == place[1:]
-    tag, _, class_ = place.partition(".")
+def _matches(node: Node, selector: str) -> bool:
+    if selector.startswith("["):
+        return node.attributes.get("role") == selector[1:-1]
+    if selector.startswith("#"):
+        return node.attributes.get("id") == selector[1:]
+    tag, _, class_ = selector.partition(".")
     return (not tag or node.tag == tag) and (not class_ or class_ in node.classes)
 
 
-def _drop(node: Node, places: list[str]) -> None:
+def _remove(node: Node, selectors: list[str]) -> None:
     for inner in list(node.walk()):
         inner.children = [
             child
             for child in inner.children
-            if isinstance(child, str) or not any(_is(child, place) for place in places)
+            if isinstance(child, str) or not any(_matches(child, selector) for selector in selectors)
         ]
 
 

@@ -1,7 +1,7 @@
-"""Questions with their answers, from pages of Stack Overflow and its sisters, or from the Stack Exchange API.
+"""Questions with their answers, from pages of Stack Exchange sites or from the Stack Exchange API.
 
-Each post is a section of its own with its address, its author and its licence (CC BY-SA asks for them): the accepted
-answer first, then the question, then the other answers by score.
+Each post becomes a section with its address, author and license (as CC BY-SA requires): the accepted answer first, then
+the question, then the other answers by score.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from exploracoder_jupyter.web.reading.page_sections import Section, fitted, told
 _SITES = ("stackoverflow.com", "superuser.com", "serverfault.com", "askubuntu.com", "mathoverflow.net")
 _QUESTION = re.compile(r"/(?:questions|q)/(\d+)(?:/|$)")
 _ANSWERS = 3
-"""Answers that are told at most."""
+"""Maximum number of answers."""
 _LICENCE = "CC BY-SA"
 
 
@@ -30,7 +30,7 @@ class _Owner(BaseModel):
 
 
 class _Item(BaseModel):
-    """A question or an answer as the API gives it."""
+    """A question or an answer as returned by the API."""
 
     body: str = ""
     title: str = ""
@@ -43,14 +43,14 @@ class _Item(BaseModel):
 
 
 class Items(BaseModel):
-    """A reply of the API; `backoff`: seconds before it may be asked again."""
+    """A reply of the API; `backoff` is the number of seconds before the next request."""
 
     items: list[_Item] = Field(default_factory=list)
     backoff: float = 0
 
 
 class Thread(BaseModel):
-    """A question and its answers, as one page."""
+    """A question and its answers as one page."""
 
     address: str
     question: _Item
@@ -69,7 +69,7 @@ class _Post:
 
 
 def question_at(address: str) -> tuple[str, str] | None:
-    """The site's name for the API and the number of the question, where the address is that of one."""
+    """Return the site's name for the API and the question's number, if the address is that of a question."""
     parts = urlsplit(address)
     found, host = _QUESTION.match(parts.path), (parts.hostname or "").lower().removeprefix("www.")
     if not found or not _is_site(host):
@@ -78,26 +78,26 @@ def question_at(address: str) -> tuple[str, str] | None:
 
 
 def is_questions(root: Node, address: str) -> bool:
-    """Whether a page is one of such a site, with a question on it."""
+    """Return whether a page of a Stack Exchange site contains a question."""
     host = (urlsplit(address).hostname or "").lower().removeprefix("www.")
     return _is_site(host) and any(root.having(id="question"))
 
 
 def from_api(text: str) -> tuple[str, list[Section]]:
-    """Title and sections of a `Thread` in JSON."""
+    """Return title and sections of a `Thread` in JSON."""
     thread = Thread.model_validate_json(text)
-    answers = [_of_item(item, urljoin(thread.address, f"/a/{item.answer_id}")) for item in thread.answers]
+    answers = [_post_from_item(item, urljoin(thread.address, f"/a/{item.answer_id}")) for item in thread.answers]
     title = unescape(thread.question.title)
-    return title, list(_sections(title, _of_item(thread.question, thread.address), answers))
+    return title, list(_sections(title, _post_from_item(thread.question, thread.address), answers))
 
 
 def from_page(root: Node, address: str) -> tuple[str, list[Section]]:
-    """Title and sections of a page."""
+    """Return title and sections of a question page."""
     heading = next(root.having(class_="question-hyperlink"), None) or next(root.having(tag="h1"), None)
     title = heading.text if heading else ""
-    question = _of_node(next(root.having(id="question")), address)
+    question = _post_from_node(next(root.having(id="question")), address)
     answers = [
-        _of_node(node, urljoin(address, f"/a/{node.attributes['data-answerid']}"))
+        _post_from_node(node, urljoin(address, f"/a/{node.attributes['data-answerid']}"))
         for node in root.having(class_="answer")
         if "data-answerid" in node.attributes
     ]
@@ -118,14 +118,14 @@ def _sections(title: str, question: _Post, answers: Sequence[_Post]) -> Iterator
             yield from fitted(Section(f"{title} ({what})", post.body, post.link, by))
 
 
-def _of_item(item: _Item, link: str) -> _Post:
+def _post_from_item(item: _Item, link: str) -> _Post:
     root = parse(item.body)
     strip_unseen(root)
     author = visible(unescape(item.owner.display_name))
     return _Post(told(root), author, item.content_license or _LICENCE, link, item.score, item.is_accepted)
 
 
-def _of_node(node: Node, link: str) -> _Post:
+def _post_from_node(node: Node, link: str) -> _Post:
     body = next(node.having(class_="js-post-body"), None) or next(node.having(class_="s-prose"), None)
     licences = (inner.attributes.get("data-se-share-sheet-license-name", "") for inner in node.walk())
     score = node.attributes.get("data-score", "0")
