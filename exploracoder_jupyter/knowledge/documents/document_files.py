@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from exploracoder_jupyter.core.errors import UsageError
 
 LARGEST_FILE = 4_000_000
-"""Bytes of one document; `LARGEST_DATA` applies to machine-readable files and to notebooks, whose outputs are not read."""
+"""Bytes of one document; `LARGEST_DATA` applies to data files and to notebooks, whose outputs are not read."""
 LARGEST_DATA = 16_000_000
 LARGEST_ARCHIVE = 500_000_000
 LARGEST_DIRECTORY = 8_000_000
@@ -42,11 +42,11 @@ FILE_SECONDS = 15.0
 KINDS = frozenset(".md .markdown .mkd .rst .rest .txt .html .htm .xhtml .ipynb .inv .json .yaml .yml .py .pyi".split())  # noqa: SIM905
 _DATA = frozenset((".json", ".yaml", ".yml", ".ipynb", ".inv"))
 _EXCLUDED_FOLDERS = frozenset(
-    "_sources _static _images _modules _downloads node_modules site-packages __pycache__".split()
-)  # noqa: SIM905
+    "_sources _static _images _modules _downloads node_modules site-packages __pycache__".split()  # noqa: SIM905
+)
 _GENERATED_FILES = frozenset(
-    "genindex.html py-modindex.html search.html 404.html searchindex.json searchtools.html".split()
-)  # noqa: SIM905
+    "genindex.html py-modindex.html search.html 404.html searchindex.json searchtools.html".split()  # noqa: SIM905
+)
 _ADDRESS = re.compile(r"\b(?:https?|ftp|git):/")
 _LOCAL_ONLY = "Nothing is loaded from the network: give a file, a folder or a .zip."
 _COMPRESSION_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

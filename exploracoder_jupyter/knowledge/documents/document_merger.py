@@ -94,8 +94,8 @@ def _extend(surface: Surface, found: dict[str, ApiDoc], documents: Documents, *,
 def _is_other_version(info: LibraryInfo, documents: Documents) -> bool:
     """Return whether the documents describe another version of this library, which may have other APIs."""
     version, installed = documents.version, f"{info.version}."
-    import_names = letters(documents.project.removesuffix(version)) in (letters(info.name), letters(info.distribution))
-    return bool(version) and import_names and not installed.startswith(f"{version}.")
+    is_same = letters(documents.project.removesuffix(version)) in (letters(info.name), letters(info.distribution))
+    return bool(version) and is_same and not installed.startswith(f"{version}.")
 
 
 def _version_notice(info: LibraryInfo, documents: Documents) -> str:

@@ -56,7 +56,7 @@ class Documents:
 
 
 def completed(api: ApiDoc) -> ApiDoc:
-    """Fill in an API's examples, parameters, result, version notes and deprecation from its description and signature."""
+    """Fill in examples, parameters, result, version notes and deprecation from an API's description and signature."""
     documented = docstring_sections.read(api.description)
     return replace(
         api,

@@ -1,7 +1,7 @@
-"""What Sphinx and mkdocstrings made of docstrings: their HTML back into APIs.
+"""Recovers APIs from the HTML that Sphinx and mkdocstrings generate from docstrings.
 
-An API's element is taken out of the tree once it is read, inner ones first: so a class tells of itself alone, and what
-is left of the page is prose.
+An API's element is removed from the tree after it is read, inner ones first. So the description of a class does not
+contain those of its members, and what remains of the page is prose.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from exploracoder_jupyter.knowledge.documents.readers.html_to_markdown import No
 from exploracoder_jupyter.knowledge.documents.readers.written_signatures import KINDS, api, declared, kind_of
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-_BEFORE_ABOUT = re.compile(
+_TYPE_AND_DESCRIPTION = re.compile(
     r"^\s*(?:\((?P<type>[^()]*(?:\([^()]*\)[^()]*)*)\))?\s*(?:[–—:-]+\s*)?(?P<about>.*)$", re.DOTALL
 )
 
 
 def take_apis(root: Node) -> list[ApiDoc]:
-    """The APIs of a page, in its order. Their elements are taken out of the tree."""
+    """Return the APIs of a page in order, and remove their elements from the tree."""
     found: list[ApiDoc] = []
     for node in reversed(list(root.iter("dl", "div"))):
-        apis = _of_sphinx(node) if node.tag == "dl" else _of_mkdocstrings(node)
+        apis = _from_sphinx(node) if node.tag == "dl" else _from_mkdocstrings(node)
         if apis:
             found = [*apis, *found]
             node.drop_tree()
     return found
 
 
-def _of_sphinx(node: Node) -> list[ApiDoc]:
+def _from_sphinx(node: Node) -> list[ApiDoc]:
     kind = next((KINDS[name] for name in (node.get("class") or "").split() if name in KINDS), None)
     heads = [(child, path) for child in node if child.tag == "dt" and _NAME.fullmatch(path := _path(child))]
     if kind is None or not heads or classes(node) & {"c", "cpp", "js", "std", "rst", "footnote"}:
@@ -42,13 +42,13 @@ def _of_sphinx(node: Node) -> list[ApiDoc]:
 
 
 def _path(head: Node) -> str:
-    """The path that a signature's line is of: a further one of the same API has no id."""
+    """Return the path of a signature line; further lines of the same API have no ID."""
     written = (text(one) for one in head if classes(one) & {"descclassname", "descname"})
     return str(head.get("id") or "".join(written))
 
 
 def _after_name(head: Node) -> str:
-    """What stands behind the name in a signature's line: `(x: int = 1) -> str`, or the type of an attribute."""
+    """Return what follows the name in a signature line: `(x: int = 1) -> str`, or the type of an attribute."""
     name = next((child for child in head.iter() if "descname" in classes(child)), None)
     if name is None:
         return ""
@@ -61,7 +61,7 @@ def _after_name(head: Node) -> str:
     return re.sub(r"\(\s+", "(", re.sub(r",?\s*\)", ")", line)).replace("->", " -> ").replace("  ", " ").strip()
 
 
-def _of_mkdocstrings(node: Node) -> list[ApiDoc]:
+def _from_mkdocstrings(node: Node) -> list[ApiDoc]:
     kinds = {name.removeprefix("doc-") for name in classes(node) if name.startswith("doc-")}
     kind = next((KINDS[name] for name in kinds if name in KINDS), None)
     head = next((child for child in node if "doc-heading" in classes(child)), None)
@@ -88,7 +88,7 @@ def _api(path: str, kind: ApiKind, after: str, body: Node | None) -> ApiDoc:
 
 
 def _parameters(body: Node) -> Iterator[Parameter]:
-    """What lists of fields and tables of parameters say."""
+    """Yield the parameters in field lists and parameter tables."""
     for field in body.iter("dl"):
         if "field-list" in classes(field):
             for term in field:
@@ -97,7 +97,7 @@ def _parameters(body: Node) -> Iterator[Parameter]:
                     "other parameters",
                     "arguments",
                 ):
-                    yield from _listed(term.getnext())
+                    yield from _listed_parameters(term.getnext())
     for row in body.iter("tr"):
         if "doc-section-item" in classes(row):
             cells = [text(cell) for cell in row.iter("td")]
@@ -105,7 +105,7 @@ def _parameters(body: Node) -> Iterator[Parameter]:
                 yield Parameter(cells[0], cells[1], about=cells[2])
 
 
-def _listed(node: Node | None) -> Iterator[Parameter]:
+def _listed_parameters(node: Node | None) -> Iterator[Parameter]:
     if node is None:
         return
     terms = [(term, term.getnext()) for term in node.iter("dt")]
@@ -115,6 +115,6 @@ def _listed(node: Node | None) -> Iterator[Parameter]:
         yield Parameter(name, type_, about="" if about is None else text(about))
     for item in [] if terms else ([*node.iter("li")] or [*node.iter("p")]):
         name = next((text(one) for one in item.iter("strong")), "")
-        found = _BEFORE_ABOUT.match(text(item).removeprefix(name))
+        found = _TYPE_AND_DESCRIPTION.match(text(item).removeprefix(name))
         if name and found:
             yield Parameter(name, (found["type"] or "").strip(), about=found["about"].strip())

@@ -1,4 +1,4 @@
-"""`objects.inv`: the names that a project's Sphinx documentation describes."""
+"""Reads `objects.inv`: the names that a project's Sphinx documentation describes."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from exploracoder_jupyter.knowledge.documents.document_page import Page
 from exploracoder_jupyter.knowledge.documents.readers.written_signatures import KINDS, api
 
 _LARGEST = 32_000_000
-"""Bytes that it may unpack to."""
+"""Maximum decompressed size in bytes."""
 _HEAD = re.compile(rb"# Sphinx inventory version 2\n# Project: (.*)\n# Version: (.*)\n#.*zlib.*\n")
 _LINE = re.compile(r"(\S+) py:(\w+) -?\d+ (\S*) (.*)")
 
 
 def read(body: bytes) -> Page:
-    """The APIs that an inventory names, without anything on them; their place is where the HTML describes them.
+    """Return the APIs that an inventory names, without descriptions; their place is where the HTML describes them.
 
     Raises:
-        ValueError: it is no inventory of version 2, or it is not sound.
+        ValueError: If it is not an inventory of version 2, or is corrupt.
     """
     head = _HEAD.match(body)
     if not head:
-        raise ValueError("no inventory of Sphinx")
+        raise ValueError("not a Sphinx inventory")
     try:
         unpacked = zlib.decompressobj().decompress(body[head.end() :], _LARGEST)
     except zlib.error as error:
-        raise ValueError("a broken inventory") from error
+        raise ValueError("a corrupt inventory") from error
     found = filter(None, map(_LINE.match, unpacked.decode("utf-8", "replace").splitlines()))
     apis = tuple(
         api(
@@ -44,5 +44,5 @@ def read(body: bytes) -> Page:
 
 
 def _place(written: str, name: str) -> str:
-    """Where a name is told; the inventory has `$` for the name at its end."""
+    """Return where a name is described; the inventory abbreviates the name at the end to `$`."""
     return f"{written[:-1]}{name}" if written.endswith("$") else written
