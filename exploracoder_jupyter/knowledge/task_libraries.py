@@ -19,14 +19,19 @@ from pydantic import TypeAdapter, ValidationError
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, LibraryInfo, Overview, ScoredApi
 from exploracoder_jupyter.knowledge.documents import DocumentSource, OpenReader, PageProcess
-from exploracoder_jupyter.knowledge.extraction.api_source import source_of
-from exploracoder_jupyter.knowledge.extraction.library_overview import overview
-from exploracoder_jupyter.knowledge.extraction.library_reader import Libraries, Read, Reader, ShowProgress
+from exploracoder_jupyter.knowledge.extraction.api_source import read_source
+from exploracoder_jupyter.knowledge.extraction.library_overview import build_overview
+from exploracoder_jupyter.knowledge.extraction.library_reader import (
+    LoadedLibraries,
+    LoadedLibrary,
+    Reader,
+    ShowProgress,
+)
 from exploracoder_jupyter.knowledge.extraction.public_surface import Inspect
 from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest, pack, unpack
 from exploracoder_jupyter.knowledge.search.api_index import FORMAT, Index
 from exploracoder_jupyter.knowledge.search.dense_index import Embedder
-from exploracoder_jupyter.knowledge.search.embedding_cache import Meaning, done_without, embedded
+from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings, done_without, embed_apis
 from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
 
 _INTRODUCTION: TypeAdapter[Introduction] = TypeAdapter(Introduction)
@@ -52,10 +57,10 @@ class Library:
 
     def __init__(
         self,
-        libraries: Libraries,
+        libraries: LoadedLibraries,
         index: Index,
         *,
-        meaning: Meaning | None,
+        meaning: ApiEmbeddings | None,
         store: Store,
         key: str,
         inspect: Inspect,
@@ -171,7 +176,9 @@ class Library:
         """Return the k APIs that best serve these queries of one task, best first; see `rank_fusion.together`."""
         return await self._with_fallback(lambda meaning: self._index.search_together(queries, k, meaning=meaning))
 
-    async def _with_fallback(self, find: Callable[[Meaning | None], Awaitable[list[ScoredApi]]]) -> list[ScoredApi]:
+    async def _with_fallback(
+        self, find: Callable[[ApiEmbeddings | None], Awaitable[list[ScoredApi]]]
+    ) -> list[ScoredApi]:
         """Run a search, falling back to the built-in vectors if the embedder fails.
 
         The fallback then applies to all later searches, so that no run ends because of the embedder.
@@ -202,13 +209,13 @@ class Library:
         if api.path not in self._sources:
             others = (alias for alias, known in self._aliases.items() if known == api.path)
             paths = [*dict.fromkeys((api.path, *api.aliases, *others))]
-            self._sources[api.path] = await source_of(paths, inspect=self._inspect)
+            self._sources[api.path] = await read_source(paths, inspect=self._inspect)
         return self._sources[api.path]
 
     def overview(self) -> Overview:
         """Return README text and example programs, then examples of the APIs most likely wanted."""
         wanted = [self._index.apis[int(row)] for row in np.argsort(-self._index.prior, kind="stable")]
-        return overview([one.surface for one in self._read], wanted)
+        return build_overview([one.surface for one in self._read], wanted)
 
     def introduction(self, model: str) -> Introduction | None:
         """Return the introduction cached for these library versions and this model, if any."""
@@ -230,9 +237,9 @@ class Library:
 
 async def _embeddings(
     apis: Sequence[ApiDoc], embedder: Embedder, *, store: Store, show: ShowProgress, say: Callable[[str], None]
-) -> Meaning | None:
+) -> ApiEmbeddings | None:
     try:
-        return await embedded(
+        return await embed_apis(
             apis, embedder, store=store, advance=lambda done: show("Embedding the documentation", done, len(apis))
         )
     except EndpointError as error:
@@ -258,7 +265,7 @@ def _cached_index(apis: Sequence[ApiDoc], key: str, store: Store) -> Index | Non
         return None
 
 
-def _report(one: Read) -> LibraryReport:
+def _report(one: LoadedLibrary) -> LibraryReport:
     apis = one.surface.apis
     return LibraryReport(
         name=one.surface.info.name,

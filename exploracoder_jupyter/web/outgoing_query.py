@@ -26,7 +26,7 @@ _PRIVATE_PATTERNS = tuple(
 )
 
 
-def searchable(query: str) -> str:
+def sanitize_query(query: str) -> str:
     """Return the query as it may be sent; empty if nothing is left of it."""
     for pattern in _PRIVATE_PATTERNS:
         query = pattern.sub(" ", query[:2000])

@@ -17,10 +17,10 @@ import anyio.to_thread
 
 from exploracoder_jupyter.web.fetching.public_addresses import origin_of
 from exploracoder_jupyter.web.passage_ranking import Ranking
-from exploracoder_jupyter.web.reading.site_rules import extract
-from exploracoder_jupyter.web.web_types import BIGGEST, Form, Hit, Page, WebError
+from exploracoder_jupyter.web.reading.site_rules import extract_content
+from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, Hit, Page, PageFormat, WebError
 
-_FORMS: dict[str, Form] = {
+_FORMS: dict[str, PageFormat] = {
     ".html": "html",
     ".htm": "html",
     ".md": "markdown",
@@ -101,7 +101,7 @@ class Folder:
         texts: list[str] = []
         for page in islice(self._pages_found(pages), _MOST_PAGES):
             pages[page.address] = page
-            for section in extract(page).sections:
+            for section in extract_content(page).sections:
                 self._places.append((page.address, section.title))
                 texts.append(f"{section.title} {section.text}")
         self._ranking = Ranking(texts)
@@ -117,7 +117,7 @@ class Folder:
         form = _FORMS.get(path.suffix.lower())
         try:
             status = path.lstat()
-            if form is None or not stat.S_ISREG(status.st_mode) or status.st_size > BIGGEST:
+            if form is None or not stat.S_ISREG(status.st_mode) or status.st_size > MAX_PAGE_BYTES:
                 return None
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError:

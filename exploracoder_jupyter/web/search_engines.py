@@ -10,10 +10,10 @@ import anyio.to_thread
 from pydantic import JsonValue
 
 from exploracoder_jupyter.web.fetching.bounded_request import Http
-from exploracoder_jupyter.web.fetching.public_addresses import joined, origin_of
-from exploracoder_jupyter.web.reading.hidden_elements import strip_unseen
-from exploracoder_jupyter.web.reading.html_parser import Node, parse
-from exploracoder_jupyter.web.reading.main_content import main_element
+from exploracoder_jupyter.web.fetching.public_addresses import join_link, origin_of
+from exploracoder_jupyter.web.reading.hidden_elements import remove_hidden
+from exploracoder_jupyter.web.reading.html_parser import Node, parse_html
+from exploracoder_jupyter.web.reading.main_content import find_main_element
 from exploracoder_jupyter.web.web_types import Hit, WebError
 
 _JSON = ("application/json", "text/json", "application/vnd.api+json")
@@ -132,25 +132,25 @@ def _hit(item: dict[str, JsonValue], base: str) -> Hit | None:
     texts = {key: text for key, text in item.items() if isinstance(text, str)}
     address = next((texts[key] for key in _ADDRESSES if key in texts), "")
     if not address and "domain" in texts and "path" in texts:
-        address = joined(texts["domain"], texts["path"])
+        address = join_link(texts["domain"], texts["path"])
     title = next((texts[key] for key in _TITLES if texts.get(key)), "")
     summary = next((texts[key] for key in _SUMMARIES if key in texts), "")
-    address = joined(base, address) if address else ""
+    address = join_link(base, address) if address else ""
     return Hit(title, address, summary) if address and title else None
 
 
 def _from_page(text: str, base: str) -> list[Hit]:
     """Return the links of a results page; if some are in headings, only those."""
-    root = parse(text)
-    strip_unseen(root)
-    content = main_element(root)
+    root = parse_html(text)
+    remove_hidden(root)
+    content = find_main_element(root)
     in_headings = [node for heading in content.walk() if heading.tag in _HEADINGS for node in heading.having(tag="a")]
     links = [_link(node, base) for node in in_headings or content.having(tag="a")]
     return _deduplicate(hit for hit in links if len(hit.title) > 3 and not _is_search(hit.address, base))
 
 
 def _link(node: Node, base: str) -> Hit:
-    address = joined(base, node.attributes.get("href", ""))
+    address = join_link(base, node.attributes.get("href", ""))
     query = parse_qs(urlsplit(address).query)
     inner = next((query[name][0] for name in _WRAPPER_PARAMETERS if name in query and origin_of(query[name][0])), "")
     return Hit(node.text, inner or address)

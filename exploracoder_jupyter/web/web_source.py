@@ -15,11 +15,11 @@ import anyio.to_thread
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, SourceKind
 from exploracoder_jupyter.web.fetching.public_addresses import origin_of
 from exploracoder_jupyter.web.fetching.web_cache import Cache
-from exploracoder_jupyter.web.outgoing_query import searchable
+from exploracoder_jupyter.web.outgoing_query import sanitize_query
 from exploracoder_jupyter.web.passage_ranking import Ranking
-from exploracoder_jupyter.web.reading.hidden_elements import visible
+from exploracoder_jupyter.web.reading.hidden_elements import strip_invisible
 from exploracoder_jupyter.web.reading.page_sections import Section
-from exploracoder_jupyter.web.reading.site_rules import extract
+from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import Hit, Page, Provider, Reader, WebError
 
 _MAX_PAGES = 3
@@ -71,7 +71,7 @@ class WebSource:
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
         """Return at max_chars k passages of the first page that yields some, best first; empty if there are none."""
-        sanitized = searchable(self._clean(query))
+        sanitized = sanitize_query(self._clean(query))
         if not sanitized or k < 1:
             return ()
         async with self._lock:  # one at a time: identical queries are sent once, and hosts are not overloaded
@@ -137,7 +137,7 @@ class WebSource:
 
 
 def _passages(page: Page, hit: Hit, query: str) -> list[Passage]:
-    content = extract(page)
+    content = extract_content(page)
     found = list(content.sections) if content.ordered else _relevant(query, content.sections)
     title = _clean_line(content.title or hit.title, _TITLE)
     return [_passage(section, title, address) for section, address in _addressed(found, page.address)]
@@ -173,4 +173,4 @@ def _summary(hit: Hit) -> Passage:
 
 
 def _clean_line(text: str, max_chars: int) -> str:
-    return " ".join(visible(text).split())[:max_chars]
+    return " ".join(strip_invisible(text).split())[:max_chars]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-Form = Literal["html", "markdown", "text", "questions"]
+PageFormat = Literal["html", "markdown", "text", "questions"]
 """Format of a page's text; `questions` is a question with its answers as JSON from the Stack Exchange API."""
 
-BIGGEST = 2_000_000
+MAX_PAGE_BYTES = 2_000_000
 """Maximum size of one page in bytes."""
 
 
@@ -29,7 +29,7 @@ class Page:
 
     address: str
     """The final address, shown to users."""
-    form: Form
+    form: PageFormat
     text: str
 
 

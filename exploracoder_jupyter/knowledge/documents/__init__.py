@@ -13,10 +13,10 @@ from exploracoder_jupyter.core.lazy_imports import importing
 if TYPE_CHECKING:
     from exploracoder_jupyter.knowledge.documents.document_loader import read_documents
     from exploracoder_jupyter.knowledge.documents.document_set import Documents
-    from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource, plain_names
+    from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource, unambiguous_names
     from exploracoder_jupyter.knowledge.documents.reading_process import OpenReader, PageProcess
 
-__all__ = ["DocumentSource", "Documents", "OpenReader", "PageProcess", "plain_names", "read_documents"]
+__all__ = ["DocumentSource", "Documents", "OpenReader", "PageProcess", "read_documents", "unambiguous_names"]
 
 if not TYPE_CHECKING:  # lazy: the process that reads documents does not need the index
     __getattr__ = importing(
@@ -26,7 +26,7 @@ if not TYPE_CHECKING:  # lazy: the process that reads documents does not need th
             "Documents": "document_set",
             "OpenReader": "reading_process",
             "PageProcess": "reading_process",
-            "plain_names": "document_source",
+            "unambiguous_names": "document_source",
             "read_documents": "document_loader",
         },
     )

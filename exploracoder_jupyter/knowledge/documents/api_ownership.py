@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
-from exploracoder_jupyter.knowledge.extraction.docstring_examples import MOST_EXAMPLES
+from exploracoder_jupyter.knowledge.extraction.docstring_examples import MAX_EXAMPLES
 from exploracoder_jupyter.knowledge.extraction.written_paths import is_public
 
 _MAX_ADDED_CHARS = 4_000
@@ -25,7 +25,7 @@ _REPETITION_OVERLAP = 0.7
 
 
 @dataclass(slots=True)
-class Sorted:
+class AssignedApis:
     """The APIs of documents, grouped by library."""
 
     by_library: dict[str, dict[str, ApiDoc]] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Sorted:
     """APIs that belong to no library of this run."""
 
 
-def import_name(asked: str, documents: Documents, taken: Iterable[str]) -> str:
+def guess_import_name(asked: str, documents: Documents, taken: Iterable[str]) -> str:
     """Determine the import name of a library that only documents describe.
 
     This is the requested name as the documents' paths spell it. If no path starts with it, it is the name that most
@@ -42,28 +42,30 @@ def import_name(asked: str, documents: Documents, taken: Iterable[str]) -> str:
     """
     plain = asked.replace("-", "_").replace(" ", "_")
     roots = Counter(api.library for api in documents.apis if api.library and api.library not in set(taken))
-    wanted = letters(plain.partition(".")[0])
-    same = next((root for root in roots if letters(root) == wanted), None)
+    wanted = normalize_name(plain.partition(".")[0])
+    same = next((root for root in roots if normalize_name(root) == wanted), None)
     if same or not roots:
         return plain if "." in plain else same or plain
     common = roots.most_common(1)[0][0]
-    alike = len(common) >= _MIN_NAME_CHARS and (letters(common) in wanted or wanted in letters(common))
-    named = letters(documents.project.removesuffix(documents.version)) == letters(asked)
+    alike = len(common) >= _MIN_NAME_CHARS and (normalize_name(common) in wanted or wanted in normalize_name(common))
+    named = normalize_name(documents.project.removesuffix(documents.version)) == normalize_name(asked)
     return common if alike or named else plain
 
 
-def letters(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Normalize a name so that its different spellings compare equal."""
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def sort_out(apis: Iterable[ApiDoc], known: Mapping[str, Mapping[str, str]], described: Sequence[str]) -> Sorted:
+def assign_apis(
+    apis: Iterable[ApiDoc], known: Mapping[str, Mapping[str, str]], described: Sequence[str]
+) -> AssignedApis:
     """Assign each API to a library and complete its path.
 
     `known`: for each library that was read, maps every name of an API to its path. `described`: import names of the
     libraries that only documents describe.
     """
-    assigned = Sorted({name: {} for name in (*known, *described)})
+    assigned = AssignedApis({name: {} for name in (*known, *described)})
     tails = {name: _paths_by_tail(paths) for name, paths in known.items()}
     for api in apis:
         place = _locate(api, known, tails, described)
@@ -75,7 +77,7 @@ def sort_out(apis: Iterable[ApiDoc], known: Mapping[str, Mapping[str, str]], des
         if path not in known.get(library, ()) and not is_public(path):
             continue
         own = replace(api, path=path, library=library)
-        rows[path] = together(rows[path], own) if path in rows else own
+        rows[path] = merge_apis(rows[path], own) if path in rows else own
     return assigned
 
 
@@ -123,7 +125,7 @@ def _paths_by_tail(paths: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def together(first: ApiDoc, other: ApiDoc) -> ApiDoc:
+def merge_apis(first: ApiDoc, other: ApiDoc) -> ApiDoc:
     """Merge two descriptions of one API. The first one takes precedence; the other adds what is missing."""
     examples = dict.fromkeys((*first.examples, *other.examples))
     return replace(
@@ -131,7 +133,7 @@ def together(first: ApiDoc, other: ApiDoc) -> ApiDoc:
         kind=first.kind if first.signature or first.description else other.kind,
         signature=first.signature or other.signature,
         description=_merge_descriptions(first, other),
-        examples=tuple(examples)[:MOST_EXAMPLES],
+        examples=tuple(examples)[:MAX_EXAMPLES],
         deprecated=first.deprecated or other.deprecated,
         parameters=_merge_parameters(first.parameters, other.parameters),
         returns=first.returns or other.returns,

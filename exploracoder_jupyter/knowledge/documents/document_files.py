@@ -21,22 +21,22 @@ from pathlib import Path, PurePosixPath
 
 from exploracoder_jupyter.core.errors import UsageError
 
-LARGEST_FILE = 4_000_000
+MAX_FILE_BYTES = 4_000_000
 """Bytes of one document; `LARGEST_DATA` applies to data files and to notebooks, whose outputs are not read."""
-LARGEST_DATA = 16_000_000
-LARGEST_ARCHIVE = 500_000_000
-LARGEST_DIRECTORY = 8_000_000
+MAX_DATA_BYTES = 16_000_000
+MAX_ARCHIVE_BYTES = 500_000_000
+MAX_DIRECTORY_BYTES = 8_000_000
 """Bytes of an archive's central directory, which is read completely."""
-MOST_FILES = 10_000
-MOST_BYTES = 256_000_000
+MAX_FILES = 10_000
+MAX_BYTES = 256_000_000
 """Of all documents together, unpacked."""
-MOST_ENTRIES = 100_000
+MAX_ENTRIES = 100_000
 """Directory entries that are examined in a folder."""
-DEEPEST = 24
+MAX_DEPTH = 24
 """Nesting depth of folders."""
-SECONDS = 120.0
+MAX_SECONDS = 120.0
 """Time for reading all documents of a run; what was read until then is used."""
-FILE_SECONDS = 15.0
+MAX_FILE_SECONDS = 15.0
 """Processor time for reading one document."""
 
 KINDS = frozenset(".md .markdown .mkd .rst .rest .txt .html .htm .xhtml .ipynb .inv .json .yaml .yml .py .pyi".split())  # noqa: SIM905
@@ -55,7 +55,7 @@ _END_RECORD = b"PK\x05\x06"
 LINK = "link or no regular file"
 TOO_LARGE = "too large"
 UNREADABLE = "unreadable"
-BEYOND = "beyond the limits"
+OVER_LIMITS = "beyond the limits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +73,12 @@ class File:
 
 
 @dataclass(slots=True)
-class Reading:
+class ReadProgress:
     """How much was read so far, and what was skipped."""
 
     files: int = 0
     bytes: int = 0
-    until: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+    until: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
     skipped: Counter[str] = field(default_factory=Counter)
     """Counts the documents that were not read, by reason."""
     too_slow: dict[str, float] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Reading:
     @property
     def limit_reached(self) -> bool:
         """Whether any limit is reached."""
-        return self.files >= MOST_FILES or self.bytes >= MOST_BYTES or self.out_of_time
+        return self.files >= MAX_FILES or self.bytes >= MAX_BYTES or self.out_of_time
 
     @property
     def out_of_time(self) -> bool:
@@ -101,7 +101,7 @@ class Reading:
         return file
 
 
-def files(path: Path, reading: Reading) -> Iterator[File]:
+def iter_documents(path: Path, reading: ReadProgress) -> Iterator[File]:
     """Yield the documents at this path by name, front pages first.
 
     Raises:
@@ -127,37 +127,37 @@ def files(path: Path, reading: Reading) -> Iterator[File]:
 def _read_single(path: Path) -> File:
     if path.suffix.lower() not in KINDS:
         raise _usage_error(path, "has an unsupported file type")
-    most = largest(path.name)
+    most = max_bytes(path.name)
     if path.stat().st_size > most:
         raise _usage_error(path, f"is larger than {most // 1_000_000} MB")
     with path.open("rb") as file:
         return File(path.name, file.read(most))
 
 
-def _read_folder(folder: Path, reading: Reading) -> Iterator[File]:
+def _read_folder(folder: Path, reading: ReadProgress) -> Iterator[File]:
     os.scandir(folder).close()  # raises if it cannot be read, which `os.walk` ignores
     found = sorted(_list_folder(folder, reading), key=_front_first)
     for name in found:
         if reading.limit_reached:
-            reading.skipped[BEYOND] += 1
+            reading.skipped[OVER_LIMITS] += 1
         elif (body := _read(folder / name, reading)) is not None:
             yield reading.count(File(f"{folder.resolve().name}/{name}", body))
 
 
-def _list_folder(folder: Path, reading: Reading) -> Iterator[str]:
+def _list_folder(folder: Path, reading: ReadProgress) -> Iterator[str]:
     seen = 0
     for at, folders, names in os.walk(folder):  # does not follow links to folders
         inner = PurePosixPath(Path(at).relative_to(folder).as_posix())
-        folders[:] = [] if len(inner.parts) >= DEEPEST else [name for name in sorted(folders) if _is_wanted(name)]
+        folders[:] = [] if len(inner.parts) >= MAX_DEPTH else [name for name in sorted(folders) if _is_wanted(name)]
         seen += len(names) + len(folders)
-        if seen > MOST_ENTRIES or reading.out_of_time:
+        if seen > MAX_ENTRIES or reading.out_of_time:
             return
         yield from (str(inner / name) for name in names if _is_document(name))
 
 
-def _read(path: Path, reading: Reading) -> bytes | None:
+def _read(path: Path, reading: ReadProgress) -> bytes | None:
     """Return the content of a file; None unless it is a regular file, not a link, and not too large."""
-    most = largest(path.name)
+    most = max_bytes(path.name)
     try:
         # Non-blocking: opening a named pipe would otherwise wait for a writer.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
@@ -172,17 +172,17 @@ def _read(path: Path, reading: Reading) -> bytes | None:
     return None
 
 
-def _read_archive(path: Path, reading: Reading) -> Iterator[File]:
-    if path.stat().st_size > LARGEST_ARCHIVE:
-        raise _usage_error(path, f"is larger than {LARGEST_ARCHIVE // 1_000_000} MB")
-    if _directory_size(path) > LARGEST_DIRECTORY:
+def _read_archive(path: Path, reading: ReadProgress) -> Iterator[File]:
+    if path.stat().st_size > MAX_ARCHIVE_BYTES:
+        raise _usage_error(path, f"is larger than {MAX_ARCHIVE_BYTES // 1_000_000} MB")
+    if _directory_size(path) > MAX_DIRECTORY_BYTES:
         raise _usage_error(path, "contains too many files")
     try:
         with zipfile.ZipFile(path) as archive:
             members = {member.filename: member for member in archive.infolist() if _is_member(member)}
             for name in sorted(members, key=_front_first):
                 if reading.limit_reached:
-                    reading.skipped[BEYOND] += 1
+                    reading.skipped[OVER_LIMITS] += 1
                 elif (body := _read_member(archive, members[name], reading)) is not None:
                     yield reading.count(File(f"{path.name}/{name}", body))
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, struct.error) as error:
@@ -206,27 +206,27 @@ def _is_member(member: zipfile.ZipInfo) -> bool:
     return inside and not member.is_dir() and all(map(_is_wanted, path.parts[:-1])) and _is_document(path.name)
 
 
-def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, reading: Reading) -> bytes | None:
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, reading: ReadProgress) -> bytes | None:
     """Return the content of a member, limited to the maximum size of a document, whatever size the archive declares."""
     if member.flag_bits & 1 or member.compress_type not in _COMPRESSION_METHODS:
         reading.skipped["packed in a way that is not read"] += 1
         return None
     try:
         with archive.open(member) as file:
-            body = file.read(largest(member.filename) + 1)
+            body = file.read(max_bytes(member.filename) + 1)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
         reading.skipped[UNREADABLE] += 1
         return None
-    if len(body) > largest(member.filename):
+    if len(body) > max_bytes(member.filename):
         reading.bytes += len(body)  # unpacking it counts towards the limit
         reading.skipped[TOO_LARGE] += 1
         return None
     return body
 
 
-def largest(name: str) -> int:
+def max_bytes(name: str) -> int:
     """Return the maximum size in bytes of a document with this name."""
-    return LARGEST_DATA if PurePosixPath(name).suffix.lower() in _DATA else LARGEST_FILE
+    return MAX_DATA_BYTES if PurePosixPath(name).suffix.lower() in _DATA else MAX_FILE_BYTES
 
 
 def _is_wanted(folder: str) -> bool:

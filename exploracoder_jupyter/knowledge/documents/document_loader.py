@@ -15,20 +15,26 @@ from anyio import ClosedResourceError
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingMeans, UsageError
-from exploracoder_jupyter.knowledge.documents.document_files import BEYOND, UNREADABLE, File, Reading, files
-from exploracoder_jupyter.knowledge.documents.document_page import Page, sound
+from exploracoder_jupyter.knowledge.documents.document_files import (
+    OVER_LIMITS,
+    UNREADABLE,
+    File,
+    ReadProgress,
+    iter_documents,
+)
+from exploracoder_jupyter.knowledge.documents.document_page import Page, replace_surrogates
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import NotText, ReadPage, TookTooLong, read_page
-from exploracoder_jupyter.knowledge.documents.section_passages import passages_of
+from exploracoder_jupyter.knowledge.documents.section_passages import page_passages
 from exploracoder_jupyter.knowledge.extraction import docstring_examples
 from exploracoder_jupyter.knowledge.knowledge_cache import Store
 
 FORMAT = 3
 """Version of what is read from documents; incrementing it invalidates cached results."""
 
-MOST_APIS = 50_000
-MOST_PASSAGES = 20_000
-MOST_PROGRAMS = 60
+MAX_APIS = 50_000
+MAX_PASSAGES = 20_000
+MAX_PROGRAMS = 60
 _MAX_FRONT_CHARS = 12_000
 """Characters of front pages."""
 
@@ -54,7 +60,7 @@ def read_documents(
         UsageError: If there is nothing at a path, or nothing of it can be read.
         MissingMeans: If a package that reads a kind of document is not installed.
     """
-    reading = Reading()
+    reading = ReadProgress()
     found = list(_find_documents(paths, reading))
     digest = _digest(found)
     cached = _from_cache(store.get("documents", digest))
@@ -64,22 +70,22 @@ def read_documents(
     if not any(page for _, page in pages):
         raise _nothing_read(paths, reading)
     made = _combine(pages, reading, digest)
-    if not reading.skipped[BEYOND]:  # a result cut short by a time limit varies between runs
+    if not reading.skipped[OVER_LIMITS]:  # a result cut short by a time limit varies between runs
         store.put("documents", digest, _DOCUMENTS.dump_json(made))
     return made
 
 
-def _find_documents(paths: Iterable[Path], reading: Reading) -> Iterator[File]:
+def _find_documents(paths: Iterable[Path], reading: ReadProgress) -> Iterator[File]:
     """Yield the documents, each content once, under unique names."""
     bodies: set[bytes] = set()
     names: set[str] = set()
     for path in paths:
-        for file in files(path, reading):
+        for file in iter_documents(path, reading):
             if file.body not in bodies:
                 bodies.add(file.body)
                 name = file.name if file.name not in names else f"{path.absolute().parent.name}/{file.name}"
                 names.add(name)
-                yield replace(file, name=sound(name))
+                yield replace(file, name=replace_surrogates(name))
 
 
 def _digest(found: Iterable[File]) -> str:
@@ -97,10 +103,12 @@ def _from_cache(body: bytes | None) -> Documents | None:
         return None
 
 
-def _pages(found: Sequence[File], reading: Reading, advance: Advance, read: ReadPage) -> Iterable[tuple[str, Page]]:
+def _pages(
+    found: Sequence[File], reading: ReadProgress, advance: Advance, read: ReadPage
+) -> Iterable[tuple[str, Page]]:
     for number, file in enumerate(found):
         if reading.out_of_time:
-            reading.skipped[BEYOND] += len(found) - number
+            reading.skipped[OVER_LIMITS] += len(found) - number
             return
         try:
             yield file.name, read(file)
@@ -115,19 +123,19 @@ def _pages(found: Sequence[File], reading: Reading, advance: Advance, read: Read
         advance(number + 1, len(found))
 
 
-def _combine(pages: Sequence[tuple[str, Page]], reading: Reading, digest: str) -> Documents:
+def _combine(pages: Sequence[tuple[str, Page]], reading: ReadProgress, digest: str) -> Documents:
     apis = [replace(api, origin=_origin(name, api.origin)) for name, page in pages for api in page.apis]
-    passages = [passage for name, page in pages for passage in passages_of(name, page)]
+    passages = [passage for name, page in pages for passage in page_passages(name, page)]
     front = [page for name, page in pages if Path(name).stem.lower() in ("readme", "index")]
     front_text = "\n\n".join(
         section.text for page in front or [page for _, page in pages[:1]] for section in page.sections
     )
     programs = dict.fromkeys(program for _, page in pages for program in page.programs)
     return Documents(
-        apis=tuple(apis[:MOST_APIS]),
-        passages=tuple(passages[:MOST_PASSAGES]),
-        text=docstring_examples.prose(front_text[: 2 * _MAX_FRONT_CHARS])[:_MAX_FRONT_CHARS],
-        programs=tuple(programs)[:MOST_PROGRAMS],
+        apis=tuple(apis[:MAX_APIS]),
+        passages=tuple(passages[:MAX_PASSAGES]),
+        text=docstring_examples.strip_markup(front_text[: 2 * _MAX_FRONT_CHARS])[:_MAX_FRONT_CHARS],
+        programs=tuple(programs)[:MAX_PROGRAMS],
         project=next((page.project for _, page in pages if page.project), ""),
         files=reading.files,
         skipped=tuple(sorted(reading.skipped.items())),
@@ -142,7 +150,7 @@ def _origin(name: str, place: str) -> str:
     return f"{name}{place}" if place.startswith("#") else f"{name}, {place}"
 
 
-def _nothing_read(paths: Sequence[Path], reading: Reading) -> UsageError:
+def _nothing_read(paths: Sequence[Path], reading: ReadProgress) -> UsageError:
     where = ", ".join(repr(str(path)) for path in paths)
     skipped = Counter(reading.skipped)
     if reading.too_slow:

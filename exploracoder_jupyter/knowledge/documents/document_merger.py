@@ -10,10 +10,15 @@ from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.errors import ExploraError, MissingMeans
 from exploracoder_jupyter.core.types import ApiDoc, LibraryInfo, Passage
-from exploracoder_jupyter.knowledge.documents.api_ownership import import_name, letters, sort_out, together
+from exploracoder_jupyter.knowledge.documents.api_ownership import (
+    assign_apis,
+    guess_import_name,
+    merge_apis,
+    normalize_name,
+)
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
 from exploracoder_jupyter.knowledge.extraction.public_surface import Surface
-from exploracoder_jupyter.knowledge.extraction.written_paths import Paths
+from exploracoder_jupyter.knowledge.extraction.written_paths import PathResolver
 
 _OPENING_CHARS = 60
 """Characters by which a text is recognized."""
@@ -22,7 +27,7 @@ _MAX_FRONT_CHARS = 6_000
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class MissingLibrary:
     """A library that cannot be read here."""
 
     asked: str
@@ -31,7 +36,7 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedLibraries:
     """The libraries of a run, extended by documents."""
 
     surfaces: tuple[Surface, ...]
@@ -42,16 +47,18 @@ class Merged:
     """Import names of libraries that are installed but could not be imported."""
 
 
-def merged(read: Sequence[Surface | Absent], documents: Documents) -> Merged:
+def merge_documents(read: Sequence[Surface | MissingLibrary], documents: Documents) -> MergedLibraries:
     """Merge libraries and documents.
 
     Raises:
         ExploraError: If a library cannot be read and the documents describe no API of it.
     """
     taken = {one.info.name for one in read if isinstance(one, Surface)}
-    import_names = {one.asked: import_name(one.asked, documents, taken) for one in read if isinstance(one, Absent)}
+    import_names = {
+        one.asked: guess_import_name(one.asked, documents, taken) for one in read if isinstance(one, MissingLibrary)
+    }
     known = {one.info.name: _paths(one) for one in read if isinstance(one, Surface)}
-    own = sort_out(documents.apis, known, list(import_names.values()))
+    own = assign_apis(documents.apis, known, list(import_names.values()))
     others = [one for one in read if isinstance(one, Surface) and _is_other_version(one.info, documents)]
     notices = [*documents.notices, *(_version_notice(one.info, documents) for one in others)]
     surfaces: list[Surface] = []
@@ -66,9 +73,9 @@ def merged(read: Sequence[Surface | Absent], documents: Documents) -> Merged:
         notices.append(_absence_notice(one, len(apis)))
     passages = (*documents.passages, *_unassigned(own.foreign, documents.passages))
     unread = tuple(
-        import_names[one.asked] for one in read if isinstance(one, Absent) and isinstance(one.why, MissingMeans)
+        import_names[one.asked] for one in read if isinstance(one, MissingLibrary) and isinstance(one.why, MissingMeans)
     )
-    return Merged(tuple(surfaces), passages, tuple(notices), unread)
+    return MergedLibraries(tuple(surfaces), passages, tuple(notices), unread)
 
 
 def _paths(surface: Surface) -> dict[str, str]:
@@ -81,7 +88,7 @@ def _extend(surface: Surface, found: dict[str, ApiDoc], documents: Documents, *,
     `adds`: whether documents may add APIs that the library's code did not show.
     """
     known = {api.path for api in surface.apis}
-    apis = [together(api, found[api.path]) if api.path in found else api for api in surface.apis]
+    apis = [merge_apis(api, found[api.path]) if api.path in found else api for api in surface.apis]
     added = [api for path, api in found.items() if adds and path not in known]
     return replace(
         surface,
@@ -94,7 +101,10 @@ def _extend(surface: Surface, found: dict[str, ApiDoc], documents: Documents, *,
 def _is_other_version(info: LibraryInfo, documents: Documents) -> bool:
     """Return whether the documents describe another version of this library, which may have other APIs."""
     version, installed = documents.version, f"{info.version}."
-    is_same = letters(documents.project.removesuffix(version)) in (letters(info.name), letters(info.distribution))
+    is_same = normalize_name(documents.project.removesuffix(version)) in (
+        normalize_name(info.name),
+        normalize_name(info.distribution),
+    )
     return bool(version) and is_same and not installed.startswith(f"{version}.")
 
 
@@ -108,12 +118,12 @@ def _version_notice(info: LibraryInfo, documents: Documents) -> str:
 def _describe_library(asked: str, name: str, apis: Iterable[ApiDoc], documents: Documents) -> Surface:
     info = LibraryInfo(name, asked, documents.version)
     rows = sorted(apis, key=lambda api: api.path)
-    known = Paths({api.path: api.path for api in rows}, name)
+    known = PathResolver({api.path: api.path for api in rows}, name)
     completed = (replace(api, version=info.version, see_also=known.resolve(api.see_also, api.path)) for api in rows)
     return Surface(info, tuple(completed), {}, documents.text, documents.programs, 0.0)
 
 
-def _absence_notice(one: Absent, apis: int) -> str:
+def _absence_notice(one: MissingLibrary, apis: int) -> str:
     source = f"Its API is known from the documents alone ({apis:,} API{'s' * (apis != 1)})"
     if isinstance(one.why, MissingMeans):
         return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import returned
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import return_type
 from exploracoder_jupyter.knowledge.extraction import api_parameters, docstring_examples, docstring_sections
 
 _MAX_LISTED = 5
@@ -55,16 +55,16 @@ class Documents:
         return tuple(filter(None, [self.left_out, *slow[:_MAX_LISTED], more if len(slow) > _MAX_LISTED else ""]))
 
 
-def completed(api: ApiDoc) -> ApiDoc:
+def complete_api(api: ApiDoc) -> ApiDoc:
     """Fill in examples, parameters, result, version notes and deprecation from an API's description and signature."""
-    documented = docstring_sections.read(api.description)
+    documented = docstring_sections.parse_docstring(api.description)
     return replace(
         api,
         examples=api.examples
-        or docstring_examples.examples(f"{api.description}\n")[: docstring_examples.MOST_EXAMPLES],
-        deprecated=api.deprecated or docstring_examples.deprecation(api.description),
-        parameters=api_parameters.parameters((), api.signature, (*documented.parameters, *api.parameters)),
-        returns=api_parameters.returns(api.returns or returned(api.signature), documented.returns),
+        or docstring_examples.extract_examples(f"{api.description}\n")[: docstring_examples.MAX_EXAMPLES],
+        deprecated=api.deprecated or docstring_examples.find_deprecation(api.description),
+        parameters=api_parameters.merge_parameters((), api.signature, (*documented.parameters, *api.parameters)),
+        returns=api_parameters.merge_returns(api.returns or return_type(api.signature), documented.returns),
         notes=api.notes or documented.notes,
         see_also=api.see_also or documented.see_also,
     )

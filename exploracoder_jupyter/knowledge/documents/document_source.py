@@ -20,7 +20,7 @@ _MENTION = re.compile(r"([A-Za-z_][\w.]*)\(|`([A-Za-z_][\w.]*)")
 _MAX_APIS = 8
 
 
-def plain_names(apis: Iterable[ApiDoc]) -> dict[str, str]:
+def unambiguous_names(apis: Iterable[ApiDoc]) -> dict[str, str]:
     """Map the last name of each API to its path, if one API of that name is nearer to the top level than all others."""
     paths: dict[str, list[str]] = {}
     for api in apis:

@@ -20,7 +20,7 @@ import anyio
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingMeans
-from exploracoder_jupyter.knowledge.documents.document_files import FILE_SECONDS, File
+from exploracoder_jupyter.knowledge.documents.document_files import MAX_FILE_SECONDS, File
 from exploracoder_jupyter.knowledge.documents.document_page import Page
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import NotText, ReadPage, TookTooLong, read_page
 
@@ -47,7 +47,7 @@ class PageProcess:
     Leaving the context kills the process, even while another thread waits for it.
     """
 
-    def __init__(self, seconds: float = FILE_SECONDS) -> None:
+    def __init__(self, seconds: float = MAX_FILE_SECONDS) -> None:
         """`seconds`: processor time for one document."""
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None

@@ -9,24 +9,24 @@ from dataclasses import replace
 
 from exploracoder_jupyter.core.types import Parameter
 
-Told = Sequence[tuple[str, str, str]]
+ParameterRow = Sequence[tuple[str, str, str]]
 """Name with its stars, type and default of each parameter, as the API walker prints them."""
 
 
-def parameters(rows: Told, signature: str, documented: Sequence[Parameter]) -> tuple[Parameter, ...]:
+def merge_parameters(rows: ParameterRow, signature: str, documented: Sequence[Parameter]) -> tuple[Parameter, ...]:
     """Return the parameters in call order, each with its description from the docstring.
 
     `rows` come from the code; if there are none, the text of `signature` is parsed instead. Parameters that only the
     docstring mentions come last. They are included only if the call accepts `**kwargs` or its parameters are unknown.
     """
-    called = [Parameter(*row) for row in rows] or written(signature)
+    called = [Parameter(*row) for row in rows] or parse_signature(signature)
     about = {one.name.lstrip("*"): one for one in documented}
     merged = [_with_description(one, about.pop(one.name.lstrip("*"), None)) for one in called]
     open_ended = not called or any(one.name.startswith("**") for one in called)
     return (*merged, *(about.values() if open_ended else ()))
 
 
-def returns(type_: str, documented: str) -> str:
+def merge_returns(type_: str, documented: str) -> str:
     """Combine the result's type from the code with its description in the docstring.
 
     If the docstring starts with the type, it is returned as it is: its own type is often the better one.
@@ -36,7 +36,7 @@ def returns(type_: str, documented: str) -> str:
     return f"{type_}. {documented}"
 
 
-def written(signature: str) -> list[Parameter]:
+def parse_signature(signature: str) -> list[Parameter]:
     """Parse the parameters of a signature given as text: as Python if possible, otherwise by splitting at commas."""
     inner = _inner(signature)
     for text in (inner, re.sub(r"[\[\]]", "", inner)):

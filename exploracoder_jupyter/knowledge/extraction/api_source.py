@@ -12,7 +12,7 @@ _MAX_PATHS = 12
 """How many paths of one API are tried."""
 
 
-async def source_of(paths: Sequence[str], *, inspect: Inspect) -> str:
+async def read_source(paths: Sequence[str], *, inspect: Inspect) -> str:
     """Return the source at the first of these paths that has one; empty if there is none or it cannot be read."""
     try:
         lines = [line async for line in inspect("introspection.source_code", paths[:_MAX_PATHS])]

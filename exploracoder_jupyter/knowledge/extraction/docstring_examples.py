@@ -34,7 +34,7 @@ _LINK = re.compile(r"\[([^\]]{1,500})\]\([^)]{0,500}\)")
 """Bounded, like `_IMAGE`: otherwise a text of unclosed brackets would take quadratic time."""
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "ipython"))
 _MAX_NOTE_CHARS = 300
-MOST_EXAMPLES = 6
+MAX_EXAMPLES = 6
 """How many examples of one API are stored."""
 
 
@@ -47,14 +47,14 @@ class _Block:
     """Whether the block calls anything."""
 
 
-def examples(doc: str) -> tuple[str, ...]:
+def extract_examples(doc: str) -> tuple[str, ...]:
     """Return the runnable examples of a docstring in order; empty if it has none."""
     blocks = [block for code in _doctests(doc) or _code_blocks(doc) if (block := _parse_block(code))]
     made = [_with_dependencies(blocks, at) for at in range(len(blocks))]
     return tuple(dict.fromkeys("\n".join(block.code for block in one) for one in made if any(b.calls for b in one)))
 
 
-def deprecation(doc: str) -> str | None:
+def find_deprecation(doc: str) -> str | None:
     """Return the deprecation note of a docstring on one line; None if it has none."""
     found = _DEPRECATED.search(doc)
     if not found:
@@ -63,7 +63,7 @@ def deprecation(doc: str) -> str | None:
     return " ".join(note.split())[:_MAX_NOTE_CHARS] or "deprecated"
 
 
-def prose(readme: str) -> str:
+def strip_markup(readme: str) -> str:
     """Strip images, badges, HTML and link targets from README text and collapse blank lines."""
     text = re.sub(r"^\.\. (?:image|figure|raw|_[^\n]*)::?[^\n]*(?:\n[ \t]+\S[^\n]*)*", "", readme, flags=re.MULTILINE)
     text = re.sub(r"<[a-zA-Z/][^<>\n]*>", "", _without_comments(text))

@@ -46,7 +46,7 @@ _MAX_LINKS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DocstringInfo:
     """What a docstring documents besides its prose and examples."""
 
     parameters: tuple[Parameter, ...] = ()
@@ -57,12 +57,12 @@ class Said:
     """Names as written."""
 
 
-def read(doc: str) -> Said:
+def parse_docstring(doc: str) -> DocstringInfo:
     """Parse a cleaned docstring of any style."""
     if not doc:
-        return Said()
+        return DocstringInfo()
     sections = _sections(doc)
-    return Said(
+    return DocstringInfo(
         parameters=tuple(_parameters(sections))[:_MAX_PARAMETERS],
         returns=_returns(sections),
         notes=tuple(dict.fromkeys(_notes(doc))),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import state
-from exploracoder_jupyter.knowledge.extraction.walk_rows import WALKER, About
+from exploracoder_jupyter.knowledge.extraction.walk_rows import WALKER_VERSION, About
 from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest
 
 _ABOUT: TypeAdapter[About] = TypeAdapter(About)
@@ -44,7 +44,7 @@ class Remembered:
         self.store.put_many("library", bodies)
 
     def _key(self, name: str) -> str:
-        return digest(str(WALKER), self.environment, name)
+        return digest(str(WALKER_VERSION), self.environment, name)
 
 
 def _parse(body: bytes) -> About | None:

@@ -14,7 +14,7 @@ _MAX_PROGRAM_CHARS = 2_500
 _MIN_PROGRAM_CHARS = 20
 
 
-def overview(surfaces: Sequence[Surface], wanted: Sequence[ApiDoc]) -> Overview:
+def build_overview(surfaces: Sequence[Surface], wanted: Sequence[ApiDoc]) -> Overview:
     """Build the overview of the libraries.
 
     If they ship few example programs, examples of the `wanted` APIs are added after them.

@@ -26,28 +26,28 @@ from exploracoder_jupyter.knowledge.extraction import (
 )
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import Remembered
 from exploracoder_jupyter.knowledge.extraction.walk_rows import (
-    WALKER,
+    WALKER_VERSION,
     About,
     Advance,
     Row,
-    lines,
-    shipped,
-    unreadable,
-    walk,
+    read_lines,
+    read_shipped_documents,
+    unreadable_library,
+    walk_library,
 )
 from exploracoder_jupyter.knowledge.extraction.walk_rows import Inspect as Inspect
-from exploracoder_jupyter.knowledge.extraction.written_paths import Paths, is_public
+from exploracoder_jupyter.knowledge.extraction.written_paths import PathResolver, is_public
 
-STANDARD = "python"
+STDLIB_DISTRIBUTION = "python"
 """Name of the standard library's distribution in `documentation_walk`."""
 
-MOST_ALIASES = 20
+MAX_ALIASES = 20
 """How many other public paths are listed for one API; `Surface.aliases` contains all of them."""
 _CALLED = ("function", "method", "class")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundLibrary:
     """A library found in the target's environment."""
 
     name: str
@@ -63,7 +63,7 @@ class Found:
     @property
     def key(self) -> str:
         """Cache key of the library's surface."""
-        return "|".join((self.name, self.distribution, self.version, self.interpreter, self.stamp, str(WALKER)))
+        return "|".join((self.name, self.distribution, self.version, self.interpreter, self.stamp, str(WALKER_VERSION)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,9 @@ class Surface:
     """Whether it was read from type stubs because the code itself is missing."""
 
 
-async def find(libraries: Sequence[str], *, inspect: Inspect, remembered: Remembered | None = None) -> list[Found]:
+async def find(
+    libraries: Sequence[str], *, inspect: Inspect, remembered: Remembered | None = None
+) -> list[FoundLibrary]:
     """Find the libraries of these names, each once, in the order given.
 
     Raises:
@@ -103,7 +105,7 @@ async def find(libraries: Sequence[str], *, inspect: Inspect, remembered: Rememb
 
 async def _query_interpreter(names: Sequence[str], inspect: Inspect) -> list[About]:
     found: list[About] = []
-    async with aclosing(lines(inspect, "introspection.documentation_walk", ["--", *names])) as stream:
+    async with aclosing(read_lines(inspect, "introspection.documentation_walk", ["--", *names])) as stream:
         async for line in stream:
             if line.error:
                 raise not_installed(names[len(found)], line.near)
@@ -114,7 +116,7 @@ async def _query_interpreter(names: Sequence[str], inspect: Inspect) -> list[Abo
     return found
 
 
-async def read(found: Found, *, inspect: Inspect, advance: Advance, seconds: float = 180.0) -> Surface:
+async def read(found: FoundLibrary, *, inspect: Inspect, advance: Advance, seconds: float = 180.0) -> Surface:
     """Read the surface of a library.
 
     `seconds` limits the walk; what was found until then is returned.
@@ -125,40 +127,46 @@ async def read(found: Found, *, inspect: Inspect, advance: Advance, seconds: flo
     began = time.monotonic()
     try:
         with anyio.fail_after(seconds + 30):
-            about, rows = await walk(found.name, beside=found.beside, inspect=inspect, advance=advance, seconds=seconds)
-            documents = await shipped(found.name, inspect=inspect)
+            about, rows = await walk_library(
+                found.name, beside=found.beside, inspect=inspect, advance=advance, seconds=seconds
+            )
+            documents = await read_shipped_documents(found.name, inspect=inspect)
     except TimeoutError:
-        raise unreadable(found.name, f"it took longer than {seconds:.0f} s") from None
+        raise unreadable_library(found.name, f"it took longer than {seconds:.0f} s") from None
     except KernelError as error:
-        raise unreadable(found.name, f"the interpreter ended ({error.message.rstrip('.')})") from error
+        raise unreadable_library(found.name, f"the interpreter ended ({error.message.rstrip('.')})") from error
     return await anyio.to_thread.run_sync(_build_surface, found, about, rows, documents, began, abandon_on_cancel=True)
 
 
-def _to_found(about: About) -> Found:
-    return Found(
+def _to_found(about: About) -> FoundLibrary:
+    return FoundLibrary(
         about.name, about.distribution, about.version, about.interpreter, stamp=about.stamp, beside=about.beside
     )
 
 
-def _build_surface(found: Found, about: About, rows: list[Row], documents: About, began: float) -> Surface:
+def _build_surface(found: FoundLibrary, about: About, rows: list[Row], documents: About, began: float) -> Surface:
     info = LibraryInfo(found.name, found.distribution, found.version or about.version)
     rows.sort(key=lambda row: row.path)
     bare = [row.path for row in rows if not row.signature and row.kind in _CALLED]
-    stubbed = stdlib_stubs.signatures(bare, module=found.name) if found.distribution == STANDARD and bare else {}
+    stubbed = (
+        stdlib_stubs.stub_signatures(bare, module=found.name)
+        if found.distribution == STDLIB_DISTRIBUTION and bare
+        else {}
+    )
     aliases = {alias: row.path for row in rows for alias in row.held}
     aliases |= {alias: row.path for row in rows for alias in row.aliases}
-    known = Paths({row.path: row.path for row in rows} | aliases, info.name)
+    known = PathResolver({row.path: row.path for row in rows} | aliases, info.name)
     apis = tuple(_build_api(row, info, stubbed, known) for row in rows)
     programs = (
-        *docstring_examples.examples(documents.readme),
-        *docstring_examples.examples(about.doc),
+        *docstring_examples.extract_examples(documents.readme),
+        *docstring_examples.extract_examples(about.doc),
         *documents.programs,
     )
     return Surface(
         info=info,
         apis=apis,
         aliases=aliases,
-        introduction="\n\n".join(filter(None, (docstring_examples.prose(documents.readme), about.doc))),
+        introduction="\n\n".join(filter(None, (docstring_examples.strip_markup(documents.readme), about.doc))),
         programs=tuple(dict.fromkeys(programs)),
         seconds=time.monotonic() - began,
         cut=about.cut,
@@ -166,8 +174,8 @@ def _build_surface(found: Found, about: About, rows: list[Row], documents: About
     )
 
 
-def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: Paths) -> ApiDoc:
-    documented = docstring_sections.read(row.doc)
+def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: PathResolver) -> ApiDoc:
+    documented = docstring_sections.parse_docstring(row.doc)
     signature = row.signature or stubbed.get(row.path, "")
     return ApiDoc(
         path=row.path,
@@ -176,13 +184,13 @@ def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: P
         description=row.doc,
         library=info.name,
         version=info.version,
-        examples=docstring_examples.examples(row.doc)[: docstring_examples.MOST_EXAMPLES],
-        deprecated=row.deprecated or docstring_examples.deprecation(row.doc),
-        parameters=api_parameters.parameters(row.parameters, signature, documented.parameters)
+        examples=docstring_examples.extract_examples(row.doc)[: docstring_examples.MAX_EXAMPLES],
+        deprecated=row.deprecated or docstring_examples.find_deprecation(row.doc),
+        parameters=api_parameters.merge_parameters(row.parameters, signature, documented.parameters)
         if row.kind in _CALLED
         else (),
-        returns=api_parameters.returns(row.returns, documented.returns) if row.kind != "class" else "",
+        returns=api_parameters.merge_returns(row.returns, documented.returns) if row.kind != "class" else "",
         notes=documented.notes,
         see_also=known.resolve(documented.see_also, row.path),
-        aliases=tuple(sorted(filter(is_public, row.aliases), key=lambda path: (path.count("."), path))[:MOST_ALIASES]),
+        aliases=tuple(sorted(filter(is_public, row.aliases), key=lambda path: (path.count("."), path))[:MAX_ALIASES]),
     )

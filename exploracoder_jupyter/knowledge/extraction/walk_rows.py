@@ -20,7 +20,7 @@ Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 """Runs a module of `kernel_agent` with arguments in the target's interpreter and yields its lines. Raises KernelError.
 """
 
-WALKER = 7
+WALKER_VERSION = 7
 """Version of the programs' output; incrementing it invalidates everything cached from older output."""
 
 Advance = Callable[[int], None]
@@ -87,7 +87,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Walked:
+class WalkState:
     """The state of a walk in progress."""
 
     rows: list[Row] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Walked:
 _LINE: TypeAdapter[Line] = TypeAdapter(Line)
 
 
-async def walk(
+async def walk_library(
     name: str, *, beside: Sequence[str], inspect: Inspect, advance: Advance, seconds: float
 ) -> tuple[About, list[Row]]:
     """Walk a library; a submodule whose import crashes the interpreter is left out in another attempt.
@@ -110,7 +110,7 @@ async def walk(
     """
     options = ["--seconds", str(seconds), *(word for module in beside for word in ("--beside", module))]
     for _ in range(_MAX_CRASHES):
-        state = Walked()
+        state = WalkState()
         ended: KernelError | None = None
         try:
             await _walk_once(name, options, state, inspect=inspect, advance=advance)
@@ -119,16 +119,18 @@ async def walk(
         if state.about:
             return state.about, state.rows
         if not state.loading:
-            raise ended or unreadable(name, "the interpreter ended while importing it")
+            raise ended or unreadable_library(name, "the interpreter ended while importing it")
         options += ["--without", state.loading]
-    raise unreadable(name, "several of its modules crash the interpreter")
+    raise unreadable_library(name, "several of its modules crash the interpreter")
 
 
-async def _walk_once(name: str, options: Sequence[str], state: Walked, *, inspect: Inspect, advance: Advance) -> None:
-    async with aclosing(lines(inspect, "introspection.api_walk", [*options, "--", name])) as stream:
+async def _walk_once(
+    name: str, options: Sequence[str], state: WalkState, *, inspect: Inspect, advance: Advance
+) -> None:
+    async with aclosing(read_lines(inspect, "introspection.api_walk", [*options, "--", name])) as stream:
         async for line in stream:
             if line.error:
-                raise unreadable(name, line.detail)
+                raise unreadable_library(name, line.detail)
             if line.api:
                 state.rows.append(line.api)
             if line.loading is not None:
@@ -138,16 +140,16 @@ async def _walk_once(name: str, options: Sequence[str], state: Walked, *, inspec
                 state.about = line.library
 
 
-async def shipped(name: str, *, inspect: Inspect) -> About:
+async def read_shipped_documents(name: str, *, inspect: Inspect) -> About:
     """Read the README and example programs of a library."""
-    async with aclosing(lines(inspect, "introspection.documentation_walk", ["--documents", "--", name])) as stream:
+    async with aclosing(read_lines(inspect, "introspection.documentation_walk", ["--documents", "--", name])) as stream:
         async for line in stream:
             if isinstance(line.library, About):
                 return line.library
     return About(name)
 
 
-async def lines(inspect: Inspect, module: str, args: Sequence[str]) -> AsyncGenerator[Line, None]:
+async def read_lines(inspect: Inspect, module: str, args: Sequence[str]) -> AsyncGenerator[Line, None]:
     """Run a program and parse the lines that it prints. Raises KernelError if it fails."""
     stream = inspect(module, args)
     try:
@@ -160,7 +162,7 @@ async def lines(inspect: Inspect, module: str, args: Sequence[str]) -> AsyncGene
                 await stream.aclose()
 
 
-def unreadable(name: str, why: str) -> MissingMeans:
+def unreadable_library(name: str, why: str) -> MissingMeans:
     """Return the error that explains why a library cannot be read."""
     return MissingMeans(
         f"Library {name!r} is installed but cannot be imported: {why.rstrip('.')}.",

@@ -10,7 +10,7 @@ def is_public(path: str) -> bool:
     return not path.startswith("_") and "._" not in path
 
 
-class Paths:
+class PathResolver:
     """Looks up the APIs of a library by any of their paths."""
 
     def __init__(self, known: Mapping[str, str], library: str) -> None:

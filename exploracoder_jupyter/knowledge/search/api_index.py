@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import ApiDoc, ScoredApi
 from exploracoder_jupyter.knowledge.search import indexed_text, word_embedder
-from exploracoder_jupyter.knowledge.search.api_names import Names
+from exploracoder_jupyter.knowledge.search.api_names import ApiNames
 from exploracoder_jupyter.knowledge.search.api_prior import prior
-from exploracoder_jupyter.knowledge.search.dense_index import Dense
-from exploracoder_jupyter.knowledge.search.embedding_cache import Meaning
+from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
+from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings
 from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
 from exploracoder_jupyter.knowledge.search.lexical_index import Arrays, Lexical
-from exploracoder_jupyter.knowledge.search.query_terms import matter, named, subject
-from exploracoder_jupyter.knowledge.search.rank_fusion import scaled, spread, together, varied
+from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, drop_library_names, find_named_apis
+from exploracoder_jupyter.knowledge.search.rank_fusion import diversify, rescale_positive, scale_to_max, together
 from exploracoder_jupyter.knowledge.search.tokenizer import tokens
 
 FORMAT = 3
@@ -51,11 +51,11 @@ class Index:
     """Searches `apis`; the rows of every part are numbered in that order."""
 
     apis: Sequence[ApiDoc]
-    names: Names
+    names: ApiNames
     lexical: Lexical
-    plain: Dense
+    plain: DenseIndex
     latent: Latent
-    dense: Dense
+    dense: DenseIndex
     prior: NDArray[np.float32]
 
     @classmethod
@@ -65,8 +65,8 @@ class Index:
         latent = Latent.fit(heads)
         return cls(
             apis,
-            Names(apis),
-            Lexical.of(indexed_text.fields(apis)),
+            ApiNames(apis),
+            Lexical.of(indexed_text.index_fields(apis)),
             _build_dense(heads, word_embedder.vector),
             latent,
             _build_dense(heads, latent.vector),
@@ -81,7 +81,7 @@ class Index:
             raise ValueError("the stored index belongs to other APIs")
         plain, vectors, wanted = (arrays[name].astype(np.float32) for name in ("plain", "vectors", "prior"))
         lexical, latent = Lexical(parts["lexical"]), Latent(parts["latent"])
-        return cls(apis, Names(apis), lexical, Dense(plain), latent, Dense(vectors), wanted)
+        return cls(apis, ApiNames(apis), lexical, DenseIndex(plain), latent, DenseIndex(vectors), wanted)
 
     def arrays(self) -> Arrays:
         """Return the arrays from which `reopen` restores this index."""
@@ -91,7 +91,7 @@ class Index:
         arrays |= {f"latent.{name}": array for name, array in self.latent.arrays().items()}
         return arrays
 
-    async def search(self, query: str, k: int, *, meaning: Meaning | None = None) -> list[ScoredApi]:
+    async def search(self, query: str, k: int, *, meaning: ApiEmbeddings | None = None) -> list[ScoredApi]:
         """Return the k APIs most relevant to the query, best first.
 
         `meaning` contains vectors that replace the built-in ones.
@@ -103,7 +103,7 @@ class Index:
         return self._best(np.where(match > 0, np.exp(match + self.prior), 0), k)
 
     async def search_together(
-        self, queries: Sequence[str], k: int, *, meaning: Meaning | None = None
+        self, queries: Sequence[str], k: int, *, meaning: ApiEmbeddings | None = None
     ) -> list[ScoredApi]:
         """Return the k APIs that best serve several queries of one task, best first; see `search`."""
         matches = [match for query in queries if (match := await self._match(query, meaning)).any()]
@@ -112,25 +112,25 @@ class Index:
         worth = together([match + self.prior for match in matches])
         return self._best(np.where(np.any(matches, axis=0), worth, 0), k)
 
-    async def _match(self, query: str, meaning: Meaning | None) -> NDArray[np.float32]:
+    async def _match(self, query: str, meaning: ApiEmbeddings | None) -> NDArray[np.float32]:
         """Score how well each row matches the query; 0 if nothing matches."""
-        without_libraries = subject(query, self.names.libraries)
-        terms = matter(without_libraries, self.names.words)
-        lexical = scaled(self.lexical.scores(terms))
+        without_libraries = drop_library_names(query, self.names.libraries)
+        terms = drop_filler_words(without_libraries, self.names.words)
+        lexical = scale_to_max(self.lexical.scores(terms))
         if meaning:
-            dense = _EMBEDDER_WEIGHT * spread(await meaning.scores(without_libraries, most=_DENSE_ROWS))
+            dense = _EMBEDDER_WEIGHT * rescale_positive(await meaning.scores(without_libraries, most=_DENSE_ROWS))
         else:
             word_vectors = self.plain.scores(word_embedder.vector(terms), most=_DENSE_ROWS)
             latent = self.dense.scores(self.latent.vector(terms), most=_DENSE_ROWS)
-            dense = _WORD_VECTOR_WEIGHT * scaled(word_vectors) + _LATENT_WEIGHT * scaled(latent)
-        names = _NAMED_BONUS * self.names.rows_named(named(query)) + _SPELLED_BONUS * self.names.rows_spelled_in(
-            without_libraries
-        )
+            dense = _WORD_VECTOR_WEIGHT * scale_to_max(word_vectors) + _LATENT_WEIGHT * scale_to_max(latent)
+        names = _NAMED_BONUS * self.names.rows_named(
+            find_named_apis(query)
+        ) + _SPELLED_BONUS * self.names.rows_spelled_in(without_libraries)
         return np.asarray(lexical + dense + names, dtype=np.float32)
 
     def _best(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:
         order = np.argsort(-score, kind="stable")[: np.count_nonzero(score > 0)].tolist()
-        rows = varied(order, self.names.own, max(k, 0), is_duplicate=self._has_same_summary)
+        rows = diversify(order, self.names.own, max(k, 0), is_duplicate=self._has_same_summary)
         return [ScoredApi(self.apis[row], float(score[row])) for row in rows]
 
     def _has_same_summary(self, one: int, other: int) -> bool:
@@ -142,10 +142,10 @@ class Index:
         return len(first & second) >= _DUPLICATE_OVERLAP * len(first | second)
 
 
-def _build_dense(heads: Sequence[str], vector: Callable[[str], NDArray[np.float32]]) -> Dense:
+def _build_dense(heads: Sequence[str], vector: Callable[[str], NDArray[np.float32]]) -> DenseIndex:
     """Index the vectors, rounded as they are stored, so that a reopened index gives the same order."""
     rows = np.stack([vector(head) for head in heads]) if heads else np.zeros((0, 1), dtype=np.float32)
-    return Dense(rows.astype(np.float16).astype(np.float32))
+    return DenseIndex(rows.astype(np.float16).astype(np.float32))
 
 
 def _with_prefix(arrays: Arrays, part: str) -> Arrays:

@@ -16,7 +16,7 @@ _MAX_WORDS = 4
 """The longest name, in words, that is looked for in a query."""
 
 
-class Names:
+class ApiNames:
     """Maps names, aliases included, to rows."""
 
     def __init__(self, apis: Sequence[ApiDoc]) -> None:

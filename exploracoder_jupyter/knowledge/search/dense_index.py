@@ -34,12 +34,12 @@ class Embedder(Protocol):
         ...
 
 
-class Dense:
+class DenseIndex:
     """A flat index of normalized vectors; rows keep the order in which they were given."""
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
         faiss.omp_set_num_threads(1)
-        self.vectors = normalised(vectors)
+        self.vectors = normalize_rows(vectors)
         self._index = faiss.IndexFlatIP(self.vectors.shape[1])
         self._index.add(self.vectors)
 
@@ -49,12 +49,12 @@ class Dense:
         found = np.zeros(size, dtype=np.float32)
         if not size or vector.shape != (dimensions,) or not vector.any():
             return found
-        cosines, rows = self._index.search(normalised(vector[None, :]), min(most, size))
+        cosines, rows = self._index.search(normalize_rows(vector[None, :]), min(most, size))
         found[rows[0]] = np.where(cosines[0] > _MIN_COSINE, cosines[0], 0)
         return found
 
 
-def normalised(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def normalize_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the rows scaled to length 1 (zero rows stay), as the contiguous float32 array that FAISS needs."""
     rows = np.ascontiguousarray(vectors, dtype=np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest
 from exploracoder_jupyter.knowledge.search import indexed_text
-from exploracoder_jupyter.knowledge.search.dense_index import Dense, Embedder
+from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex, Embedder
 
 Vector = NDArray[np.float32]
 
@@ -21,11 +21,11 @@ _BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class ApiEmbeddings:
     """An embedder and its vectors for the APIs, in their order."""
 
     embedder: Embedder
-    dense: Dense
+    dense: DenseIndex
 
     async def scores(self, query: str, *, most: int) -> NDArray[np.float32]:
         """Return the cosine of each API among the `most` nearest; 0 for the others.
@@ -39,9 +39,9 @@ class Meaning:
         return self.dense.scores(vector, most=most)
 
 
-async def embedded(
+async def embed_apis(
     apis: Sequence[ApiDoc], embedder: Embedder, *, store: Store, advance: Callable[[int], None]
-) -> Meaning:
+) -> ApiEmbeddings:
     """Embed these APIs.
 
     `advance` receives the number of APIs that have a vector. Batches finished before a cancellation stay cached.
@@ -60,7 +60,7 @@ async def embedded(
         await _embed_missing(vectors, wanted, embedder, store=store, advance=advance)
     if _count_lengths(vectors) > 1:
         raise _length_mismatch(embedder)
-    return Meaning(embedder, Dense(_stack([vectors[key] for key in keys])))
+    return ApiEmbeddings(embedder, DenseIndex(_stack([vectors[key] for key in keys])))
 
 
 def done_without(error: ExploraError) -> str:

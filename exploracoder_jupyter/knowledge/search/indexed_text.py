@@ -23,7 +23,7 @@ _SEE_ALSO = re.compile(r"^See Also\n-{3,}\n(.*?)(?=\n\n\S[^\n]*\n-{3,}|\Z)", re.
 _MAX_SIGNATURE_CHARS = 300
 
 
-def fields(apis: Sequence[ApiDoc]) -> list[Field]:
+def index_fields(apis: Sequence[ApiDoc]) -> list[Field]:
     """Return the fields of these APIs for the lexical index, each with its weight."""
     openings = [opening(api) for api in apis]
     return [
@@ -71,13 +71,13 @@ def _cross_references(apis: Sequence[ApiDoc]) -> list[str]:
     """Return the descriptions of each API that other APIs give under "See Also"."""
     descriptions: defaultdict[str, list[str]] = defaultdict(list)
     for api in apis:
-        for name, text in listed(api.description):
+        for name, text in see_also_entries(api.description):
             if name != api.name:
                 descriptions[name].append(text)
     return ["\n".join(dict.fromkeys(descriptions.get(api.name, ()))) for api in apis]
 
 
-def listed(description: str) -> Iterator[tuple[str, str]]:
+def see_also_entries(description: str) -> Iterator[tuple[str, str]]:
     """Yield names and descriptions listed under "See Also": `names : text`, continued on indented lines."""
     section = _SEE_ALSO.search(description)
     for item in re.split(r"\n(?=\S)", section[1] if section else ""):

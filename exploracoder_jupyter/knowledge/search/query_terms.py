@@ -30,7 +30,7 @@ _FILLER_WORDS = """
 _FILLER_STEMS = frozenset(map(stem, _FILLER_WORDS))
 
 
-def named(query: str) -> frozenset[str]:
+def find_named_apis(query: str) -> frozenset[str]:
     """Return the words written as code or called a function.
 
     For example: `groupby`, np.all, read_csv, where(...), "the where function".
@@ -38,14 +38,14 @@ def named(query: str) -> frozenset[str]:
     return frozenset(word for pattern in _NAME_PATTERNS for word in pattern.findall(query))
 
 
-def subject(query: str, libraries: Iterable[str]) -> str:
+def drop_library_names(query: str, libraries: Iterable[str]) -> str:
     """Remove the names of the libraries from the query; returns it unchanged if nothing else is left."""
     names = "|".join(re.escape(name) for name in libraries)
     rest = re.sub(rf"\b(?:{names})\b", " ", query, flags=re.IGNORECASE) if names else query
     return rest if re.search(r"\w", rest) else query
 
 
-def matter(query: str, name_terms: Collection[str]) -> str:
+def drop_filler_words(query: str, name_terms: Collection[str]) -> str:
     """Remove filler words ("what is the best way to") from the query.
 
     Words that are part of an API's name (`name_terms`, as tokens) stay. Returns the query unchanged if nothing else is

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 _RANK_CONSTANT = 60
 """The usual constant of reciprocal rank fusion."""
-NAMESAKES = 2
+MAX_SAME_NAME = 2
 """How many APIs of one name are listed before others get their turn."""
 
 
-def scaled(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+def scale_to_max(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """Divide the scores by the highest one; returns them unchanged if none is positive."""
     most = scores.max(initial=0)
     return np.asarray(np.maximum(scores, 0) / most, dtype=np.float32) if most > 0 else scores
 
 
-def spread(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+def rescale_positive(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rescale the positive scores to 0..1, for embedders that find everything similar.
 
     If all positive scores are equal, each becomes 1.
@@ -36,7 +36,7 @@ def spread(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.where(near, (scores - lowest) / width if width > 0 else 1, 0).astype(np.float32)
 
 
-def fused(scores: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+def fuse_ranks(scores: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     """Return the reciprocal rank fusion score of each row: the sum over indexes of 1 / (60 + its rank there)."""
     total = np.zeros(len(scores[0]), dtype=np.float32)
     for found in scores:
@@ -56,7 +56,7 @@ def together(scores: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     return np.asarray(1 / turn + shared * 1e-6, dtype=np.float32)
 
 
-def varied(
+def diversify(
     rows: Sequence[int],
     names: Sequence[str],
     k: int,
@@ -73,7 +73,7 @@ def varied(
     later: list[int] = []
     for row in rows:
         before = chosen[names[row]]
-        if len(before) >= NAMESAKES or any(is_duplicate(row, other) for other in before):
+        if len(before) >= MAX_SAME_NAME or any(is_duplicate(row, other) for other in before):
             later.append(row)
             continue
         before.append(row)

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from exploracoder_jupyter.knowledge.sources.credential_removal import parsed
+from exploracoder_jupyter.knowledge.sources.credential_removal import parse_python
 
-LONGEST = 2_400
+MAX_CHUNK_CHARS = 2_400
 """Characters of one chunk; a longer function or section is truncated."""
 
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
@@ -29,18 +29,18 @@ class Chunk:
     code: bool
 
 
-def chunks(path: str, text: str) -> Iterator[Chunk]:
+def split_file(path: str, text: str) -> Iterator[Chunk]:
     """Split a file according to its suffix; yields nothing for other suffixes or files that cannot be parsed."""
-    kinds = {".py": of_python, ".md": of_markdown, ".ipynb": of_notebook}
+    kinds = {".py": split_python, ".md": split_markdown, ".ipynb": split_notebook}
     kind = kinds.get(PurePath(path).suffix)
     for chunk in kind(text) if kind else ():
         if chunk.text.strip():
             yield chunk
 
 
-def of_python(text: str) -> Iterator[Chunk]:
+def split_python(text: str) -> Iterator[Chunk]:
     """Yield the top-level functions and classes, long classes by method, and the code between them."""
-    tree = parsed(text)
+    tree = parse_python(text)
     if tree is None:
         return
     lines = text.splitlines()
@@ -55,7 +55,7 @@ def of_python(text: str) -> Iterator[Chunk]:
     yield from _statement_chunk(lines, loose)
 
 
-def of_markdown(text: str) -> Iterator[Chunk]:
+def split_markdown(text: str) -> Iterator[Chunk]:
     """Yield each section under its heading; a `#` in a fenced block does not start a section."""
     title, began, section, fenced = "", 1, list[str](), False
     for number, line in enumerate(text.splitlines(), start=1):
@@ -69,7 +69,7 @@ def of_markdown(text: str) -> Iterator[Chunk]:
     yield Chunk(title, _truncate(section), f"line {began}", code=False)
 
 
-def of_notebook(text: str) -> Iterator[Chunk]:
+def split_notebook(text: str) -> Iterator[Chunk]:
     """Yield the code cells, without their outputs, each titled by the heading above it.
 
     Exploration cells and the traces of explorations are left out.
@@ -87,28 +87,31 @@ def of_notebook(text: str) -> Iterator[Chunk]:
             found = [match[1] for line in source.splitlines() if (match := _HEADING.match(line))]
             title = found[-1] if found else title
         elif kind == "code" and not _EXPLORATION_MAGIC.match(source):
-            yield Chunk(title, _truncate(source.splitlines()), f"cell {number}", code=parsed(source) is not None)
+            yield Chunk(title, _truncate(source.splitlines()), f"cell {number}", code=parse_python(source) is not None)
 
 
 def _definition_chunks(
     lines: Sequence[str], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 ) -> Iterator[Chunk]:
     text = _lines(lines, node, node)
-    if isinstance(node, ast.ClassDef) and len(text) > LONGEST:
+    if isinstance(node, ast.ClassDef) and len(text) > MAX_CHUNK_CHARS:
         methods = [part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
         for method in methods:
             code = f"class {node.name}:\n{_lines(lines, method, method)}"
             yield Chunk(
-                f"{node.name}.{method.name}", code[:LONGEST], f"line {method.lineno}", code=len(code) <= LONGEST
+                f"{node.name}.{method.name}",
+                code[:MAX_CHUNK_CHARS],
+                f"line {method.lineno}",
+                code=len(code) <= MAX_CHUNK_CHARS,
             )
     else:
-        yield Chunk(node.name, text[:LONGEST], f"line {node.lineno}", code=len(text) <= LONGEST)
+        yield Chunk(node.name, text[:MAX_CHUNK_CHARS], f"line {node.lineno}", code=len(text) <= MAX_CHUNK_CHARS)
 
 
 def _statement_chunk(lines: Sequence[str], statements: Sequence[ast.stmt]) -> Iterator[Chunk]:
     if statements and not all(isinstance(one, ast.Import | ast.ImportFrom) for one in statements):
         text = _lines(lines, statements[0], statements[-1])
-        yield Chunk("", text[:LONGEST], f"line {statements[0].lineno}", code=len(text) <= LONGEST)
+        yield Chunk("", text[:MAX_CHUNK_CHARS], f"line {statements[0].lineno}", code=len(text) <= MAX_CHUNK_CHARS)
 
 
 def _lines(lines: Sequence[str], first: ast.stmt, last: ast.stmt) -> str:
@@ -118,4 +121,4 @@ def _lines(lines: Sequence[str], first: ast.stmt, last: ast.stmt) -> str:
 
 
 def _truncate(lines: Sequence[str]) -> str:
-    return "\n".join(lines).strip("\n")[:LONGEST]
+    return "\n".join(lines).strip("\n")[:MAX_CHUNK_CHARS]

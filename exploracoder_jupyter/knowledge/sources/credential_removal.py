@@ -26,7 +26,7 @@ _PAIR = re.compile(
 """`name = "literal"`, `name: str = "literal"`, `"name": "literal"`, `settings["name"] = "literal"`, also nested."""
 
 
-def cleaned(text: str, clean: Clean, literals: Mapping[str, str]) -> str:
+def redact(text: str, clean: Clean, literals: Mapping[str, str]) -> str:
     """Return the text without these literals and without what `clean` removes, encodable as UTF-8."""
     for written, value in literals.items():
         text = text.replace(written, f'"{_REPLACEMENT}"' if written.endswith(("'", '"')) else _REPLACEMENT)
@@ -35,16 +35,16 @@ def cleaned(text: str, clean: Clean, literals: Mapping[str, str]) -> str:
     return clean(text).encode("utf-8", "replace").decode()
 
 
-def secret_literals(code: str) -> dict[str, str]:
+def find_secret_literals(code: str) -> dict[str, str]:
     """Find the literals in Python code that look like credentials, judged by their name or their own shape.
 
     Returns each literal as written, with its value. The code may contain magics and shell commands; in other text,
     pairs of a name and a literal are checked.
     """
-    tree = parsed(code)
+    tree = parse_python(code)
     if tree:
         return _find_in_tree(tree, code)
-    tree = parsed(_NOT_PYTHON.sub(r"\1pass", code))
+    tree = parse_python(_NOT_PYTHON.sub(r"\1pass", code))
     return _find_pairs(code) | (_find_in_tree(tree, code) if tree else {})
 
 
@@ -66,12 +66,12 @@ def _find_pairs(text: str) -> dict[str, str]:
     }
 
 
-def is_named_secret(stem: str) -> bool:
+def is_secret_file(stem: str) -> bool:
     """Return whether a file with this name is assumed to contain credentials."""
     return bool(_SECRET_FILE_NAME.search(stem))
 
 
-def parsed(code: str) -> ast.Module | None:
+def parse_python(code: str) -> ast.Module | None:
     """Parse the code; None if it is not Python."""
     try:
         with warnings.catch_warnings():

@@ -23,7 +23,7 @@ class Rule:
     """Whether it re-includes what an earlier line excluded."""
 
 
-def rules(text: str, folder: str) -> list[Rule]:
+def parse_gitignore(text: str, folder: str) -> list[Rule]:
     """Parse the rules of a folder's `.gitignore`."""
     lines = (line.strip() for line in text.splitlines())
     made = (_parse_rule(line, folder) for line in lines if line.strip("!/") and not line.startswith("#"))

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.time_limits import scale
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
-from exploracoder_jupyter.knowledge.search.rank_fusion import fused
-from exploracoder_jupyter.knowledge.sources.ranked_passages import Ranked
+from exploracoder_jupyter.knowledge.search.rank_fusion import fuse_ranks
+from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
 from exploracoder_jupyter.knowledge.sources.snippet_source import SnippetSource
 from exploracoder_jupyter.pipeline.ports import Source
 
@@ -113,9 +113,9 @@ def _fuse_rankings(query: str, rankings: Sequence[Sequence[ScoredPassage]]) -> l
         return []
     rows = {text: row for row, text in enumerate(pool)}
     passages = tuple(pool.values())
-    by_words = {_normalize_text(hit.passage): hit.score for hit in Ranked(passages).search(query, len(passages))}
+    by_words = {_normalize_text(hit.passage): hit.score for hit in PassageIndex(passages).search(query, len(passages))}
     ranked = [{_normalize_text(hit.passage): hit.score for hit in reversed(ranking)} for ranking in rankings]
-    score = fused([_column(scores, rows) for scores in (*ranked, by_words)])
+    score = fuse_ranks([_column(scores, rows) for scores in (*ranked, by_words)])
     return [ScoredPassage(passages[row], float(score[row])) for row in np.argsort(-score, kind="stable")]
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from exploracoder_jupyter.core.types import Passage, ScoredPassage
 from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
 from exploracoder_jupyter.knowledge.search.lexical_index import Field, Lexical
-from exploracoder_jupyter.knowledge.search.rank_fusion import scaled
+from exploracoder_jupyter.knowledge.search.rank_fusion import scale_to_max
 from exploracoder_jupyter.knowledge.search.tokenizer import tokens
 
 _MIN_SHARED_WORDS = 2
@@ -23,7 +23,7 @@ _MEANING_WEIGHT = 0.5
 """Weight of similarity by meaning, relative to words."""
 
 
-class Ranked:
+class PassageIndex:
     """An index of passages in memory; indexing hundreds of them takes milliseconds, so it is not stored on disk."""
 
     def __init__(self, passages: Sequence[Passage], latent: Latent | None = None) -> None:
@@ -45,7 +45,7 @@ class Ranked:
         words = frozenset(tokens(query))
         enough = min(_MIN_SHARED_WORDS, len(words))
         cosines = self._cosines(query)
-        scores = scaled(self._lexical.scores(query)) + _MEANING_WEIGHT * scaled(cosines)
+        scores = scale_to_max(self._lexical.scores(query)) + _MEANING_WEIGHT * scale_to_max(cosines)
         order = [int(row) for row in np.argsort(-scores, kind="stable") if scores[row] > 0]
         relevant = [row for row in order if len(words & self._words[row]) >= enough or cosines[row] >= _MIN_COSINE]
         return [ScoredPassage(self.passages[row], float(scores[row])) for row in relevant[: max(k, 0)]]

@@ -10,8 +10,8 @@ import anyio.to_thread
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Sharing, Snippet, SourceKind
 from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
-from exploracoder_jupyter.knowledge.sources.credential_removal import Clean, cleaned, secret_literals
-from exploracoder_jupyter.knowledge.sources.ranked_passages import Ranked
+from exploracoder_jupyter.knowledge.sources.credential_removal import Clean, find_secret_literals, redact
+from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
 from exploracoder_jupyter.knowledge.sources.snippet_store import Kept, SnippetStore
 
 _MAX_CODE_CHARS = 20_000
@@ -41,7 +41,7 @@ class SnippetSource:
         self._sharing = sharing
         self._clean = clean
         self._latent = latent
-        self._ranked = Ranked(())
+        self._ranked = PassageIndex(())
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
         """Return at most k snippets that may help, best first, and count them as used."""
@@ -60,18 +60,18 @@ class SnippetSource:
     def _search(self, query: str, k: int) -> list[ScoredPassage]:
         passages = tuple(_passage(kept, self._sharing) for kept in self._store.of(self._versions, self._sharing))
         if passages != self._ranked.passages:
-            self._ranked = Ranked(passages, self._latent)
+            self._ranked = PassageIndex(passages, self._latent)
         found = self._ranked.search(query, k)
         self._store.used([hit.passage.origin.split()[1] for hit in found])
         return found
 
     def _clean_snippet(self, snippet: Snippet) -> Snippet:
-        literals = secret_literals(snippet.code)
+        literals = find_secret_literals(snippet.code)
         return replace(
             snippet,
-            title=cleaned(snippet.title, self._clean, literals)[:_MAX_TEXT_CHARS],
-            code=cleaned(snippet.code, self._clean, literals),
-            observed=cleaned(snippet.observed, self._clean, literals)[:_MAX_TEXT_CHARS]
+            title=redact(snippet.title, self._clean, literals)[:_MAX_TEXT_CHARS],
+            code=redact(snippet.code, self._clean, literals),
+            observed=redact(snippet.observed, self._clean, literals)[:_MAX_TEXT_CHARS]
             if self._sharing == "values"
             else "",
         )

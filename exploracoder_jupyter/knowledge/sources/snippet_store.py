@@ -20,7 +20,7 @@ from exploracoder_jupyter.core.types import Sharing, Snippet
 from exploracoder_jupyter.knowledge.knowledge_cache import digest
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 
-MOST = 200
+MAX_SNIPPETS = 200
 """Snippets stored for one library."""
 _DAY = 86_400.0
 _OUTDATED = 30 * _DAY
@@ -81,7 +81,7 @@ class SnippetStore:
                 db.execute(
                     "DELETE FROM snippets WHERE library = ?1 AND id NOT IN (SELECT id FROM snippets WHERE library = ?1"
                     f" ORDER BY seen + {_DAY} * min(uses, 30) DESC, rowid DESC LIMIT ?2)",
-                    (library, MOST),
+                    (library, MAX_SNIPPETS),
                 )
 
         self._file.attempt(write, None)

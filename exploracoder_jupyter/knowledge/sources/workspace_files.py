@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exploracoder_jupyter.knowledge.sources.credential_removal import is_named_secret
-from exploracoder_jupyter.knowledge.sources.gitignore import Rule, is_ignored, rules
+from exploracoder_jupyter.knowledge.sources.credential_removal import is_secret_file
+from exploracoder_jupyter.knowledge.sources.gitignore import Rule, is_ignored, parse_gitignore
 
 KINDS = frozenset({".py", ".md", ".ipynb"})
 _EXCLUDED_NAMES = frozenset({"explorations", "site-packages", "node_modules", "build", "dist"})
@@ -39,7 +39,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextFile:
     """A file that was read."""
 
     path: str
@@ -64,20 +64,20 @@ class _Usage:
         return self.files >= most.files or self.bytes >= most.bytes or is_late
 
 
-def below(folder: Path, limits: Limits) -> Iterator[Text]:
+def iter_files(folder: Path, limits: Limits) -> Iterator[TextFile]:
     """Yield the files of the folder, then those of its subfolders, by name, until a limit is reached."""
     usage = _Usage(limits)
     for path in _paths(folder, usage):
-        text = read(folder / path, limits)
+        text = read_file(folder / path, limits)
         if text is not None:
             usage.files += 1
             usage.bytes += len(text)
-            yield Text(path, text)
+            yield TextFile(path, text)
         if usage.is_exhausted:
             return
 
 
-def read(path: Path, limits: Limits) -> str | None:
+def read_file(path: Path, limits: Limits) -> str | None:
     """Return the text of a file; None unless it is a regular file, not a link, and not too large."""
     most = limits.notebook_bytes if path.suffix == ".ipynb" else limits.file_bytes
     try:
@@ -106,7 +106,10 @@ def _paths(folder: Path, usage: _Usage) -> Iterator[str]:
         if folder_path and names & _ENVIRONMENT_MARKERS:
             continue
         if ".gitignore" in names:
-            known = (*known, *rules(read(folder / folder_path / ".gitignore", usage.limits) or "", folder_path))
+            known = (
+                *known,
+                *parse_gitignore(read_file(folder / folder_path / ".gitignore", usage.limits) or "", folder_path),
+            )
         for entry in entries:
             path, is_folder = folder_path + entry.name, entry.is_dir(follow_symlinks=False)
             if _is_excluded(entry, path, is_folder, known):
@@ -133,11 +136,6 @@ def _entries(folder: Path, usage: _Usage) -> list[os.DirEntry[str]]:
 
 def _is_excluded(entry: os.DirEntry[str], path: str, is_folder: bool, known: tuple[Rule, ...]) -> bool:
     name = entry.name
-    if (
-        name.startswith((".", "__"))
-        or name in _EXCLUDED_NAMES
-        or entry.is_symlink()
-        or is_named_secret(Path(name).stem)
-    ):
+    if name.startswith((".", "__")) or name in _EXCLUDED_NAMES or entry.is_symlink() or is_secret_file(Path(name).stem):
         return True
     return is_ignored(path, is_folder=is_folder, rules=known)

@@ -9,10 +9,10 @@ from pathlib import Path
 import anyio.to_thread
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, SourceKind
-from exploracoder_jupyter.knowledge.sources.code_chunks import chunks
-from exploracoder_jupyter.knowledge.sources.credential_removal import Clean, cleaned, secret_literals
-from exploracoder_jupyter.knowledge.sources.ranked_passages import Ranked
-from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, Text, below, read
+from exploracoder_jupyter.knowledge.sources.code_chunks import split_file
+from exploracoder_jupyter.knowledge.sources.credential_removal import Clean, find_secret_literals, redact
+from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
+from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, TextFile, iter_files, read_file
 
 
 class WorkspaceSource:
@@ -35,7 +35,7 @@ class WorkspaceSource:
         self._notebook = notebook
         self._clean = clean
         self._limits = limits or Limits()
-        self._ranked: Ranked | None = None
+        self._ranked: PassageIndex | None = None
         self._reading = threading.Lock()
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
@@ -46,31 +46,31 @@ class WorkspaceSource:
     def _search(self, query: str, k: int) -> list[ScoredPassage]:
         with self._reading:
             if self._ranked is None:
-                self._ranked = Ranked(list(self._passages()))
+                self._ranked = PassageIndex(list(self._passages()))
         return self._ranked.search(query, k)
 
     def _passages(self) -> Iterator[Passage]:
         seen: set[str] = set()
         for file in self._files():
-            literals = {} if file.path.endswith(".ipynb") else secret_literals(file.text)
-            for chunk in chunks(file.path, file.text):
-                secret = {**literals, **secret_literals(chunk.text), **secret_literals(chunk.title)}
-                text = cleaned(chunk.text, self._clean, secret)
+            literals = {} if file.path.endswith(".ipynb") else find_secret_literals(file.text)
+            for chunk in split_file(file.path, file.text):
+                secret = {**literals, **find_secret_literals(chunk.text), **find_secret_literals(chunk.title)}
+                text = redact(chunk.text, self._clean, secret)
                 if text not in seen:
                     seen.add(text)
                     yield Passage(
                         source="workspace",
-                        title=cleaned(chunk.title, self._clean, secret) or file.path,
+                        title=redact(chunk.title, self._clean, secret) or file.path,
                         text=text,
                         origin=f"{file.path}, {chunk.place}",
                         code=chunk.code,
                     )
 
-    def _files(self) -> Iterator[Text]:
+    def _files(self) -> Iterator[TextFile]:
         """Yield the notebook first, wherever it is, then the files of the folder."""
-        text = read(self._notebook, self._limits) if self._notebook else None
+        text = read_file(self._notebook, self._limits) if self._notebook else None
         if self._notebook and text is not None:
-            yield Text(self._notebook.name, text)
-        for file in below(self._folder, self._limits):
+            yield TextFile(self._notebook.name, text)
+        for file in iter_files(self._folder, self._limits):
             if self._notebook is None or (self._folder / file.path) != self._notebook:
                 yield file

@@ -19,18 +19,18 @@ import httpx2
 
 from exploracoder_jupyter import __version__
 from exploracoder_jupyter.web.fetching.public_addresses import (
-    Resolve,
-    check_form,
-    joined,
+    Resolver,
+    check_address,
+    join_link,
     origin_of,
-    public_addresses,
-    resolve,
+    resolve_host,
+    resolve_public,
 )
-from exploracoder_jupyter.web.fetching.rate_limit import Pace
+from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
 from exploracoder_jupyter.web.fetching.robots_txt import AGENT
-from exploracoder_jupyter.web.web_types import BIGGEST, WebError
+from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
-Check = Callable[[str], Awaitable[None]]
+AddressCheck = Callable[[str], Awaitable[None]]
 """Raises WebError for an address that must not be fetched."""
 
 _SECONDS = 30.0
@@ -48,7 +48,7 @@ _CHARSETS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """A site's response."""
 
     address: str
@@ -64,11 +64,11 @@ class Http:
     def __init__(
         self,
         *,
-        pace: Pace | None = None,
+        pace: RateLimiter | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
-        resolve: Resolve = resolve,
+        resolve: Resolver = resolve_host,
     ) -> None:
-        self.pace = pace or Pace()
+        self.pace = pace or RateLimiter()
         self._resolve = resolve
         self._client = httpx2.AsyncClient(
             transport=transport,
@@ -90,8 +90,8 @@ class Http:
         await self._client.aclose()
 
     async def get(
-        self, address: str, types: Collection[str], *, trusted: str = "", check: Check | None = None
-    ) -> Answer:
+        self, address: str, types: Collection[str], *, trusted: str = "", check: AddressCheck | None = None
+    ) -> Response:
         """Fetch the address; its content type must be one of `types` (`text/` matches all types that start with it).
 
         Only the origin `trusted` may be in a private network; `check` is called before each request.
@@ -107,7 +107,7 @@ class Http:
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             raise WebError(f"{_host(address)} could not be reached ({type(error).__name__}).") from error
 
-    async def _follow(self, address: str, types: Collection[str], trusted: str, check: Check | None) -> Answer:
+    async def _follow(self, address: str, types: Collection[str], trusted: str, check: AddressCheck | None) -> Response:
         for _ in range(_MAX_REDIRECTS + 1):
             addresses = await self._check_address(address, trusted)
             if check:
@@ -117,7 +117,7 @@ class Http:
             try:
                 if response.status_code not in _REDIRECT_STATUSES:
                     return await self._read_response(address, response, types)
-                address = joined(address, response.headers.get("location", ""))
+                address = join_link(address, response.headers.get("location", ""))
             finally:
                 await response.aclose()
         raise WebError(f"{_host(address)} redirected too many times.")
@@ -126,11 +126,11 @@ class Http:
         """Return the IP addresses to connect to; empty for the trusted origin, which is connected to by name."""
         origin = origin_of(address)
         is_trusted = bool(trusted) and origin == trusted
-        check_form(address, any_port=is_trusted)
+        check_address(address, any_port=is_trusted)
         if is_trusted:
             return []
         parts = urlsplit(origin)
-        return await public_addresses(parts.hostname or "", parts.port or 0, self._resolve)
+        return await resolve_public(parts.hostname or "", parts.port or 0, self._resolve)
 
     async def _send(self, address: str, addresses: list[str]) -> httpx2.Response:
         url = httpx2.URL(address)
@@ -150,7 +150,7 @@ class Http:
                     raise
         raise AssertionError  # a public host has an address
 
-    async def _read_response(self, address: str, response: httpx2.Response, types: Collection[str]) -> Answer:
+    async def _read_response(self, address: str, response: httpx2.Response, types: Collection[str]) -> Response:
         host = _host(address)
         if response.status_code in _BUSY_STATUSES:
             self.pace.block(host)
@@ -160,15 +160,15 @@ class Http:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if not any(kind == wanted or (wanted.endswith("/") and kind.startswith(wanted)) for wanted in types):
             raise WebError(f"{host} did not return text ({kind or 'no content type'}).")
-        return Answer(address, kind, _decode(await _body(host, response), response.charset_encoding))
+        return Response(address, kind, _decode(await _body(host, response), response.charset_encoding))
 
 
 async def _body(host: str, response: httpx2.Response) -> bytes:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
-        if len(body) > BIGGEST:
-            raise WebError(f"{host} returned more than {BIGGEST // 1_000_000} MB.")
+        if len(body) > MAX_PAGE_BYTES:
+            raise WebError(f"{host} returned more than {MAX_PAGE_BYTES // 1_000_000} MB.")
     return bytes(body)
 
 

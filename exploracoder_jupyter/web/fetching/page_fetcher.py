@@ -11,12 +11,12 @@ from pydantic import ValidationError
 
 from exploracoder_jupyter.web.fetching.bounded_request import Http
 from exploracoder_jupyter.web.fetching.public_addresses import origin_of
-from exploracoder_jupyter.web.fetching.robots_txt import NOTHING, Robots, parse_robots
+from exploracoder_jupyter.web.fetching.robots_txt import DISALLOW_ALL, RobotsRules, parse_robots
 from exploracoder_jupyter.web.fetching.web_cache import Cache
-from exploracoder_jupyter.web.reading.stack_exchange import Items, Thread, question_at
-from exploracoder_jupyter.web.web_types import Form, Page, WebError
+from exploracoder_jupyter.web.reading.stack_exchange import ApiReply, Thread, parse_question_url
+from exploracoder_jupyter.web.web_types import Page, PageFormat, WebError
 
-_FORMS: dict[str, Form] = {
+_FORMS: dict[str, PageFormat] = {
     "text/html": "html",
     "application/xhtml+xml": "html",
     "text/markdown": "markdown",
@@ -34,7 +34,7 @@ class WebReader:
         self._http = http
         self._cache = cache
         self._trusted = trusted
-        self._robots: dict[str, Robots] = {}
+        self._robots: dict[str, RobotsRules] = {}
 
     async def read(self, address: str) -> Page:
         """Return the page at an address.
@@ -64,12 +64,12 @@ class WebReader:
         if not self._robots[origin].allow(path):
             raise WebError(f"{parts.hostname} disallows robots for this page.")
 
-    async def _fetch_robots(self, origin: str) -> Robots:
+    async def _fetch_robots(self, origin: str) -> RobotsRules:
         try:
             answer = await self._http.get(f"{origin}/robots.txt", ("text/",), trusted=self._trusted)
         except WebError as error:
             is_missing = 400 <= error.status < 500 and error.status != 429
-            return Robots() if is_missing else NOTHING
+            return RobotsRules() if is_missing else DISALLOW_ALL
         return parse_robots(answer.text)
 
     async def _fetch_thread(self, address: str) -> Page | None:
@@ -77,7 +77,7 @@ class WebReader:
 
         Returns None if the address is not a question's, or the API returns nothing now.
         """
-        location = question_at(address)
+        location = parse_question_url(address)
         if location is None:
             return None
         site, number = location
@@ -92,10 +92,10 @@ class WebReader:
         thread = Thread(address=address, question=question.items[0], answers=answers.items)
         return Page(address, "questions", thread.model_dump_json())
 
-    async def _fetch_items(self, address: str) -> Items:
+    async def _fetch_items(self, address: str) -> ApiReply:
         answer = await self._http.get(address, _JSON)
         try:
-            items = Items.model_validate_json(answer.text)
+            items = ApiReply.model_validate_json(answer.text)
         except ValidationError as error:
             raise WebError("The Stack Exchange API did not return posts.") from error
         if items.backoff > 0:

@@ -16,7 +16,7 @@ import anyio
 
 from exploracoder_jupyter.web.web_types import WebError
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the IP addresses of a host name, for a port."""
 
 _PORTS = {"http": 80, "https": 443}
@@ -38,7 +38,7 @@ def origin_of(address: str) -> str:
     return f"{parts.scheme}://{host}:{port or _PORTS[parts.scheme]}"
 
 
-def joined(base: str, link: str) -> str:
+def join_link(base: str, link: str) -> str:
     """Resolve a link against a base address; empty if it does not lead to a web address."""
     try:
         address = urljoin(base, link)
@@ -47,7 +47,7 @@ def joined(base: str, link: str) -> str:
     return address if origin_of(address) else ""
 
 
-def check_form(address: str, *, any_port: bool = False) -> None:
+def check_address(address: str, *, any_port: bool = False) -> None:
     """Reject anything but a plain page address.
 
     Raises:
@@ -63,7 +63,7 @@ def check_form(address: str, *, any_port: bool = False) -> None:
         raise WebError("The address uses a non-default port.")
 
 
-async def public_addresses(host: str, port: int, resolve: Resolve) -> list[str]:
+async def resolve_public(host: str, port: int, resolve: Resolver) -> list[str]:
     """Return the IP addresses of a public host, IPv4 first.
 
     Raises:
@@ -80,7 +80,7 @@ async def public_addresses(host: str, port: int, resolve: Resolve) -> list[str]:
     return [str(address) for address in sorted(found, key=lambda address: address.version)]
 
 
-async def resolve(host: str, port: int) -> list[str]:
+async def resolve_host(host: str, port: int) -> list[str]:
     """Resolve a host name with the system's resolver."""
     found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]

@@ -9,13 +9,13 @@ import anyio
 
 from exploracoder_jupyter.web.web_types import WebError
 
-BETWEEN = 1.0
+MIN_INTERVAL = 1.0
 """Seconds between two requests to a host."""
 _MAX_REQUESTS = 100
 """Requests in one run."""
 
 
-class Pace:
+class RateLimiter:
     """Waits before requests. `clock` returns seconds; `sleep` waits for a number of seconds."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Pace:
         self._left -= 1
         now = self._clock()
         at = max(now, self._next.get(host, now))
-        self._next[host] = at + BETWEEN
+        self._next[host] = at + MIN_INTERVAL
         if at > now:
             await self._sleep(at - now)
 

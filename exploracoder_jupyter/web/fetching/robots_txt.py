@@ -14,7 +14,7 @@ _MAX_RULES = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Robots:
+class RobotsRules:
     """The rules that apply to us: what each allows or forbids."""
 
     rules: tuple[tuple[str, bool], ...] = ()
@@ -27,11 +27,11 @@ class Robots:
         return max(matching, default=(0, True))[1]
 
 
-NOTHING = Robots((("/", False),))
+DISALLOW_ALL = RobotsRules((("/", False),))
 """Used when a site's rules cannot be fetched: nothing is allowed."""
 
 
-def parse_robots(text: str) -> Robots:
+def parse_robots(text: str) -> RobotsRules:
     """Return the rules of a robots.txt for our user agent, or else those for all."""
     groups: dict[str, list[tuple[str, bool]]] = {}
     agents: list[str] = []
@@ -46,7 +46,7 @@ def parse_robots(text: str) -> Robots:
             in_rules = True
             for agent in agents if value else ():
                 groups[agent].append((unquote(value), key.lower() == "allow"))
-    return Robots(tuple(groups.get(AGENT, groups.get("*", []))[:_MAX_RULES]))
+    return RobotsRules(tuple(groups.get(AGENT, groups.get("*", []))[:_MAX_RULES]))
 
 
 def _matches(pattern: str, path: str) -> bool:

@@ -24,19 +24,19 @@ _VARIATION_SELECTORS = frozenset([0xFE00 + at for at in range(16)] + [0xE0100 + 
 """Variation selectors: they can encode arbitrary bytes and are never visible."""
 
 
-def strip_unseen(node: Node) -> None:
+def remove_hidden(node: Node) -> None:
     """Remove hidden elements, scripts and form fields from the tree; comments are never in it."""
     kept: list[Node | str] = []
     for child in node.children:
         if isinstance(child, str):
             kept.append(child)
         elif not _is_hidden(child):
-            strip_unseen(child)
+            remove_hidden(child)
             kept.append(child)
     node.children = kept
 
 
-def visible(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """Remove characters that are not visible: zero-width, direction and control characters."""
     return "".join(char for char in text.replace("\r\n", "\n") if char in "\n\t" or _is_visible(char))
 

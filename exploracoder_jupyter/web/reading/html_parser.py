@@ -69,7 +69,7 @@ class Node:
         return "".join(child if isinstance(child, str) else child.raw for child in self.children)
 
 
-def parse(text: str) -> Node:
+def parse_html(text: str) -> Node:
     """Return the page's elements under a root without a tag. Any text is accepted."""
     builder = _Builder()
     parser = etree.HTMLParser(encoding="utf-8", target=builder, no_network=True)

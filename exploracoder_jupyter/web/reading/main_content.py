@@ -16,16 +16,16 @@ _MAX_LINES = 30
 _MIN_SHARE = 0.9
 
 
-def main_part(root: Node) -> Node:
+def find_main_content(root: Node) -> Node:
     """Return the element that contains the page's text. Navigation and the like are removed from `root`."""
-    found = main_element(root)
+    found = find_main_element(root)
     if found is not root and len(found.text) >= _MIN_MAIN_CHARS:
         return found
     lines = _main_lines(root)
     return _smallest_with(root, lines) if lines else root
 
 
-def main_element(root: Node) -> Node:
+def find_main_element(root: Node) -> Node:
     """Return what the page marks as its main part, or else `root`. Navigation and the like are removed from `root`."""
     _remove_surroundings(root)
     mains = [node for node in root.walk() if node.tag == "main" or node.attributes.get("role") == "main"]

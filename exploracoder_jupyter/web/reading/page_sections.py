@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from exploracoder_jupyter.web.reading.hidden_elements import visible
+from exploracoder_jupyter.web.reading.hidden_elements import strip_invisible
 from exploracoder_jupyter.web.reading.html_parser import Node
 
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
@@ -48,15 +48,15 @@ class Section:
     apis: tuple[str, ...] = ()
 
 
-def sections(node: Node, title: str = "") -> list[Section]:
+def extract_sections(node: Node, title: str = "") -> list[Section]:
     """Return the sections of an element in order; `title` applies to what precedes the first heading."""
     writer = _Writer(title)
     writer.read(node)
     writer.end()
-    return [part for section in writer.done for part in fitted(section)]
+    return [part for section in writer.done for part in split_section(section)]
 
 
-def markdown_sections(text: str, title: str = "") -> list[Section]:
+def split_markdown(text: str, title: str = "") -> list[Section]:
     """Return the sections of a Markdown or plain text; lines in a fence are not headings."""
     writer, fence = _Writer(title), ""
     for line in text.replace("\r\n", "\n").split("\n"):
@@ -71,10 +71,10 @@ def markdown_sections(text: str, title: str = "") -> list[Section]:
         else:
             writer.parts.append(f"{line}\n")
     writer.end()
-    return [part for section in writer.done for part in fitted(section)]
+    return [part for section in writer.done for part in split_section(section)]
 
 
-def told(node: Node) -> str:
+def to_markdown(node: Node) -> str:
     """Convert the whole element to Markdown without dividing it at headings."""
     writer = _Writer("", divides=False)
     writer.read(node)
@@ -93,10 +93,10 @@ class _Writer:
 
     def begin(self, title: str, anchor: str = "") -> None:
         self.end()
-        self.title, self.anchor = visible(title), anchor
+        self.title, self.anchor = strip_invisible(title), anchor
 
     def end(self) -> None:
-        text = _tidy(visible("".join(self.parts)))
+        text = _tidy(strip_invisible("".join(self.parts)))
         if len(text) >= _MIN_SECTION_CHARS or "```" in text or (text and not self.divides):
             self.done.append(Section(self.title, text, self.anchor))
         self.parts = []
@@ -182,7 +182,7 @@ def _tidy(text: str) -> str:
     return _LONE_LIST_MARKER.sub("- ", "\n".join(lines)).strip()
 
 
-def fitted(section: Section) -> Iterator[Section]:
+def split_section(section: Section) -> Iterator[Section]:
     """Yield the section, or its parts if it is too long; code split between two parts is fenced in both."""
     for number, text in enumerate(_parts(section.text), 1):
         yield replace(section, title=section.title if number == 1 else f"{section.title} ({number})", text=text)

@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from exploracoder_jupyter.web.reading.hidden_elements import strip_unseen
-from exploracoder_jupyter.web.reading.html_parser import Node, parse
-from exploracoder_jupyter.web.reading.main_content import main_part
-from exploracoder_jupyter.web.reading.page_sections import Section, markdown_sections, sections
-from exploracoder_jupyter.web.reading.stack_exchange import from_api, from_page, is_questions
+from exploracoder_jupyter.web.reading.hidden_elements import remove_hidden
+from exploracoder_jupyter.web.reading.html_parser import Node, parse_html
+from exploracoder_jupyter.web.reading.main_content import find_main_content
+from exploracoder_jupyter.web.reading.page_sections import Section, extract_sections, split_markdown
+from exploracoder_jupyter.web.reading.stack_exchange import is_question_page, parse_api_thread, parse_question_page
 from exploracoder_jupyter.web.web_types import Page
 
 _API = re.compile(r"[a-z_]\w*(?:\.\w+)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Extract:
+class PageContent:
     """The content of a page."""
 
     title: str
@@ -74,21 +74,21 @@ _RULES: dict[str, _Rule] = {
 }
 
 
-def extract(page: Page) -> Extract:
+def extract_content(page: Page) -> PageContent:
     """Extract the visible content of a page. Any text is accepted."""
     if page.form == "questions":
-        title, found = from_api(page.text)
-        return Extract(title, tuple(found), ordered=True)
+        title, found = parse_api_thread(page.text)
+        return PageContent(title, tuple(found), ordered=True)
     if page.form != "html":
-        found = markdown_sections(page.text)
-        return Extract(next((section.title for section in found if section.title), ""), tuple(found))
-    root = parse(page.text)
+        found = split_markdown(page.text)
+        return PageContent(next((section.title for section in found if section.title), ""), tuple(found))
+    root = parse_html(page.text)
     title = _title(root)
-    strip_unseen(root)
-    if is_questions(root, page.address):
-        title, found = from_page(root, page.address)
-        return Extract(title, tuple(found), ordered=True)
-    return Extract(title, tuple(_site_sections(root, _rule(page.address), title)))
+    remove_hidden(root)
+    if is_question_page(root, page.address):
+        title, found = parse_question_page(root, page.address)
+        return PageContent(title, tuple(found), ordered=True)
+    return PageContent(title, tuple(_site_sections(root, _rule(page.address), title)))
 
 
 def _site_sections(root: Node, rule: _Rule | None, title: str) -> Iterator[Section]:
@@ -96,7 +96,7 @@ def _site_sections(root: Node, rule: _Rule | None, title: str) -> Iterator[Secti
     licence = rule.licence if rule else _licence(root)
     if content and rule:
         _remove(content, rule.without.split(", "))
-    for section in sections(content or main_part(root), title):
+    for section in extract_sections(content or find_main_content(root), title):
         apis = (section.anchor,) if _API.fullmatch(section.anchor) else ()
         yield replace(section, licence=licence, apis=apis)
 

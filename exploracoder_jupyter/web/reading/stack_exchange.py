@@ -14,9 +14,9 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import BaseModel, Field
 
-from exploracoder_jupyter.web.reading.hidden_elements import strip_unseen, visible
-from exploracoder_jupyter.web.reading.html_parser import Node, parse
-from exploracoder_jupyter.web.reading.page_sections import Section, fitted, told
+from exploracoder_jupyter.web.reading.hidden_elements import remove_hidden, strip_invisible
+from exploracoder_jupyter.web.reading.html_parser import Node, parse_html
+from exploracoder_jupyter.web.reading.page_sections import Section, split_section, to_markdown
 
 _SITES = ("stackoverflow.com", "superuser.com", "serverfault.com", "askubuntu.com", "mathoverflow.net")
 _QUESTION = re.compile(r"/(?:questions|q)/(\d+)(?:/|$)")
@@ -42,7 +42,7 @@ class _Item(BaseModel):
     owner: _Owner = _Owner()
 
 
-class Items(BaseModel):
+class ApiReply(BaseModel):
     """A reply of the API; `backoff` is the number of seconds before the next request."""
 
     items: list[_Item] = Field(default_factory=list)
@@ -68,7 +68,7 @@ class _Post:
     accepted: bool = False
 
 
-def question_at(address: str) -> tuple[str, str] | None:
+def parse_question_url(address: str) -> tuple[str, str] | None:
     """Return the site's name for the API and the question's number, if the address is that of a question."""
     parts = urlsplit(address)
     found, host = _QUESTION.match(parts.path), (parts.hostname or "").lower().removeprefix("www.")
@@ -77,13 +77,13 @@ def question_at(address: str) -> tuple[str, str] | None:
     return host.removesuffix(".stackexchange.com").removesuffix(".com"), found[1]
 
 
-def is_questions(root: Node, address: str) -> bool:
+def is_question_page(root: Node, address: str) -> bool:
     """Return whether a page of a Stack Exchange site contains a question."""
     host = (urlsplit(address).hostname or "").lower().removeprefix("www.")
     return _is_site(host) and any(root.having(id="question"))
 
 
-def from_api(text: str) -> tuple[str, list[Section]]:
+def parse_api_thread(text: str) -> tuple[str, list[Section]]:
     """Return title and sections of a `Thread` in JSON."""
     thread = Thread.model_validate_json(text)
     answers = [_post_from_item(item, urljoin(thread.address, f"/a/{item.answer_id}")) for item in thread.answers]
@@ -91,7 +91,7 @@ def from_api(text: str) -> tuple[str, list[Section]]:
     return title, list(_sections(title, _post_from_item(thread.question, thread.address), answers))
 
 
-def from_page(root: Node, address: str) -> tuple[str, list[Section]]:
+def parse_question_page(root: Node, address: str) -> tuple[str, list[Section]]:
     """Return title and sections of a question page."""
     heading = next(root.having(class_="question-hyperlink"), None) or next(root.having(tag="h1"), None)
     title = heading.text if heading else ""
@@ -115,14 +115,14 @@ def _sections(title: str, question: _Post, answers: Sequence[_Post]) -> Iterator
     for post, what in posts:
         if post.body:
             by = f"{post.licence}, by {post.author}" if post.author else post.licence
-            yield from fitted(Section(f"{title} ({what})", post.body, post.link, by))
+            yield from split_section(Section(f"{title} ({what})", post.body, post.link, by))
 
 
 def _post_from_item(item: _Item, link: str) -> _Post:
-    root = parse(item.body)
-    strip_unseen(root)
-    author = visible(unescape(item.owner.display_name))
-    return _Post(told(root), author, item.content_license or _LICENCE, link, item.score, item.is_accepted)
+    root = parse_html(item.body)
+    remove_hidden(root)
+    author = strip_invisible(unescape(item.owner.display_name))
+    return _Post(to_markdown(root), author, item.content_license or _LICENCE, link, item.score, item.is_accepted)
 
 
 def _post_from_node(node: Node, link: str) -> _Post:
@@ -130,7 +130,7 @@ def _post_from_node(node: Node, link: str) -> _Post:
     licences = (inner.attributes.get("data-se-share-sheet-license-name", "") for inner in node.walk())
     score = node.attributes.get("data-score", "0")
     return _Post(
-        told(body) if body else "",
+        to_markdown(body) if body else "",
         _author(node),
         next(filter(None, licences), _LICENCE),
         link,

@@ -10,7 +10,7 @@ import pytest
 from exploracoder_jupyter.core.errors import KernelError, MissingMeans, UsageError
 from exploracoder_jupyter.core.types import ApiDoc, LibraryInfo
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.knowledge.documents.api_ownership import sort_out
+from exploracoder_jupyter.knowledge.documents.api_ownership import assign_apis
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import read_page
 
 pytestmark = pytest.mark.anyio
@@ -223,6 +223,6 @@ def test_a_bare_name_is_no_method_of_some_class():
     given = [
         ApiDoc(name, "function", "(path)", "What documents say.", "", "") for name in ("open", "count", "Jar.open")
     ]
-    sorted_ = sort_out(given, {"mylib": paths}, ())
+    sorted_ = assign_apis(given, {"mylib": paths}, ())
     assert list(sorted_.by_library["mylib"]) == ["mylib.count", "mylib.Jar.open"]
     assert [api.path for api in sorted_.foreign] == ["open"]

@@ -6,10 +6,10 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError, MissingMeans
 from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
-from exploracoder_jupyter.knowledge.extraction.public_surface import Found, Surface
+from exploracoder_jupyter.knowledge.extraction.public_surface import FoundLibrary, Surface
 
 pytestmark = pytest.mark.anyio
-FOUND = Found("shop", "py-shop", "1.0", "python")
+FOUND = FoundLibrary("shop", "py-shop", "1.0", "python")
 END = {"library": {"name": "shop", "doc": "A shop."}}
 
 

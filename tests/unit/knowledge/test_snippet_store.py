@@ -12,7 +12,7 @@ import pytest
 from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
 from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, snippet_store
-from exploracoder_jupyter.knowledge.sources.snippet_store import MOST
+from exploracoder_jupyter.knowledge.sources.snippet_store import MAX_SNIPPETS
 
 READ = Snippet(
     "pandas", "2.2.1", "Read a CSV file into a frame", "import pandas\nf = pandas.read_csv('a.csv')",
@@ -86,8 +86,8 @@ def test_the_least_used_and_oldest_make_room(store, clock):
     for _ in range(5):
         store.used([often])
     clock(2)
-    store.keep([_made(str(number)) for number in range(MOST - 1)], "values")
-    assert len(store.all("pandas")) == MOST
+    store.keep([_made(str(number)) for number in range(MAX_SNIPPETS - 1)], "values")
+    assert len(store.all("pandas")) == MAX_SNIPPETS
     assert "often" in _titles(store) and "seldom" not in _titles(store) and "other" in _titles(store)
     clock(3)
     store.keep([_made("new")], "values")

@@ -15,10 +15,10 @@ import pytest
 from exploracoder_jupyter.web.fetching.bounded_request import Http
 from exploracoder_jupyter.web.fetching.page_fetcher import WebReader
 from exploracoder_jupyter.web.fetching.public_addresses import is_public
-from exploracoder_jupyter.web.fetching.rate_limit import Pace
+from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
 from exploracoder_jupyter.web.fetching.robots_txt import parse_robots
 from exploracoder_jupyter.web.fetching.web_cache import Cache
-from exploracoder_jupyter.web.web_types import BIGGEST, WebError
+from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
 pytestmark = pytest.mark.anyio
 PUBLIC = "93.184.215.14"
@@ -74,7 +74,7 @@ class Time:
 def at_once(time=None, most=100):
     """A pace that takes no time of the test's."""
     time = time or Time()
-    return Pace(most, clock=time, sleep=time.sleep)
+    return RateLimiter(most, clock=time, sleep=time.sleep)
 
 
 def http(site, time=None, most=100):
@@ -213,10 +213,10 @@ async def test_redirects_are_followed_a_few_times():
         (httpx2.Response(204), "a.example answered 204."),
         (httpx2.Response(200, content=b"%PDF", headers={"content-type": "application/pdf"}), "gave no text"),
         (httpx2.Response(200, content=b"x"), "gave no text (of no type)"),
-        (httpx2.Response(200, content=b"x" * (BIGGEST + 1), headers=HTML), "gave more than 2 MB"),
+        (httpx2.Response(200, content=b"x" * (MAX_PAGE_BYTES + 1), headers=HTML), "gave more than 2 MB"),
         (
             httpx2.Response(
-                200, content=gzip.compress(b"x" * (BIGGEST + 1)), headers={**HTML, "content-encoding": "gzip"}
+                200, content=gzip.compress(b"x" * (MAX_PAGE_BYTES + 1)), headers={**HTML, "content-encoding": "gzip"}
             ),
             "gave more than 2 MB",
         ),

@@ -27,7 +27,7 @@ from exploracoder_jupyter.web import (
     WebReader,
     WebSource,
 )
-from exploracoder_jupyter.web.outgoing_query import searchable
+from exploracoder_jupyter.web.outgoing_query import sanitize_query
 from tests.unit.web.test_fetching import Site, at_once, http
 
 pytestmark = pytest.mark.anyio
@@ -68,12 +68,12 @@ def anyio_backend():
     ],
 )
 def test_a_query_is_sent_without_what_is_private(query, sent):
-    assert searchable(query) == sent
+    assert sanitize_query(query) == sent
 
 
 def test_a_query_is_short():
-    assert len(searchable("word " * 1000)) <= 200
-    assert searchable("word " * 1000).endswith("word")
+    assert len(sanitize_query("word " * 1000)) <= 200
+    assert sanitize_query("word " * 1000).endswith("word")
 
 
 async def test_searxng_is_asked_for_json_at_the_users_own_address(httpserver):

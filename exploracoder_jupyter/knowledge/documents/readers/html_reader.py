@@ -15,10 +15,10 @@ def read(body: bytes, encoding: str) -> Page:
         MissingMeans: If the package that reads HTML is not installed.
         ValueError: If it is empty.
     """
-    root = html_to_markdown.tree(body, encoding)
-    title = html_to_markdown.text(head[0]) if (head := root.xpath("//head/title")) else ""
+    root = html_to_markdown.parse_html(body, encoding)
+    title = html_to_markdown.text_line(head[0]) if (head := root.xpath("//head/title")) else ""
     apis = sphinx_html.take_apis(root)
-    page = markdown_reader.read(html_to_markdown.markdown(html_to_markdown.main_part(root)))
+    page = markdown_reader.read(html_to_markdown.to_markdown(html_to_markdown.find_main_element(root)))
     described = {api.path for api in apis}
     others = (api for api in page.apis if api.path not in described)
     sections = tuple(replace(section, place=f"#{section.title}" if section.title else "") for section in page.sections)

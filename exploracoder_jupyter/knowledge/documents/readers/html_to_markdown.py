@@ -15,7 +15,7 @@ from exploracoder_jupyter.core.errors import MissingMeans
 Node = Any
 """An lxml element; lxml has no type hints."""
 
-DEEPEST = 200
+MAX_DEPTH = 200
 """Nesting depth; deeper elements are left out."""
 
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
@@ -41,7 +41,7 @@ _MAX_ATTRIBUTES = 1000
 _IN_HEAD = frozenset("base basefont bgsound link meta noscript script style template title".split())  # noqa: SIM905
 
 
-def tree(body: bytes, encoding: str = "utf-8") -> Node:
+def parse_html(body: bytes, encoding: str = "utf-8") -> Node:
     """Parse a page into a tree.
 
     Raises:
@@ -87,7 +87,7 @@ def _close_head(root: Node) -> Node:
     return root
 
 
-def main_part(root: Node) -> Node:
+def find_main_element(root: Node) -> Node:
     """Return the element with the page's main content."""
     for path in ("//*[@role='main']", "//main", "//article", "//div[@class='body']", "//div[@class='document']"):
         if found := root.xpath(path):
@@ -95,12 +95,12 @@ def main_part(root: Node) -> Node:
     return root
 
 
-def markdown(node: Node) -> str:
+def to_markdown(node: Node) -> str:
     """Convert an element to Markdown."""
     return "\n\n".join(_blocks(node, 0))
 
 
-def text(node: Node) -> str:
+def text_line(node: Node) -> str:
     """Return an element's text on one line."""
     return _clean(_inline(node, 0, code=False))
 
@@ -118,7 +118,7 @@ def is_noise(node: Node) -> bool:
 
 
 def _blocks(node: Node, depth: int) -> list[str]:
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return []
     found: list[str] = []
     line = [node.text or ""]
@@ -134,7 +134,7 @@ def _blocks(node: Node, depth: int) -> list[str]:
 
 def _block(node: Node, depth: int) -> list[str]:
     if mark := _HEADINGS.get(node.tag):
-        return [f"{mark} {title}"] if (title := text(node)) else []
+        return [f"{mark} {title}"] if (title := text_line(node)) else []
     if node.tag == "pre":
         return _fenced(node)
     if node.tag in ("ul", "ol"):
@@ -149,7 +149,7 @@ def _block(node: Node, depth: int) -> list[str]:
 
 
 def _inline(node: Node, depth: int, *, code: bool = True) -> str:
-    if depth > DEEPEST or is_noise(node):
+    if depth > MAX_DEPTH or is_noise(node):
         return ""
     if node.tag == "br":
         return "\n"
@@ -181,7 +181,7 @@ def _terms(node: Node, depth: int) -> Iterator[str]:
         if is_noise(child):
             continue
         if child.tag == "dt":
-            yield text(child)
+            yield text_line(child)
         else:
             yield _item("    ", child, depth)
 

@@ -12,9 +12,14 @@ from textwrap import indent
 from markdown_it import MarkdownIt
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, programs
+from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, find_programs
 from exploracoder_jupyter.knowledge.documents.readers import rst_reader
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import Signature, api, declared, stubs
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import (
+    Signature,
+    make_api,
+    parse_declaration,
+    parse_stubs,
+)
 from exploracoder_jupyter.knowledge.extraction import api_parameters
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
@@ -58,14 +63,16 @@ def read(text: str) -> Page:
     apis = [api for at, owner in enumerate(_owners(parts)) for api in _apis(parts, at, owner)]
     apis += [api for part in parts for code in part.directives for api in rst_reader.read(code).apis]
     return Page(
-        title=plain(title),
-        sections=tuple(replace(section, title=plain(section.title)) for section in sections if section.text.strip()),
+        title=strip_formatting(title),
+        sections=tuple(
+            replace(section, title=strip_formatting(section.title)) for section in sections if section.text.strip()
+        ),
         apis=tuple(apis),
-        programs=programs(text),
+        programs=find_programs(text),
     )
 
 
-def plain(title: str) -> str:
+def strip_formatting(title: str) -> str:
     """Strip the formatting of a heading."""
     return _DECORATION.sub("", title).strip()
 
@@ -114,38 +121,42 @@ def _apis(parts: Sequence[_Part], at: int, owner: str) -> Iterator[ApiDoc]:
     if own:
         above = owner if "." not in own.name else ""
         description = _with_subsections(parts, at)
-        made = api(f"{above}{own.name}", "method" if above else own.kind, own.signature, description, place=place)
+        made = make_api(f"{above}{own.name}", "method" if above else own.kind, own.signature, description, place=place)
         yield replace(made, parameters=tuple(_fields(description, own.signature)))
-    for one in (one for code in part.codes for one in stubs(code)):
+    for one in (one for code in part.codes for one in parse_stubs(code)):
         if not own or one.path != own.name:
             yield replace(one, description=one.description or _prose(part), origin=place)
     for row, about in _rows(part):
-        yield api(row.name, row.kind, row.signature, about, place=place)
+        yield make_api(row.name, row.kind, row.signature, about, place=place)
 
 
 def _section_signature(part: _Part) -> Signature | None:
     """Return the signature that the section describes, if any."""
-    found = titled(part.title) if part.title else None
+    found = parse_title(part.title) if part.title else None
     return found if found and found.signature not in ("", "()") else _signature_in_fence(part) or found
 
 
-def titled(title: str) -> Signature | None:
+def parse_title(title: str) -> Signature | None:
     """Return what a heading declares: a signature, or a dotted name that is not a file name."""
     name = _TITLE_FORMATTING.sub(lambda shown: shown[1] or "", title).strip()
-    found = declared(name)
+    found = parse_declaration(name)
     if found:
         return found if found.signature or name.startswith("class ") else None
     if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)+", name) and not _FILE_NAME.search(name):
-        return declared(f"function {name}") if name.rpartition(".")[2].islower() else declared(f"class {name}")
+        return (
+            parse_declaration(f"function {name}")
+            if name.rpartition(".")[2].islower()
+            else parse_declaration(f"class {name}")
+        )
     return None
 
 
 def _signature_in_fence(part: _Part) -> Signature | None:
     """Return the signature at the start of the section's first code block, if the heading is its name."""
-    name = _KIND.sub("", plain(part.title)).rpartition(".")[2].removesuffix("()")
+    name = _KIND.sub("", strip_formatting(part.title)).rpartition(".")[2].removesuffix("()")
     if not name.isidentifier() or not part.codes:
         return None
-    found = declared(part.codes[0].strip().removesuffix("...").split("\n\n")[0])
+    found = parse_declaration(part.codes[0].strip().removesuffix("...").split("\n\n")[0])
     return found if found and found.name.rpartition(".")[2] == name else None
 
 
@@ -165,13 +176,13 @@ def _with_subsections(parts: Sequence[_Part], at: int) -> str:
     for part in parts[at + 1 : at + 1 + _MAX_SUBSECTIONS]:
         if part.level <= parts[at].level or _section_signature(part):
             break
-        texts.append(f"{plain(part.title)}:\n{part.text}")
+        texts.append(f"{strip_formatting(part.title)}:\n{part.text}")
     return "\n\n".join(filter(None, texts))
 
 
 def _fields(text: str, signature: str) -> Iterator[Parameter]:
     """Yield the parameters described by list items such as `- host (str): where to`."""
-    names = {row.name.lstrip("*") for row in api_parameters.written(signature)} if signature else set()
+    names = {row.name.lstrip("*") for row in api_parameters.parse_signature(signature)} if signature else set()
     for line in text.splitlines()[:_MAX_ROWS]:
         row = _FIELD.match(line)
         if row and row["name"].lstrip("*") in names:
@@ -188,6 +199,6 @@ def _rows(part: _Part) -> Iterator[tuple[Signature, str]]:
     for line in part.text.splitlines()[:_MAX_ROWS]:
         fenced ^= line.lstrip().startswith(("```", "~~~"))
         row = None if fenced else _ROW.match(line.strip())
-        found = declared(row["code"]) if row else None
+        found = parse_declaration(row["code"]) if row else None
         if row and found and found.signature:
             yield found, row["about"].strip()

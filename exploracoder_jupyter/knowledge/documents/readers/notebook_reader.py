@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from exploracoder_jupyter.knowledge.documents.document_page import Page, sound
+from exploracoder_jupyter.knowledge.documents.document_page import Page, replace_surrogates
 from exploracoder_jupyter.knowledge.documents.readers import markdown_reader
 
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$|^.*\?[ \t]*$", re.MULTILINE)
@@ -25,7 +25,7 @@ def read(text: str) -> Page:
         markdown = "\n\n".join(_cells(cells))
     except (AttributeError, KeyError, TypeError, RecursionError) as error:
         raise ValueError("not a notebook") from error
-    page = markdown_reader.read(sound(markdown))
+    page = markdown_reader.read(replace_surrogates(markdown))
     return replace(page, sections=tuple(replace(section, place=_place(section.place)) for section in page.sections))
 
 

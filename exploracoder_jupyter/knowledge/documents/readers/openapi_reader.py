@@ -10,8 +10,8 @@ from typing import Any
 
 from exploracoder_jupyter.core.errors import MissingMeans
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, sound
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import api
+from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, replace_surrogates
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import make_api
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _TYPES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool", "array": "list", "object": "dict"}
@@ -22,11 +22,11 @@ _MAX_DEPTH = 8
 """How many references are followed in a row."""
 _MARK = re.compile(r"""["']?(?:openapi|swagger)["']?\s*:""")
 
-Table = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 """A mapping of arbitrary values from a document."""
 
 
-def is_one(text: str) -> bool:
+def looks_like_openapi(text: str) -> bool:
     """Return whether a JSON or YAML text may be an OpenAPI description; most are not."""
     return _MARK.search(text) is not None
 
@@ -40,7 +40,9 @@ def read(text: str, *, yaml: bool) -> Page:
     """
     try:
         whole = json.loads(
-            sound(json.dumps(_parse_yaml(text) if yaml else json.loads(text), ensure_ascii=False, default=str))
+            replace_surrogates(
+                json.dumps(_parse_yaml(text) if yaml else json.loads(text), ensure_ascii=False, default=str)
+            )
         )
     except RecursionError as error:
         raise ValueError("too deep") from error
@@ -73,7 +75,7 @@ def _parse_yaml(text: str) -> object:
         raise ValueError("invalid YAML") from error
 
 
-def _operations(whole: Table) -> Iterator[ApiDoc]:
+def _operations(whole: JsonObject) -> Iterator[ApiDoc]:
     made = 0
     for path, item in _table(whole.get("paths")).items():
         for method in _METHODS:
@@ -83,7 +85,7 @@ def _operations(whole: Table) -> Iterator[ApiDoc]:
                 yield _operation(whole, str(path), method, _table(item), operation)
 
 
-def _operation(whole: Table, path: str, method: str, item: Table, operation: Table) -> ApiDoc:
+def _operation(whole: JsonObject, path: str, method: str, item: JsonObject, operation: JsonObject) -> ApiDoc:
     given = [*_list(item.get("parameters")), *_list(operation.get("parameters"))]
     rows = {row.name: row for row in (_parameter(whole, _resolve(whole, one)) for one in given) if row.name}
     body = _body(whole, operation)
@@ -96,19 +98,19 @@ def _operation(whole: Table, path: str, method: str, item: Table, operation: Tab
     head = f"{method.upper()} {path}"
     parts = (_text(operation.get("summary")), head, _text(operation.get("description")), _format_fields(ordered))
     signature = f"({', '.join(map(_format_parameter, ordered))})" + (f" -> {returns}" if returns else "")
-    made = api(name, "function", signature, "\n\n".join(filter(None, parts)), place=head)
+    made = make_api(name, "function", signature, "\n\n".join(filter(None, parts)), place=head)
     deprecated = "deprecated" if operation.get("deprecated") is True else None
     return replace(made, parameters=ordered, returns=returns, deprecated=deprecated)
 
 
-def _parameter(whole: Table, given: Table) -> Parameter:
+def _parameter(whole: JsonObject, given: JsonObject) -> Parameter:
     schema = _resolve(whole, given.get("schema") or given)
     default = "" if given.get("required") is True else repr(schema.get("default"))[:80]
     about = f"{_text(given.get('description'))} (in: {_line(given.get('in'))})".strip()
     return Parameter(_line(given.get("name")), _type(whole, schema), default, " ".join(about.split()))
 
 
-def _body(whole: Table, operation: Table) -> Parameter | None:
+def _body(whole: JsonObject, operation: JsonObject) -> Parameter | None:
     request = _resolve(whole, operation.get("requestBody"))
     contents = _table(request.get("content"))
     if not contents:
@@ -120,14 +122,14 @@ def _body(whole: Table, operation: Table) -> Parameter | None:
     return Parameter("body", _type(whole, schema), "" if request.get("required") is True else "None", about)
 
 
-def _properties(whole: Table, schema: object) -> list[str]:
+def _properties(whole: JsonObject, schema: object) -> list[str]:
     found = _resolve(whole, schema)
     required = _list(found.get("required"))
     items = list(_table(found.get("properties")).items())[:_MAX_FIELDS]
     return [f"{name}: {_type(whole, value)}{'' if name in required else ' (optional)'}" for name, value in items]
 
 
-def _returns(whole: Table, operation: Table) -> str:
+def _returns(whole: JsonObject, operation: JsonObject) -> str:
     successful = [(code, one) for code, one in _table(operation.get("responses")).items() if str(code).startswith("2")]
     for _, answer in successful[:1]:
         found = _resolve(whole, answer)
@@ -136,7 +138,7 @@ def _returns(whole: Table, operation: Table) -> str:
     return ""
 
 
-def _type(whole: Table, schema: object, depth: int = 0) -> str:
+def _type(whole: JsonObject, schema: object, depth: int = 0) -> str:
     given = _table(schema)
     if isinstance(name := given.get("$ref"), str):
         return name.rpartition("/")[2]
@@ -159,12 +161,12 @@ def _format_parameter(row: Parameter) -> str:
     return f"{typed} = {row.default}" if row.default else typed
 
 
-def _format_servers(whole: Table) -> str:
+def _format_servers(whole: JsonObject) -> str:
     found = [_line(_table(server).get("url")) for server in _list(whole.get("servers"))]
     return f"Servers: {', '.join(filter(None, found))}" if found else ""
 
 
-def _resolve(whole: Table, given: object) -> Table:
+def _resolve(whole: JsonObject, given: object) -> JsonObject:
     """Resolve a reference within the document; others are not followed."""
     found: object = given
     for _ in range(_MAX_DEPTH):
@@ -177,7 +179,7 @@ def _resolve(whole: Table, given: object) -> Table:
     return _table(found)
 
 
-def _table(value: object) -> Table:
+def _table(value: object) -> JsonObject:
     return value if isinstance(value, Mapping) else {}
 
 

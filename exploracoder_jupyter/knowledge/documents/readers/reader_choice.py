@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from exploracoder_jupyter.knowledge.documents.document_files import File
 from exploracoder_jupyter.knowledge.documents.document_page import Page
-from exploracoder_jupyter.knowledge.documents.document_set import completed
+from exploracoder_jupyter.knowledge.documents.document_set import complete_api
 from exploracoder_jupyter.knowledge.documents.readers import (
     html_reader,
     markdown_reader,
@@ -29,7 +29,7 @@ _HTML = (".html", ".htm", ".xhtml")
 
 
 ReadPage = Callable[[File], Page]
-"""Reads one document. Raises what `page_of` raises, and TookTooLong."""
+"""Reads one document. Raises what `parse_page` raises, and TookTooLong."""
 
 
 class NotText(ValueError):
@@ -45,14 +45,14 @@ class TookTooLong(ValueError):
 
 
 def read_page(file: File) -> Page:
-    """Parse a document and complete its APIs from their descriptions. Raises what `page_of` raises."""
+    """Parse a document and complete its APIs from their descriptions. Raises what `parse_page` raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about invalid escapes in code that is never run
-        page = page_of(file)
-        return replace(page, apis=tuple(map(completed, page.apis)))
+        page = parse_page(file)
+        return replace(page, apis=tuple(map(complete_api, page.apis)))
 
 
-def page_of(file: File) -> Page:
+def parse_page(file: File) -> Page:
     """Parse a document; the page is empty if it is not documentation after all, like most JSON.
 
     APIs that a changelog merely mentions are left out.
@@ -72,7 +72,7 @@ def _read(file: File) -> Page:
     kind = file.suffix
     if kind == ".inv":
         return sphinx_inventory.read(file.body)
-    text, encoding = decoded(file.body)
+    text, encoding = decode(file.body)
     if kind in _HTML:
         return html_reader.read(file.body, encoding)
     if kind in (".rst", ".rest"):
@@ -80,7 +80,7 @@ def _read(file: File) -> Page:
     if kind == ".ipynb":
         return notebook_reader.read(text)
     if kind in (".json", ".yaml", ".yml"):
-        return openapi_reader.read(text, yaml=kind != ".json") if openapi_reader.is_one(text) else Page()
+        return openapi_reader.read(text, yaml=kind != ".json") if openapi_reader.looks_like_openapi(text) else Page()
     return _read_text(kind, PurePosixPath(file.name).stem, text)
 
 
@@ -92,7 +92,7 @@ def _read_text(kind: str, stem: str, text: str) -> Page:
     return text_reader.read(text) if kind == ".txt" else markdown_reader.read(text)
 
 
-def decoded(body: bytes) -> tuple[str, str]:
+def decode(body: bytes) -> tuple[str, str]:
     """Decode a document and return the text with its encoding: by its byte order mark, as UTF-8, or as Windows-1252.
 
     Raises:

@@ -11,8 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from exploracoder_jupyter.core.types import ApiDoc, ApiKind
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, programs
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import KINDS, api, declared
+from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, find_programs
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import (
+    DIRECTIVE_KINDS,
+    make_api,
+    parse_declaration,
+)
 
 _DIRECTIVE = re.compile(r"(\s*)\.\. (?:(py):)?(\w+)::[ \t]*(.*)$")
 _OPTION = re.compile(r"\s*:([\w-]+):[ \t]*(.*)$")
@@ -45,7 +49,7 @@ class _Declaration:
     def of(cls, line: str, what: str, scope: _Declaration) -> _Declaration:
         """Return what a line declares inside a module or class; empty if it is not a name."""
         line = re.sub(r"^(?:async|abstract|static|class|def|property)\s+", "", line)
-        found = declared(line)
+        found = parse_declaration(line)
         name, _, rest = line.partition("(")
         name = found.name if found else name.strip()
         path = name if not scope or name == scope.path or name.startswith(f"{scope.path}.") else f"{scope.path}.{name}"
@@ -53,7 +57,7 @@ class _Declaration:
             return cls()
         root = name.partition(".")[0] if "." in name and not name[0].isupper() else ""
         signature = found.signature if found else (f"({rest}" if rest else "")
-        return cls(path, scope.library or root, KINDS[what], signature)
+        return cls(path, scope.library or root, DIRECTIVE_KINDS[what], signature)
 
 
 @dataclass(slots=True)
@@ -70,11 +74,11 @@ def read(text: str) -> Page:
     lines = [line.rstrip() for line in text.expandtabs(8).splitlines()]
     state = _State()
     rest = _extract_apis(lines, state, owner=_Declaration(), first=1, depth=0)
-    title = next((plain(rest[at]) for at in range(len(rest)) if _is_heading(rest, at)), "")
-    return Page(title, tuple(_sections(rest)), tuple(state.apis), programs("\n".join(rest)))
+    title = next((strip_roles(rest[at]) for at in range(len(rest)) if _is_heading(rest, at)), "")
+    return Page(title, tuple(_sections(rest)), tuple(state.apis), find_programs("\n".join(rest)))
 
 
-def plain(text: str) -> str:
+def strip_roles(text: str) -> str:
     """Convert roles to plain code (:func:`~a.f` becomes `a.f`) and remove directives without content."""
     return _ROLE.sub(r"`\1`", _SKIPPED_DIRECTIVES.sub("", text))
 
@@ -88,7 +92,7 @@ def _extract_apis(lines: Sequence[str], state: _State, *, owner: _Declaration, f
     at = 0
     while at < len(lines):
         found = _DIRECTIVE.match(lines[at])
-        if not found or found[3] not in (*KINDS, *_MODULES) or depth >= _MAX_DEPTH:
+        if not found or found[3] not in (*DIRECTIVE_KINDS, *_MODULES) or depth >= _MAX_DEPTH:
             kept.append(lines[at])
             at += 1
             continue
@@ -116,11 +120,11 @@ def _add_apis(what: str, block: Sequence[str], state: _State, *, owner: _Declara
     written, options, begin = _parse_head(block)
     scope = _Declaration(options["module"], options["module"].partition(".")[0]) if "module" in options else owner
     heads = [head for line in written if (head := _Declaration.of(line, what, scope or state.scope))]
-    began, inside = len(state.apis), heads[0] if heads and KINDS[what] == "class" else owner
+    began, inside = len(state.apis), heads[0] if heads and DIRECTIVE_KINDS[what] == "class" else owner
     rest = _extract_apis(_dedent(block[begin:]), state, owner=inside, first=first + begin, depth=depth + 1)
-    description = plain("\n".join(rest).strip())
+    description = strip_roles("\n".join(rest).strip())
     state.apis[began:began] = [
-        api(head.path, head.kind, head.signature, description, library=head.library, place=f"line {first}")
+        make_api(head.path, head.kind, head.signature, description, library=head.library, place=f"line {first}")
         for head in heads
     ]
 
@@ -153,9 +157,9 @@ def _sections(lines: Sequence[str]) -> Iterator[Section]:
         body = lines[begin + 2 : end] if heading else lines[begin:end]
         if body and _UNDERLINE.match(body[-1]):  # the overline of the next title
             body = body[:-1]
-        text = plain("\n".join(body).strip("\n"))
+        text = strip_roles("\n".join(body).strip("\n"))
         if text.strip():
-            yield Section(plain(title), text, f"line {begin + 1}")
+            yield Section(strip_roles(title), text, f"line {begin + 1}")
 
 
 def _is_heading(lines: Sequence[str], at: int) -> bool:

@@ -12,8 +12,13 @@ from dataclasses import replace
 
 from exploracoder_jupyter.core.types import ApiDoc, ApiKind, Parameter
 from exploracoder_jupyter.knowledge.documents.readers import html_to_markdown
-from exploracoder_jupyter.knowledge.documents.readers.html_to_markdown import Node, classes, text
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import KINDS, api, declared, kind_of
+from exploracoder_jupyter.knowledge.documents.readers.html_to_markdown import Node, classes, text_line
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import (
+    DIRECTIVE_KINDS,
+    kind_of,
+    make_api,
+    parse_declaration,
+)
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _TYPE_AND_DESCRIPTION = re.compile(
@@ -33,7 +38,7 @@ def take_apis(root: Node) -> list[ApiDoc]:
 
 
 def _from_sphinx(node: Node) -> list[ApiDoc]:
-    kind = next((KINDS[name] for name in (node.get("class") or "").split() if name in KINDS), None)
+    kind = next((DIRECTIVE_KINDS[name] for name in (node.get("class") or "").split() if name in DIRECTIVE_KINDS), None)
     heads = [(child, path) for child in node if child.tag == "dt" and _NAME.fullmatch(path := _path(child))]
     if kind is None or not heads or classes(node) & {"c", "cpp", "js", "std", "rst", "footnote"}:
         return []
@@ -43,7 +48,7 @@ def _from_sphinx(node: Node) -> list[ApiDoc]:
 
 def _path(head: Node) -> str:
     """Return the path of a signature line; further lines of the same API have no ID."""
-    written = (text(one) for one in head if classes(one) & {"descclassname", "descname"})
+    written = (text_line(one) for one in head if classes(one) & {"descclassname", "descname"})
     return str(head.get("id") or "".join(written))
 
 
@@ -54,7 +59,7 @@ def _after_name(head: Node) -> str:
         return ""
     rest = [name.tail or ""]
     rest += [
-        f"{text(one)}{one.tail or ''}" if not html_to_markdown.is_noise(one) else (one.tail or "")
+        f"{text_line(one)}{one.tail or ''}" if not html_to_markdown.is_noise(one) else (one.tail or "")
         for one in name.itersiblings()
     ]
     line = " ".join("".join(rest).replace("→", "->").split())
@@ -63,17 +68,17 @@ def _after_name(head: Node) -> str:
 
 def _from_mkdocstrings(node: Node) -> list[ApiDoc]:
     kinds = {name.removeprefix("doc-") for name in classes(node) if name.startswith("doc-")}
-    kind = next((KINDS[name] for name in kinds if name in KINDS), None)
+    kind = next((DIRECTIVE_KINDS[name] for name in kinds if name in DIRECTIVE_KINDS), None)
     head = next((child for child in node if "doc-heading" in classes(child)), None)
     if "doc-object" not in classes(node) or head is None or kind is None or not _NAME.fullmatch(head.get("id") or ""):
         return []
     path = str(head.get("id"))
     body = next((child for child in node if "doc-contents" in classes(child)), None)
     apart = [one for one in node.iter("div") if "doc-signature" in classes(one)]
-    line = next((text(one) for one in [*apart, *head.iter("code")] if "(" in text(one)), "")
+    line = next((text_line(one) for one in [*apart, *head.iter("code")] if "(" in text_line(one)), "")
     for one in apart:
         one.drop_tree()
-    found = declared(re.sub(r"^[\w.]+", path, line)) if line else None
+    found = parse_declaration(re.sub(r"^[\w.]+", path, line)) if line else None
     return [_api(path, kind_of(path) if kind == "function" else kind, found.signature if found else "", body)]
 
 
@@ -81,9 +86,9 @@ def _api(path: str, kind: ApiKind, after: str, body: Node | None) -> ApiDoc:
     rows = tuple(_parameters(body)) if body is not None else ()
     signature = after if after.startswith("(") else ""
     type_ = "" if signature else after.lstrip(": ").partition(" = ")[0].lstrip("= ")
-    described = "" if body is None else html_to_markdown.markdown(body)
+    described = "" if body is None else html_to_markdown.to_markdown(body)
     root = path.partition(".")[0] if "." in path else ""
-    made = api(path, kind, signature, described, library=root, place=f"#{path}")
+    made = make_api(path, kind, signature, described, library=root, place=f"#{path}")
     return replace(made, parameters=rows, returns=type_)
 
 
@@ -92,7 +97,7 @@ def _parameters(body: Node) -> Iterator[Parameter]:
     for field in body.iter("dl"):
         if "field-list" in classes(field):
             for term in field:
-                if term.tag == "dt" and text(term).rstrip(":").lower() in (
+                if term.tag == "dt" and text_line(term).rstrip(":").lower() in (
                     "parameters",
                     "other parameters",
                     "arguments",
@@ -100,7 +105,7 @@ def _parameters(body: Node) -> Iterator[Parameter]:
                     yield from _listed_parameters(term.getnext())
     for row in body.iter("tr"):
         if "doc-section-item" in classes(row):
-            cells = [text(cell) for cell in row.iter("td")]
+            cells = [text_line(cell) for cell in row.iter("td")]
             if len(cells) >= 3 and _NAME.fullmatch(cells[0].lstrip("*")):
                 yield Parameter(cells[0], cells[1], about=cells[2])
 
@@ -110,11 +115,11 @@ def _listed_parameters(node: Node | None) -> Iterator[Parameter]:
         return
     terms = [(term, term.getnext()) for term in node.iter("dt")]
     for term, about in terms:
-        type_ = next((text(one) for one in term.iter("span") if "classifier" in classes(one)), "")
-        name = text(term).removesuffix(type_).strip(" :")
-        yield Parameter(name, type_, about="" if about is None else text(about))
+        type_ = next((text_line(one) for one in term.iter("span") if "classifier" in classes(one)), "")
+        name = text_line(term).removesuffix(type_).strip(" :")
+        yield Parameter(name, type_, about="" if about is None else text_line(about))
     for item in [] if terms else ([*node.iter("li")] or [*node.iter("p")]):
-        name = next((text(one) for one in item.iter("strong")), "")
-        found = _TYPE_AND_DESCRIPTION.match(text(item).removeprefix(name))
+        name = next((text_line(one) for one in item.iter("strong")), "")
+        found = _TYPE_AND_DESCRIPTION.match(text_line(item).removeprefix(name))
         if name and found:
             yield Parameter(name, (found["type"] or "").strip(), about=found["about"].strip())

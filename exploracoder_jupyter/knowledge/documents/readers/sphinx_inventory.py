@@ -6,7 +6,7 @@ import re
 import zlib
 
 from exploracoder_jupyter.knowledge.documents.document_page import Page
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import KINDS, api
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import DIRECTIVE_KINDS, make_api
 
 _LARGEST = 32_000_000
 """Maximum decompressed size in bytes."""
@@ -29,16 +29,16 @@ def read(body: bytes) -> Page:
         raise ValueError("a corrupt inventory") from error
     found = filter(None, map(_LINE.match, unpacked.decode("utf-8", "replace").splitlines()))
     apis = tuple(
-        api(
+        make_api(
             row[1],
-            KINDS[row[2]],
+            DIRECTIVE_KINDS[row[2]],
             "",
             "",
             library=row[1].partition(".")[0],
             place=_place(row[3], row[1]),
         )
         for row in found
-        if row[2] in KINDS and re.fullmatch(r"\w+(\.\w+)+", row[1])
+        if row[2] in DIRECTIVE_KINDS and re.fullmatch(r"\w+(\.\w+)+", row[1])
     )
     return Page(apis=apis, project=f"{head[1].decode('utf-8', 'replace')} {head[2].decode('utf-8', 'replace')}".strip())
 

@@ -7,8 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, programs
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import Signature, api, declared, stubs
+from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, find_programs
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import (
+    Signature,
+    make_api,
+    parse_declaration,
+    parse_stubs,
+)
 
 _ABOUT = re.compile(r"\s+(?:#|--|—|–|//)\s+|\s*:\s+(?=[A-Z])")
 _MAX_LINES = 20_000
@@ -27,12 +32,12 @@ def read(text: str) -> Page:
     chosen = found if len(found) >= _MIN_SIGNATURES or any(one[1].sure for one in found) else []
     title = next((line.strip() for line in lines if line.strip()), "")
     sections = () if len(chosen) > len(lines) / 3 else (Section(title, text, "line 1"),)
-    return Page(title[:80], sections, tuple(_apis(lines, chosen)), programs(text))
+    return Page(title[:80], sections, tuple(_apis(lines, chosen)), find_programs(text))
 
 
 def read_stub(text: str) -> Page:
     """Parse the declarations of a `.pyi` file."""
-    return Page(apis=tuple(stubs(text, among_others=True)))
+    return Page(apis=tuple(parse_stubs(text, among_others=True)))
 
 
 def read_program(text: str) -> Page:
@@ -49,11 +54,11 @@ def _parse_line(line: str) -> tuple[Signature, str] | None:
     """Return the signature at the start of a line, with its description. A method may be indented."""
     if len(line) > _MAX_LINE_CHARS:
         return None
-    whole = declared(line)
+    whole = parse_declaration(line)
     if whole and whole.signature:
         return whole, ""
     for mark in _ABOUT.finditer(line):
-        found = declared(line[: mark.start()])
+        found = parse_declaration(line[: mark.start()])
         if found and found.signature:
             return found, line[mark.end() :].strip()
     return None
@@ -70,7 +75,7 @@ def _apis(lines: Sequence[str], found: Sequence[tuple[int, Signature, str]]) -> 
         description = "\n".join(filter(None, (about, under.replace('"""', "").strip())))
         kind = "method" if owner and one.kind == "function" else one.kind
         signature = re.sub(r"^\((?:self|cls)(?:, )?", "(", one.signature)
-        yield api(f"{owner}{one.name}", kind, signature, description, place=f"line {at + 1}")
+        yield make_api(f"{owner}{one.name}", kind, signature, description, place=f"line {at + 1}")
         if one.kind == "class":
             owner, depth = f"{one.name}.", indent
 

@@ -26,7 +26,7 @@ _MARKS: dict[str, ApiKind] = {
     "attribute": "property",
     "data": "constant",
 }
-KINDS: dict[str, ApiKind] = {"function": "function", "decorator": "function", **_MARKS}
+DIRECTIVE_KINDS: dict[str, ApiKind] = {"function": "function", "decorator": "function", **_MARKS}
 """Maps the directives of Sphinx's Python domain to the kinds of API that they describe."""
 _OPTIONAL = re.compile(r"\s*[\[\]]")
 _PARAMETER = re.compile(r"\*{0,2}[A-Za-z_]\w*$|\*$|/$|\.\.\.$")
@@ -45,7 +45,7 @@ class Signature:
     """Whether it cannot be a call, because of `def` or a similar keyword, or because it has types."""
 
 
-def declared(text: str) -> Signature | None:
+def parse_declaration(text: str) -> Signature | None:
     """Return what a text declares, if it is exactly one signature."""
     line = " ".join(text.strip().rstrip(":").split())
     found = _DECLARED.fullmatch(line) if len(line) <= _MAX_SIGNATURE_CHARS else None
@@ -74,12 +74,12 @@ def kind_of(name: str, mark: str = "") -> ApiKind:
     return "method" if _is_class(owner.rpartition(".")[2]) else "function"
 
 
-def returned(signature: str) -> str:
+def return_type(signature: str) -> str:
     """Return the type after the arrow."""
     return signature.rpartition(" -> ")[2] if " -> " in signature else ""
 
 
-def stubs(code: str, *, among_others: bool = False) -> list[ApiDoc]:
+def parse_stubs(code: str, *, among_others: bool = False) -> list[ApiDoc]:
     """Return the functions and classes that a piece of code declares without a body.
 
     Unless `among_others` is set, the result is empty if the code contains anything else.
@@ -103,8 +103,8 @@ def _parse_stub(node: ast.stmt, owner: str, *, among_others: bool) -> list[ApiDo
         result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
         text = ast.unparse(node.args)
         text = re.sub(r"^(self|cls)(, /)?(, )?", "", text) if owner else text
-        made = api(f"{owner}{node.name}", kind, f"({text}){result}", ast.get_docstring(node) or "")
-        return [replace(made, signature="", returns=returned(result)) if kind == "property" else made]
+        made = make_api(f"{owner}{node.name}", kind, f"({text}){result}", ast.get_docstring(node) or "")
+        return [replace(made, signature="", returns=return_type(result)) if kind == "property" else made]
     if isinstance(node, ast.ClassDef):
         inner = [
             one for part in node.body for one in _parse_stub(part, f"{owner}{node.name}.", among_others=among_others)
@@ -112,12 +112,14 @@ def _parse_stub(node: ast.stmt, owner: str, *, among_others: bool) -> list[ApiDo
         init = next((one for one in inner if one.name == "__init__"), None)
         if not inner and not _is_empty(node.body) and not among_others:
             return []
-        own = api(f"{owner}{node.name}", "class", init.signature if init else "", ast.get_docstring(node) or "")
+        own = make_api(f"{owner}{node.name}", "class", init.signature if init else "", ast.get_docstring(node) or "")
         return [own, *(one for one in inner if not one.name.startswith("_"))]
     return []
 
 
-def api(path: str, kind: ApiKind, signature: str, description: str, *, library: str = "", place: str = "") -> ApiDoc:
+def make_api(
+    path: str, kind: ApiKind, signature: str, description: str, *, library: str = "", place: str = ""
+) -> ApiDoc:
     """Create an API as described by a document."""
     return ApiDoc(
         path, kind, signature, description.strip()[:_MAX_DESCRIPTION_CHARS], library=library, version="", origin=place
