@@ -173,7 +173,7 @@ class Library:
         return await self._with_fallback(lambda meaning: self._index.search(query, k, meaning=meaning))
 
     async def search_together(self, queries: Sequence[str], k: int) -> Sequence[ScoredApi]:
-        """Return the k APIs that best serve these queries of one task, best first; see `rank_fusion.together`."""
+        """Return the k APIs that best serve these queries of one task, best first; see `rank_fusion`."""
         return await self._with_fallback(lambda meaning: self._index.search_together(queries, k, meaning=meaning))
 
     async def _with_fallback(

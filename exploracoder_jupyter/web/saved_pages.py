@@ -28,8 +28,8 @@ _FORMS: dict[str, PageFormat] = {
     ".txt": "text",
     ".rst": "text",
 }
-_MOST_PAGES = 2000
-_MOST_NAMES = 100_000
+_MAX_PAGES = 2000
+_MAX_ENTRIES = 100_000
 """Directory entries that are examined."""
 _HEAD = 20_000
 """Characters searched for the address that a page was saved from."""
@@ -99,7 +99,7 @@ class Folder:
             raise WebError(f"There is no folder {str(self._folder)!r}.")
         pages: dict[str, Page] = {}
         texts: list[str] = []
-        for page in islice(self._pages_found(pages), _MOST_PAGES):
+        for page in islice(self._pages_found(pages), _MAX_PAGES):
             pages[page.address] = page
             for section in extract_content(page).sections:
                 self._places.append((page.address, section.title))
@@ -109,7 +109,7 @@ class Folder:
 
     def _pages_found(self, others: Container[str]) -> Iterator[Page]:
         """Yield the pages of the folder, then those of its subfolders, by name."""
-        for path in islice(_below(self._folder), _MOST_NAMES):
+        for path in islice(_below(self._folder), _MAX_ENTRIES):
             if page := self._page(path, others):
                 yield page
 
@@ -141,7 +141,7 @@ def _entries(folder: Path) -> list[tuple[Path, bool]]:
     """List a folder by name, with whether each entry is a folder; of too many entries only the first ones found."""
     try:
         with os.scandir(folder) as entries:
-            found = [(Path(entry), entry.is_dir(follow_symlinks=False)) for entry in islice(entries, _MOST_NAMES)]
+            found = [(Path(entry), entry.is_dir(follow_symlinks=False)) for entry in islice(entries, _MAX_ENTRIES)]
     except OSError:
         return []
     return sorted(found)

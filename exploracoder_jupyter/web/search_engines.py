@@ -144,8 +144,8 @@ def _from_page(text: str, base: str) -> list[Hit]:
     root = parse_html(text)
     remove_hidden(root)
     content = find_main_element(root)
-    in_headings = [node for heading in content.walk() if heading.tag in _HEADINGS for node in heading.having(tag="a")]
-    links = [_link(node, base) for node in in_headings or content.having(tag="a")]
+    in_headings = [node for heading in content.walk() if heading.tag in _HEADINGS for node in heading.find_all(tag="a")]
+    links = [_link(node, base) for node in in_headings or content.find_all(tag="a")]
     return _deduplicate(hit for hit in links if len(hit.title) > 3 and not _is_search(hit.address, base))
 
 

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from exploracoder_jupyter.core.errors import UsageError
 
 MAX_FILE_BYTES = 4_000_000
-"""Bytes of one document; `LARGEST_DATA` applies to data files and to notebooks, whose outputs are not read."""
+"""Bytes of one document; `MAX_DATA_BYTES` applies to data files and to notebooks, whose outputs are not read."""
 MAX_DATA_BYTES = 16_000_000
 MAX_ARCHIVE_BYTES = 500_000_000
 MAX_DIRECTORY_BYTES = 8_000_000

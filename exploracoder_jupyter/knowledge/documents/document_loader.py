@@ -69,10 +69,10 @@ def read_documents(
     pages = list(_pages(found, reading, advance, read))
     if not any(page for _, page in pages):
         raise _nothing_read(paths, reading)
-    made = _combine(pages, reading, digest)
+    documents = _combine(pages, reading, digest)
     if not reading.skipped[OVER_LIMITS]:  # a result cut short by a time limit varies between runs
-        store.put("documents", digest, _DOCUMENTS.dump_json(made))
-    return made
+        store.put("documents", digest, _DOCUMENTS.dump_json(documents))
+    return documents
 
 
 def _find_documents(paths: Iterable[Path], reading: ReadProgress) -> Iterator[File]:

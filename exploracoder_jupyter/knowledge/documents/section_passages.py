@@ -31,7 +31,7 @@ def page_passages(file: str, page: Page) -> Iterator[Passage]:
 
 
 def split_text(text: str) -> Iterator[str]:
-    """Split a text into parts of at most `LONGEST` characters, at blank lines if possible."""
+    """Split a text into parts of at most `MAX_PASSAGE_CHARS` characters, at blank lines if possible."""
     part = ""
     for block in _blocks(text):
         if part and len(part) + len(block) + 2 > MAX_PASSAGE_CHARS:

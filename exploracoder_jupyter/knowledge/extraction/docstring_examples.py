@@ -50,8 +50,8 @@ class _Block:
 def extract_examples(doc: str) -> tuple[str, ...]:
     """Return the runnable examples of a docstring in order; empty if it has none."""
     blocks = [block for code in _doctests(doc) or _code_blocks(doc) if (block := _parse_block(code))]
-    made = [_with_dependencies(blocks, at) for at in range(len(blocks))]
-    return tuple(dict.fromkeys("\n".join(block.code for block in one) for one in made if any(b.calls for b in one)))
+    complete = [_with_dependencies(blocks, at) for at in range(len(blocks))]
+    return tuple(dict.fromkeys("\n".join(block.code for block in one) for one in complete if any(b.calls for b in one)))
 
 
 def find_deprecation(doc: str) -> str | None:

@@ -35,7 +35,7 @@ class Remembered:
         cached = {name: _parse(bodies[key]) for name in names if (key := self._key(name)) in bodies}
         return {name: about for name, about in cached.items() if about and _is_current(about)}
 
-    def keep(self, answers: Mapping[str, About]) -> None:
+    def put(self, answers: Mapping[str, About]) -> None:
         """Cache the answers for these names. Blocks.
 
         An answer is skipped if its files look different from here: the interpreter may see other files.

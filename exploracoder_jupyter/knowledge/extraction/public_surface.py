@@ -98,7 +98,7 @@ async def find(
     if unknown := [name for name in dict.fromkeys(libraries) if name not in known]:
         answers = dict(zip(unknown, await _query_interpreter(unknown, inspect), strict=True))
         if remembered:
-            await anyio.to_thread.run_sync(remembered.keep, answers)
+            await anyio.to_thread.run_sync(remembered.put, answers)
         known |= answers
     return list(dict.fromkeys(_to_found(known[name]) for name in libraries))
 

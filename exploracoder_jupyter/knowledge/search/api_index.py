@@ -53,7 +53,7 @@ class Index:
     apis: Sequence[ApiDoc]
     names: ApiNames
     lexical: Lexical
-    plain: DenseIndex
+    word_vectors: DenseIndex
     latent: Latent
     dense: DenseIndex
     prior: NDArray[np.float32]
@@ -79,13 +79,13 @@ class Index:
         parts = {part: _with_prefix(arrays, part) for part in ("lexical", "latent")}
         if not len(arrays["plain"]) == len(arrays["vectors"]) == len(arrays["prior"]) == len(apis):
             raise ValueError("the stored index belongs to other APIs")
-        plain, vectors, wanted = (arrays[name].astype(np.float32) for name in ("plain", "vectors", "prior"))
+        word_vectors, vectors, prior_ = (arrays[name].astype(np.float32) for name in ("plain", "vectors", "prior"))
         lexical, latent = Lexical(parts["lexical"]), Latent(parts["latent"])
-        return cls(apis, ApiNames(apis), lexical, DenseIndex(plain), latent, DenseIndex(vectors), wanted)
+        return cls(apis, ApiNames(apis), lexical, DenseIndex(word_vectors), latent, DenseIndex(vectors), prior_)
 
     def arrays(self) -> Arrays:
         """Return the arrays from which `reopen` restores this index."""
-        vectors = {"plain": self.plain.vectors, "vectors": self.dense.vectors}
+        vectors = {"plain": self.word_vectors.vectors, "vectors": self.dense.vectors}
         arrays: Arrays = {"prior": self.prior, **{name: rows.astype(np.float16) for name, rows in vectors.items()}}
         arrays |= {f"lexical.{name}": array for name, array in self.lexical.arrays().items()}
         arrays |= {f"latent.{name}": array for name, array in self.latent.arrays().items()}
@@ -115,22 +115,21 @@ class Index:
     async def _match(self, query: str, meaning: ApiEmbeddings | None) -> NDArray[np.float32]:
         """Score how well each row matches the query; 0 if nothing matches."""
         without_libraries = drop_library_names(query, self.names.libraries)
-        terms = drop_filler_words(without_libraries, self.names.words)
+        terms = drop_filler_words(without_libraries, self.names.terms)
         lexical = scale_to_max(self.lexical.scores(terms))
         if meaning:
             dense = _EMBEDDER_WEIGHT * rescale_positive(await meaning.scores(without_libraries, most=_DENSE_ROWS))
         else:
-            word_vectors = self.plain.scores(word_embedder.vector(terms), most=_DENSE_ROWS)
+            similarity = self.word_vectors.scores(word_embedder.vector(terms), most=_DENSE_ROWS)
             latent = self.dense.scores(self.latent.vector(terms), most=_DENSE_ROWS)
-            dense = _WORD_VECTOR_WEIGHT * scale_to_max(word_vectors) + _LATENT_WEIGHT * scale_to_max(latent)
-        names = _NAMED_BONUS * self.names.rows_named(
-            find_named_apis(query)
-        ) + _SPELLED_BONUS * self.names.rows_spelled_in(without_libraries)
-        return np.asarray(lexical + dense + names, dtype=np.float32)
+            dense = _WORD_VECTOR_WEIGHT * scale_to_max(similarity) + _LATENT_WEIGHT * scale_to_max(latent)
+        named = _NAMED_BONUS * self.names.rows_named(find_named_apis(query))
+        spelled = _SPELLED_BONUS * self.names.rows_spelled_in(without_libraries)
+        return np.asarray(lexical + dense + (named + spelled), dtype=np.float32)
 
     def _best(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:
         order = np.argsort(-score, kind="stable")[: np.count_nonzero(score > 0)].tolist()
-        rows = diversify(order, self.names.own, max(k, 0), is_duplicate=self._has_same_summary)
+        rows = diversify(order, self.names.row_names, max(k, 0), is_duplicate=self._has_same_summary)
         return [ScoredApi(self.apis[row], float(score[row])) for row in rows]
 
     def _has_same_summary(self, one: int, other: int) -> bool:

@@ -21,17 +21,17 @@ class ApiNames:
 
     def __init__(self, apis: Sequence[ApiDoc]) -> None:
         self.libraries = frozenset(api.library for api in apis)
-        self.own = [api.name for api in apis]
+        self.row_names = [api.name for api in apis]
         """The name of each row."""
         self._rows_by_name: defaultdict[str, list[int]] = defaultdict(list)
         for row, api in enumerate(apis):
             for name in indexed_text.names(api):
                 self._rows_by_name[name].append(row)
         self._rows_by_words: defaultdict[str, list[int]] = defaultdict(list)
-        for row, name in enumerate(self.own):
+        for row, name in enumerate(self.row_names):
             if len(parts := tokens(name)) > 1:
                 self._rows_by_words[" ".join(parts[1:])].append(row)
-        self.words = frozenset(term for name in self._rows_by_name for term in tokens(name))
+        self.terms = frozenset(term for name in self._rows_by_name for term in tokens(name))
         """The terms that occur in names."""
 
     def rows_named(self, names: Iterable[str]) -> NDArray[np.float32]:
@@ -48,7 +48,7 @@ class ApiNames:
         return self._mark_rows(self._rows_by_words.get(" ".join(terms[start:end]), []) for start, end in spans)
 
     def _mark_rows(self, groups: Iterable[Sequence[int]]) -> NDArray[np.float32]:
-        found = np.zeros(len(self.own), dtype=np.float32)
+        found = np.zeros(len(self.row_names), dtype=np.float32)
         for rows in groups:
             found[rows] = 1
         return found

@@ -26,8 +26,8 @@ class Rule:
 def parse_gitignore(text: str, folder: str) -> list[Rule]:
     """Parse the rules of a folder's `.gitignore`."""
     lines = (line.strip() for line in text.splitlines())
-    made = (_parse_rule(line, folder) for line in lines if line.strip("!/") and not line.startswith("#"))
-    return [rule for rule in made if rule]
+    parsed = (_parse_rule(line, folder) for line in lines if line.strip("!/") and not line.startswith("#"))
+    return [rule for rule in parsed if rule]
 
 
 def is_ignored(path: str, *, is_folder: bool, rules: Sequence[Rule]) -> bool:

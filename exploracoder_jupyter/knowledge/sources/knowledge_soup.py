@@ -62,16 +62,16 @@ class Soup:
         self, query: str, k: int, *, among: Collection[SourceKind] | None = None
     ) -> Sequence[ScoredPassage]:
         """Return the k passages most relevant to the query, best first, from sources of these kinds (None: all)."""
-        asked = [source for source in self._sources if among is None or source.kind in among]
+        sources = [source for source in self._sources if among is None or source.kind in among]
         if k < 1 or not query.strip():
             return ()
-        rankings: list[Sequence[ScoredPassage]] = [() for _ in asked]
+        rankings: list[Sequence[ScoredPassage]] = [() for _ in sources]
 
         async def ask(at: int) -> None:
-            rankings[at] = await self._search_source(asked[at], query, k)
+            rankings[at] = await self._search_source(sources[at], query, k)
 
         async with anyio.create_task_group() as group:
-            for at in range(len(asked)):
+            for at in range(len(sources)):
                 group.start_soon(ask, at)
         found = _fuse_rankings(query, rankings)
         return _balance(found, k)

@@ -50,19 +50,19 @@ class SnippetSource:
     async def learn(self, snippets: Sequence[Snippet]) -> None:
         """Store code that ran."""
         wanted = [self._clean_snippet(one) for one in snippets if one.code.strip() and len(one.code) <= _MAX_CODE_CHARS]
-        await anyio.to_thread.run_sync(self._store.keep, wanted, self._sharing)
+        await anyio.to_thread.run_sync(self._store.add, wanted, self._sharing)
 
     async def forget(self, origins: Sequence[str]) -> None:
         """Delete the snippets of passages with these origins."""
         found = (re.match(r"snippet (\w+) ", origin) for origin in origins)
-        await anyio.to_thread.run_sync(self._store.drop, [match[1] for match in found if match])
+        await anyio.to_thread.run_sync(self._store.delete, [match[1] for match in found if match])
 
     def _search(self, query: str, k: int) -> list[ScoredPassage]:
         passages = tuple(_passage(kept, self._sharing) for kept in self._store.of(self._versions, self._sharing))
         if passages != self._ranked.passages:
             self._ranked = PassageIndex(passages, self._latent)
         found = self._ranked.search(query, k)
-        self._store.used([hit.passage.origin.split()[1] for hit in found])
+        self._store.mark_used([hit.passage.origin.split()[1] for hit in found])
         return found
 
     def _clean_snippet(self, snippet: Snippet) -> Snippet:

@@ -54,7 +54,7 @@ class SnippetStore:
         self.path = path
         self._file = KeptFile(path, _MIGRATIONS)
 
-    def keep(self, snippets: Sequence[Snippet], sharing: Sharing) -> None:
+    def add(self, snippets: Sequence[Snippet], sharing: Sharing) -> None:
         """Store these snippets; those already stored count as used.
 
         `sharing` is the sharing level of the model that wrote them. For each library the least recently used snippets
@@ -100,13 +100,13 @@ class SnippetStore:
         order = "ORDER BY seen DESC, rowid"
         return self._read(f"library = ? {order}", [library]) if library else self._read(f"1 {order}", [])
 
-    def used(self, ids: Collection[str]) -> None:
+    def mark_used(self, ids: Collection[str]) -> None:
         """Record that these snippets were found."""
         rows = [(time.time(), id_) for id_ in ids]
         update = "UPDATE snippets SET seen = ?, uses = uses + 1 WHERE id = ?"
         self._file.attempt(lambda db: db.executemany(update, rows), None, wait=BRIEF_WAIT)
 
-    def drop(self, ids: Collection[str]) -> None:
+    def delete(self, ids: Collection[str]) -> None:
         """Delete these snippets."""
         rows = [(id_,) for id_ in ids]
         self._file.attempt(lambda db: db.executemany("DELETE FROM snippets WHERE id = ?", rows), None)

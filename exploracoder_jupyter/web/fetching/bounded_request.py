@@ -64,11 +64,11 @@ class Http:
     def __init__(
         self,
         *,
-        pace: RateLimiter | None = None,
+        rate_limiter: RateLimiter | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
         resolve: Resolver = resolve_host,
     ) -> None:
-        self.pace = pace or RateLimiter()
+        self.rate_limiter = rate_limiter or RateLimiter()
         self._resolve = resolve
         self._client = httpx2.AsyncClient(
             transport=transport,
@@ -112,7 +112,7 @@ class Http:
             addresses = await self._check_address(address, trusted)
             if check:
                 await check(address)
-            await self.pace.wait(_host(address))
+            await self.rate_limiter.wait(_host(address))
             response = await self._send(address, addresses)
             try:
                 if response.status_code not in _REDIRECT_STATUSES:
@@ -153,7 +153,7 @@ class Http:
     async def _read_response(self, address: str, response: httpx2.Response, types: Collection[str]) -> Response:
         host = _host(address)
         if response.status_code in _BUSY_STATUSES:
-            self.pace.block(host)
+            self.rate_limiter.block(host)
             raise WebError(f"{host} asks for fewer requests.", status=response.status_code)
         if response.status_code != 200:
             raise WebError(f"{host} responded with status {response.status_code}.", status=response.status_code)

@@ -61,7 +61,7 @@ class WebReader:
         if origin not in self._robots:
             self._robots[origin] = await self._fetch_robots(origin)
         path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-        if not self._robots[origin].allow(path):
+        if not self._robots[origin].allows(path):
             raise WebError(f"{parts.hostname} disallows robots for this page.")
 
     async def _fetch_robots(self, origin: str) -> RobotsRules:
@@ -99,5 +99,5 @@ class WebReader:
         except ValidationError as error:
             raise WebError("The Stack Exchange API did not return posts.") from error
         if items.backoff > 0:
-            self._http.pace.delay("api.stackexchange.com", min(items.backoff, 60.0))
+            self._http.rate_limiter.delay("api.stackexchange.com", min(items.backoff, 60.0))
         return items

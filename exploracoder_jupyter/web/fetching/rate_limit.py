@@ -38,7 +38,7 @@ class RateLimiter:
             WebError: If the run has used up its requests, or the host asked to stop.
         """
         if host in self._blocked:
-            raise WebError(f"{host} asked for no further requests.")
+            raise WebError(f"{host} asked for fewer requests and is not contacted again in this run.")
         if self._left <= 0:
             raise WebError("This run has reached its limit of web requests.")
         self._left -= 1

@@ -20,7 +20,7 @@ class RobotsRules:
     rules: tuple[tuple[str, bool], ...] = ()
     """Path patterns, with True for allowed ones."""
 
-    def allow(self, path: str) -> bool:
+    def allows(self, path: str) -> bool:
         """Return whether this path, with its query, may be fetched."""
         path = unquote(path)
         matching = [(len(pattern), allowed) for pattern, allowed in self.rules if _matches(pattern, path)]

@@ -16,7 +16,7 @@ from pathlib import Path
 _FORMAT = "1"
 """Version of the stored format."""
 _MAX_AGE_DAYS = 7
-_MOST = 400
+_MAX_ENTRIES = 400
 """Maximum number of entries; the oldest are deleted first."""
 _TIMEOUT = 5.0
 _MAX_ENTRY_BYTES = 8_000_000
@@ -47,7 +47,9 @@ class Cache:
         with suppress(sqlite3.Error, OSError), closing(self._connect()) as db, db:
             db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", row)
             db.execute("DELETE FROM kept WHERE at <= ?", (self._clock() - _MAX_AGE_DAYS * 86_400,))
-            db.execute("DELETE FROM kept WHERE key NOT IN (SELECT key FROM kept ORDER BY at DESC LIMIT ?)", (_MOST,))
+            db.execute(
+                "DELETE FROM kept WHERE key NOT IN (SELECT key FROM kept ORDER BY at DESC LIMIT ?)", (_MAX_ENTRIES,)
+            )
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._path, timeout=_TIMEOUT)

@@ -26,14 +26,14 @@ _VARIATION_SELECTORS = frozenset([0xFE00 + at for at in range(16)] + [0xE0100 + 
 
 def remove_hidden(node: Node) -> None:
     """Remove hidden elements, scripts and form fields from the tree; comments are never in it."""
-    kept: list[Node | str] = []
+    visible_children: list[Node | str] = []
     for child in node.children:
         if isinstance(child, str):
-            kept.append(child)
+            visible_children.append(child)
         elif not _is_hidden(child):
             remove_hidden(child)
-            kept.append(child)
-    node.children = kept
+            visible_children.append(child)
+    node.children = visible_children
 
 
 def strip_invisible(text: str) -> str:

@@ -48,7 +48,7 @@ class Node:
             yield node
             stack.extend(child for child in reversed(node.children) if isinstance(child, Node))
 
-    def having(self, *, tag: str = "", class_: str = "", **attributes: str) -> Iterator[Node]:
+    def find_all(self, *, tag: str = "", class_: str = "", **attributes: str) -> Iterator[Node]:
         """Yield the elements with this tag, class and attributes, this one included; omitted criteria match all."""
         wanted = {name.replace("_", "-"): value for name, value in attributes.items()}
         for node in self.walk():

@@ -29,7 +29,7 @@ def find_main_element(root: Node) -> Node:
     """Return what the page marks as its main part, or else `root`. Navigation and the like are removed from `root`."""
     _remove_surroundings(root)
     mains = [node for node in root.walk() if node.tag == "main" or node.attributes.get("role") == "main"]
-    articles = list(root.having(tag="article"))
+    articles = list(root.find_all(tag="article"))
     return next(iter(mains or (articles if len(articles) == 1 else [])), root)
 
 
@@ -78,9 +78,11 @@ def _matched_chars(node: Node, lines: Sequence[str]) -> int:
 
 
 def _to_html(node: Node) -> Iterator[str]:
-    named = "".join(f' {name}="{escape(node.attributes[name])}"' for name in ("id", "class") if name in node.attributes)
+    attributes = "".join(
+        f' {name}="{escape(node.attributes[name])}"' for name in ("id", "class") if name in node.attributes
+    )
     if node.tag:
-        yield f"<{node.tag}{named}>"
+        yield f"<{node.tag}{attributes}>"
     for child in node.children:
         if isinstance(child, str):
             yield escape(child, quote=False)

@@ -143,7 +143,7 @@ class _Writer:
 
 def _is_signature(node: Node) -> bool:
     """Return whether Sphinx generated this term for an API; versions before 4 mark only its parts."""
-    return "sig" in node.classes or ("id" in node.attributes and any(node.having(class_="descname")))
+    return "sig" in node.classes or ("id" in node.attributes and any(node.find_all(class_="descname")))
 
 
 def _cells(row: Node) -> Iterable[str]:
@@ -162,7 +162,7 @@ def _fenced(node: Node) -> str:
 def _language(node: Node) -> str:
     if "syntax" in node.attributes:  # used by TensorFlow's pages
         return node.attributes["syntax"].lower() if node.attributes["syntax"].isalnum() else ""
-    elements = [node, *node.having(tag="code")]
+    elements = [node, *node.find_all(tag="code")]
     names = " ".join(element.attributes.get("class", "") for element in elements).lower().split()
     found = [match[1] for match in map(_LANGUAGE.fullmatch, names) if match and match[1] not in _NO_LANGUAGE]
     return "python" if found and found[0] in _PYTHONS else next(iter(found), "")

@@ -135,7 +135,7 @@ def _remove(node: Node, selectors: list[str]) -> None:
 
 
 def _title(root: Node) -> str:
-    node = next(root.having(tag="title"), None) or next(root.having(tag="h1"), None)
+    node = next(root.find_all(tag="title"), None) or next(root.find_all(tag="h1"), None)
     return node.text[:200] if node else ""
 
 

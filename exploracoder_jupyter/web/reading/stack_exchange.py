@@ -80,7 +80,7 @@ def parse_question_url(address: str) -> tuple[str, str] | None:
 def is_question_page(root: Node, address: str) -> bool:
     """Return whether a page of a Stack Exchange site contains a question."""
     host = (urlsplit(address).hostname or "").lower().removeprefix("www.")
-    return _is_site(host) and any(root.having(id="question"))
+    return _is_site(host) and any(root.find_all(id="question"))
 
 
 def parse_api_thread(text: str) -> tuple[str, list[Section]]:
@@ -93,12 +93,12 @@ def parse_api_thread(text: str) -> tuple[str, list[Section]]:
 
 def parse_question_page(root: Node, address: str) -> tuple[str, list[Section]]:
     """Return title and sections of a question page."""
-    heading = next(root.having(class_="question-hyperlink"), None) or next(root.having(tag="h1"), None)
+    heading = next(root.find_all(class_="question-hyperlink"), None) or next(root.find_all(tag="h1"), None)
     title = heading.text if heading else ""
-    question = _post_from_node(next(root.having(id="question")), address)
+    question = _post_from_node(next(root.find_all(id="question")), address)
     answers = [
         _post_from_node(node, urljoin(address, f"/a/{node.attributes['data-answerid']}"))
-        for node in root.having(class_="answer")
+        for node in root.find_all(class_="answer")
         if "data-answerid" in node.attributes
     ]
     return title, list(_sections(title, question, answers))
@@ -126,7 +126,7 @@ def _post_from_item(item: _Item, link: str) -> _Post:
 
 
 def _post_from_node(node: Node, link: str) -> _Post:
-    body = next(node.having(class_="js-post-body"), None) or next(node.having(class_="s-prose"), None)
+    body = next(node.find_all(class_="js-post-body"), None) or next(node.find_all(class_="s-prose"), None)
     licences = (inner.attributes.get("data-se-share-sheet-license-name", "") for inner in node.walk())
     score = node.attributes.get("data-score", "0")
     return _Post(
@@ -140,6 +140,6 @@ def _post_from_node(node: Node, link: str) -> _Post:
 
 
 def _author(node: Node) -> str:
-    for details in node.having(class_="user-details", itemprop="author"):
-        return next((link.text for link in details.having(tag="a") if link.text), details.text)
+    for details in node.find_all(class_="user-details", itemprop="author"):
+        return next((link.text for link in details.find_all(tag="a") if link.text), details.text)
     return ""

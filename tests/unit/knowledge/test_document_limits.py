@@ -52,12 +52,12 @@ def paths_of(documents):
         ("missing", None, "There is no documentation at"),
         ("https://acme.example/ref", None, "Nothing is loaded from the network"),
         ("a\0b", None, "cannot be read"),
-        ("blob.bin", b"x", "is of no kind that is read"),
+        ("blob.bin", b"x", "has an unsupported file type"),
         ("blob.md", b"\0\1\2" * 40, "No documentation could be read at"),
         ("broken.ipynb", b"{", "1 unreadable"),
         ("broken.inv", b"x", "1 unreadable"),
-        ("broken.zip", b"x", "is no sound archive"),
-        ("cut.zip", b"PK\x05\x06" + b"\xff" * 18, "holds too many files"),
+        ("broken.zip", b"x", "is not a valid archive"),
+        ("cut.zip", b"PK\x05\x06" + b"\xff" * 18, "contains too many files"),
         ("settings.json", b'{"a": 1}', "No documentation could be read at"),
         ("openapi.json", b'{"openapi": 1', "1 unreadable"),
         ("deep.json", b'{"openapi": ' + b"[" * 200_000, "1 unreadable"),
@@ -163,7 +163,7 @@ def test_an_archive_that_is_too_large_is_refused(tmp_path, read):
 
 
 def test_an_inventory_that_unpacks_to_too_much_is_cut(tmp_path, read, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.knowledge.documents.readers.sphinx_inventory._LARGEST", 1_000)
+    monkeypatch.setattr("exploracoder_jupyter.knowledge.documents.readers.sphinx_inventory._MAX_BYTES", 1_000)
     lines = "\n".join(f"acmekit.f{number} py:function 1 a.html#$ -" for number in range(10_000))
     head = b"# Sphinx inventory version 2\n# Project: Acme\n# Version: 1\n# The rest is compressed using zlib.\n"
     (tmp_path / "objects.inv").write_bytes(head + zlib.compress(lines.encode()))

@@ -79,7 +79,7 @@ async def test_a_module_that_ends_the_interpreter_is_left_out_in_the_next_try(en
 
 async def test_a_library_that_ends_the_interpreter_again_and_again_is_given_up():
     walker = Walker(*([{"loading": f"shop.bad{n}"}, KernelError("killed")] for n in range(9)))
-    with pytest.raises(MissingMeans, match="cannot be imported: several of its modules end the interpreter"):
+    with pytest.raises(MissingMeans, match="cannot be imported: several of its modules crash the interpreter"):
         await read(walker)
     assert len(walker.walks) == 4
 

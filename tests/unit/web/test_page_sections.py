@@ -256,9 +256,9 @@ def test_unclosed_markup_takes_no_long_time(piece):
 
 def test_elements_without_an_end_are_beside_one_another():
     lists = parse_html("<ul><li>one<li>two</ul><p>a<p>b<table><tr><td>1<td>2<tr><td>3</table>")
-    assert [node.text for node in lists.having(tag="li")] == ["one", "two"]
-    assert [node.text for node in lists.having(tag="p")] == ["a", "b"]
-    assert [[cell.text for cell in row.having(tag="td")] for row in lists.having(tag="tr")] == [["1", "2"], ["3"]]
+    assert [node.text for node in lists.find_all(tag="li")] == ["one", "two"]
+    assert [node.text for node in lists.find_all(tag="p")] == ["a", "b"]
+    assert [[cell.text for cell in row.find_all(tag="td")] for row in lists.find_all(tag="tr")] == [["1", "2"], ["3"]]
 
 
 @pytest.mark.timeout(30)
@@ -276,7 +276,9 @@ def test_a_page_need_not_say_where_its_head_ends():
 
 
 def test_attributes_are_read_in_every_way_of_writing():
-    [node] = parse_html("""<a HREF=x.html class='one two' data-x = "a &amp; b > c" hidden/>text</a>""").having(tag="a")
+    [node] = parse_html("""<a HREF=x.html class='one two' data-x = "a &amp; b > c" hidden/>text</a>""").find_all(
+        tag="a"
+    )
     assert node.attributes == {"href": "x.html", "class": "one two", "data-x": "a & b > c", "hidden": ""}
     assert node.text == "text"
 

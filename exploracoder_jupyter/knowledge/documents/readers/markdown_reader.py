@@ -121,8 +121,10 @@ def _apis(parts: Sequence[_Part], at: int, owner: str) -> Iterator[ApiDoc]:
     if own:
         above = owner if "." not in own.name else ""
         description = _with_subsections(parts, at)
-        made = make_api(f"{above}{own.name}", "method" if above else own.kind, own.signature, description, place=place)
-        yield replace(made, parameters=tuple(_fields(description, own.signature)))
+        documented = make_api(
+            f"{above}{own.name}", "method" if above else own.kind, own.signature, description, place=place
+        )
+        yield replace(documented, parameters=tuple(_fields(description, own.signature)))
     for one in (one for code in part.codes for one in parse_stubs(code)):
         if not own or one.path != own.name:
             yield replace(one, description=one.description or _prose(part), origin=place)

@@ -76,12 +76,12 @@ def _parse_yaml(text: str) -> object:
 
 
 def _operations(whole: JsonObject) -> Iterator[ApiDoc]:
-    made = 0
+    count = 0
     for path, item in _table(whole.get("paths")).items():
         for method in _METHODS:
-            operation = _table(item).get(method) if made < _MAX_OPERATIONS else None
+            operation = _table(item).get(method) if count < _MAX_OPERATIONS else None
             if isinstance(operation, Mapping):
-                made += 1
+                count += 1
                 yield _operation(whole, str(path), method, _table(item), operation)
 
 
@@ -98,9 +98,9 @@ def _operation(whole: JsonObject, path: str, method: str, item: JsonObject, oper
     head = f"{method.upper()} {path}"
     parts = (_text(operation.get("summary")), head, _text(operation.get("description")), _format_fields(ordered))
     signature = f"({', '.join(map(_format_parameter, ordered))})" + (f" -> {returns}" if returns else "")
-    made = make_api(name, "function", signature, "\n\n".join(filter(None, parts)), place=head)
+    function = make_api(name, "function", signature, "\n\n".join(filter(None, parts)), place=head)
     deprecated = "deprecated" if operation.get("deprecated") is True else None
-    return replace(made, parameters=ordered, returns=returns, deprecated=deprecated)
+    return replace(function, parameters=ordered, returns=returns, deprecated=deprecated)
 
 
 def _parameter(whole: JsonObject, given: JsonObject) -> Parameter:

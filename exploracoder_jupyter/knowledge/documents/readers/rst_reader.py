@@ -88,24 +88,24 @@ def _extract_apis(lines: Sequence[str], state: _State, *, owner: _Declaration, f
 
     Blank lines take their place, so that line numbers stay the same.
     """
-    kept: list[str] = []
+    remaining: list[str] = []
     at = 0
     while at < len(lines):
         found = _DIRECTIVE.match(lines[at])
         if not found or found[3] not in (*DIRECTIVE_KINDS, *_MODULES) or depth >= _MAX_DEPTH:
-            kept.append(lines[at])
+            remaining.append(lines[at])
             at += 1
             continue
         end = _end(lines, at, len(found[1]))
         if found[3] in _MODULES:
             module = found[4].strip().removesuffix("None")
             state.scope = _Declaration(module, module.partition(".")[0])
-            kept += ["", *lines[at + 1 : end]]  # content under a module is prose
+            remaining += ["", *lines[at + 1 : end]]  # content under a module is prose
         else:
             _add_apis(found[3], lines[at:end], state, owner=owner, first=first + at, depth=depth)
-            kept += [""] * (end - at)
+            remaining += [""] * (end - at)
         at = end
-    return kept
+    return remaining
 
 
 def _end(lines: Sequence[str], at: int, indent: int) -> int:

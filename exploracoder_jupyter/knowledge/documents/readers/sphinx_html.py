@@ -88,8 +88,8 @@ def _api(path: str, kind: ApiKind, after: str, body: Node | None) -> ApiDoc:
     type_ = "" if signature else after.lstrip(": ").partition(" = ")[0].lstrip("= ")
     described = "" if body is None else html_to_markdown.to_markdown(body)
     root = path.partition(".")[0] if "." in path else ""
-    made = make_api(path, kind, signature, described, library=root, place=f"#{path}")
-    return replace(made, parameters=rows, returns=type_)
+    documented = make_api(path, kind, signature, described, library=root, place=f"#{path}")
+    return replace(documented, parameters=rows, returns=type_)
 
 
 def _parameters(body: Node) -> Iterator[Parameter]:

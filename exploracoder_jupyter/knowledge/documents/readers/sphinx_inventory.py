@@ -8,7 +8,7 @@ import zlib
 from exploracoder_jupyter.knowledge.documents.document_page import Page
 from exploracoder_jupyter.knowledge.documents.readers.written_signatures import DIRECTIVE_KINDS, make_api
 
-_LARGEST = 32_000_000
+_MAX_BYTES = 32_000_000
 """Maximum decompressed size in bytes."""
 _HEAD = re.compile(rb"# Sphinx inventory version 2\n# Project: (.*)\n# Version: (.*)\n#.*zlib.*\n")
 _LINE = re.compile(r"(\S+) py:(\w+) -?\d+ (\S*) (.*)")
@@ -24,7 +24,7 @@ def read(body: bytes) -> Page:
     if not head:
         raise ValueError("not a Sphinx inventory")
     try:
-        unpacked = zlib.decompressobj().decompress(body[head.end() :], _LARGEST)
+        unpacked = zlib.decompressobj().decompress(body[head.end() :], _MAX_BYTES)
     except zlib.error as error:
         raise ValueError("a corrupt inventory") from error
     found = filter(None, map(_LINE.match, unpacked.decode("utf-8", "replace").splitlines()))

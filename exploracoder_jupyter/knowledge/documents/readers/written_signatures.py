@@ -103,8 +103,8 @@ def _parse_stub(node: ast.stmt, owner: str, *, among_others: bool) -> list[ApiDo
         result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
         text = ast.unparse(node.args)
         text = re.sub(r"^(self|cls)(, /)?(, )?", "", text) if owner else text
-        made = make_api(f"{owner}{node.name}", kind, f"({text}){result}", ast.get_docstring(node) or "")
-        return [replace(made, signature="", returns=return_type(result)) if kind == "property" else made]
+        function = make_api(f"{owner}{node.name}", kind, f"({text}){result}", ast.get_docstring(node) or "")
+        return [replace(function, signature="", returns=return_type(result)) if kind == "property" else function]
     if isinstance(node, ast.ClassDef):
         inner = [
             one for part in node.body for one in _parse_stub(part, f"{owner}{node.name}.", among_others=among_others)
