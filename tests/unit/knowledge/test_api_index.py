@@ -110,7 +110,7 @@ def test_a_reopened_index_answers_the_same(index):
 
 
 def test_an_index_of_other_apis_is_refused(index):
-    with pytest.raises(ValueError, match="not of these"):
+    with pytest.raises(ValueError, match="other APIs"):
         Index.reopen(SHOP[:-1], index.arrays())
 
 
@@ -228,7 +228,7 @@ def test_the_third_bearer_of_a_name_waits():
     names = ["mean", "mean", "mean", "sum", "mean"]
     assert diversify([0, 1, 2, 3, 4], names, 3) == [0, 1, 3]
     assert diversify([0, 1, 2, 3, 4], names, 5) == [0, 1, 3, 2, 4]
-    assert diversify([0, 1, 2, 3, 4], names, 5, alike=lambda one, other: other == 0) == [0, 3, 1, 2, 4]
+    assert diversify([0, 1, 2, 3, 4], names, 5, is_duplicate=lambda one, other: other == 0) == [0, 3, 1, 2, 4]
 
 
 def test_a_namesake_that_says_the_same_waits_and_one_that_says_something_else_does_not():

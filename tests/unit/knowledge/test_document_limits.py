@@ -140,7 +140,7 @@ def test_what_unpacks_to_too_much_is_left_out(tmp_path, read):
 
 
 def test_many_bombs_end_at_the_limit_of_all(tmp_path, read, monkeypatch):
-    monkeypatch.setattr(document_files, "MOST_BYTES", 3 * document_files.MAX_FILE_BYTES)
+    monkeypatch.setattr(document_files, "MAX_BYTES", 3 * document_files.MAX_FILE_BYTES)
     bomb = b"\n" * (document_files.MAX_FILE_BYTES + 1)
     archive(tmp_path / "ref.zip", {"README.md": GOOD, **{f"bomb{number}.md": bomb for number in range(6)}})
     assert dict(read("ref.zip").skipped) == {"too large": 3, "beyond the limits": 3}

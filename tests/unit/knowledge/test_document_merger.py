@@ -113,7 +113,7 @@ async def test_of_another_version_no_apis_are_taken_over(opened, tmp_path, versi
         ["shop"], inspect=Walkers(), cache=tmp_path / "cache", docs=[tmp_path / "objects.inv"], open_reader=here
     )
     assert bool(library.lookup("shop.gone")) == added
-    assert any("and 1.0 is installed" in sentence for sentence in library.notices) != added
+    assert any("version 1.0 is installed" in sentence for sentence in library.notices) != added
 
 
 async def test_passages_of_documents_are_a_source(opened):
