@@ -29,8 +29,7 @@ _MAX_QUERIES = 20
 """Searches in one run."""
 _MAX_FAILURES = 2
 """Consecutive failed searches after which the web is no longer searched."""
-_TITLE, _LICENCE, _SUMMARY = 120, 120, 500
-"""Characters."""
+_TITLE_CHARS, _LICENCE_CHARS, _SUMMARY_CHARS = 120, 120, 500
 _ANCHOR = re.compile(r"[\w.:-]{1,120}")
 _SECONDS = 9.0
 """Time limit for one search; if pages take longer, the search engine's summaries are used."""
@@ -70,7 +69,7 @@ class WebSource:
         return "web"
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
-        """Return at max_chars k passages of the first page that yields some, best first; empty if there are none."""
+        """Return at most k passages of the first page that yields some, best first; empty if there are none."""
         sanitized = sanitize_query(self._clean(query))
         if not sanitized or k < 1:
             return ()
@@ -139,7 +138,7 @@ class WebSource:
 def _passages(page: Page, hit: Hit, query: str) -> list[Passage]:
     content = extract_content(page)
     found = list(content.sections) if content.ordered else _relevant(query, content.sections)
-    title = _clean_line(content.title or hit.title, _TITLE)
+    title = _clean_line(content.title or hit.title, _TITLE_CHARS)
     return [_passage(section, title, address) for section, address in _addressed(found, page.address)]
 
 
@@ -160,16 +159,16 @@ def _addressed(found: Sequence[Section], address: str) -> Iterator[tuple[Section
 
 
 def _passage(section: Section, page: str, place: str) -> Passage:
-    own = _clean_line(section.title, _TITLE)
+    own = _clean_line(section.title, _TITLE_CHARS)
     title = (own or page) if page in own or own in page else f"{page}: {own}"
-    licence = _clean_line(section.licence, _LICENCE)
+    licence = _clean_line(section.licence, _LICENCE_CHARS)
     return Passage("web", title, section.text, place, section.apis, licence=licence)
 
 
 def _summary(hit: Hit) -> Passage:
     host = urlsplit(hit.address).hostname or ""
-    title = f"{_clean_line(hit.title, _TITLE)} ({host}, as the search engine shows it)"
-    return Passage("web", title, _clean_line(hit.summary, _SUMMARY), hit.address)
+    title = f"{_clean_line(hit.title, _TITLE_CHARS)} ({host}, as the search engine shows it)"
+    return Passage("web", title, _clean_line(hit.summary, _SUMMARY_CHARS), hit.address)
 
 
 def _clean_line(text: str, max_chars: int) -> str:

@@ -29,7 +29,7 @@ MAX_DIRECTORY_BYTES = 8_000_000
 """Bytes of an archive's central directory, which is read completely."""
 MAX_FILES = 10_000
 MAX_BYTES = 256_000_000
-"""Of all documents together, unpacked."""
+"""Bytes of all documents together, unpacked."""
 MAX_ENTRIES = 100_000
 """Directory entries that are examined in a folder."""
 MAX_DEPTH = 24

@@ -164,7 +164,7 @@ def _read_limited(file: File, seconds: float) -> bytes:
 
 
 def main() -> None:
-    """Read documents from standard input and reply each with a line of JSON, until the input is closed."""
+    """Read documents from standard input and answer each with a line of JSON, until the input is closed."""
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     while line := requests.readline():
         head = json.loads(line)

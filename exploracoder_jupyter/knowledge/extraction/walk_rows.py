@@ -17,8 +17,7 @@ from exploracoder_jupyter.core.errors import KernelError, MissingMeans
 from exploracoder_jupyter.core.types import ApiKind
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
-"""Runs a module of `kernel_agent` with arguments in the target's interpreter and yields its lines. Raises KernelError.
-"""
+"""Runs a module of `kernel_agent` in the target's interpreter and yields the lines it prints. Raises KernelError."""
 
 WALKER_VERSION = 7
 """Version of the programs' output; incrementing it invalidates everything cached from older output."""

@@ -60,7 +60,7 @@ class Index:
 
     @classmethod
     def build(cls, apis: Sequence[ApiDoc]) -> Index:
-        """Index these APIs with the built-in embedder. Takes seconds for thousands of them."""
+        """Index these APIs with the built-in embedders. Takes seconds for thousands of APIs."""
         heads = [indexed_text.head(api) for api in apis]
         latent = Latent.fit(heads)
         return cls(
@@ -79,9 +79,9 @@ class Index:
         parts = {part: _with_prefix(arrays, part) for part in ("lexical", "latent")}
         if not len(arrays["plain"]) == len(arrays["vectors"]) == len(arrays["prior"]) == len(apis):
             raise ValueError("the stored index belongs to other APIs")
-        word_vectors, vectors, prior_ = (arrays[name].astype(np.float32) for name in ("plain", "vectors", "prior"))
+        word_vectors, vectors, log_prior = (arrays[name].astype(np.float32) for name in ("plain", "vectors", "prior"))
         lexical, latent = Lexical(parts["lexical"]), Latent(parts["latent"])
-        return cls(apis, ApiNames(apis), lexical, DenseIndex(word_vectors), latent, DenseIndex(vectors), prior_)
+        return cls(apis, ApiNames(apis), lexical, DenseIndex(word_vectors), latent, DenseIndex(vectors), log_prior)
 
     def arrays(self) -> Arrays:
         """Return the arrays from which `reopen` restores this index."""

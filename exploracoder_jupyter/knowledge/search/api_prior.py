@@ -32,7 +32,7 @@ _LENGTHY = 0.08
 _DEPRECATED = -1.0
 _CONSTANT = -0.7
 _INHERITED = -1.5
-"""For the methods that every exception inherits: they are never what is looked for in a library."""
+"""For the methods that every exception inherits: they are not why a library is used."""
 _EXCEPTION_METHOD = re.compile(r"(Base)?Exception\.(add_note|with_traceback)\(")
 """How Python's own documentation of these methods begins."""
 

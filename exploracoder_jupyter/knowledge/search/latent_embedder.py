@@ -20,8 +20,7 @@ _DIMENSIONS = 256
 _MIN_DIMENSIONS = 3
 """With fewer texts or terms than this there is no latent structure to find."""
 _MANY_TEXTS = 1000
-"""With more texts than this, terms that occur in only one are left out: they dominate the vocabulary but relate
-nothing."""
+"""With more texts than this, terms that occur in only one are left out: they are many and relate nothing."""
 
 
 class Latent:

@@ -35,7 +35,7 @@ class RateLimiter:
         """Wait until a request to the host is allowed, and count it.
 
         Raises:
-            WebError: If the run has used up its requests, or the host asked to stop.
+            WebError: If the run has used up its requests, or the host asked for fewer requests.
         """
         if host in self._blocked:
             raise WebError(f"{host} asked for fewer requests and is not contacted again in this run.")

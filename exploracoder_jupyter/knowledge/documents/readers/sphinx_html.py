@@ -74,9 +74,9 @@ def _from_mkdocstrings(node: Node) -> list[ApiDoc]:
         return []
     path = str(head.get("id"))
     body = next((child for child in node if "doc-contents" in classes(child)), None)
-    apart = [one for one in node.iter("div") if "doc-signature" in classes(one)]
-    line = next((text_line(one) for one in [*apart, *head.iter("code")] if "(" in text_line(one)), "")
-    for one in apart:
+    signatures = [one for one in node.iter("div") if "doc-signature" in classes(one)]
+    line = next((text_line(one) for one in [*signatures, *head.iter("code")] if "(" in text_line(one)), "")
+    for one in signatures:
         one.drop_tree()
     found = parse_declaration(re.sub(r"^[\w.]+", path, line)) if line else None
     return [_api(path, kind_of(path) if kind == "function" else kind, found.signature if found else "", body)]
