@@ -31,7 +31,7 @@ _FORMS: dict[str, PageFormat] = {
 _MAX_PAGES = 2000
 _MAX_ENTRIES = 100_000
 """Directory entries that are examined."""
-_HEAD = 20_000
+_HEAD_CHARS = 20_000
 """Characters searched for the address that a page was saved from."""
 _CANONICAL = re.compile(r"<link\b[^>]{0,500}?\brel\s*=\s*[\"']?canonical\b[^>]{0,2000}>", re.IGNORECASE)
 _HREF = re.compile(r"\bhref\s*=\s*[\"']?([^\s\"'>]+)", re.IGNORECASE)
@@ -48,7 +48,7 @@ class Folder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pages: dict[str, Page] | None = None
-        self._places: list[tuple[str, str]] = []
+        self._sections: list[tuple[str, str]] = []
         """Address and title of each section."""
         self._ranking = Ranking([])
         self._lock = Lock()  # an abandoned search finishes reading, for the next one
@@ -85,7 +85,7 @@ class Folder:
         self._read()
         best: dict[str, str] = {}
         for at, _ in self._ranking.best(query):
-            best.setdefault(*self._places[at])
+            best.setdefault(*self._sections[at])
         return [Hit(title, address) for address, title in best.items()][:most]
 
     def _read(self) -> dict[str, Page]:
@@ -102,14 +102,14 @@ class Folder:
         for page in islice(self._pages_found(pages), _MAX_PAGES):
             pages[page.address] = page
             for section in extract_content(page).sections:
-                self._places.append((page.address, section.title))
+                self._sections.append((page.address, section.title))
                 texts.append(f"{section.title} {section.text}")
         self._ranking = Ranking(texts)
         return pages
 
     def _pages_found(self, others: Container[str]) -> Iterator[Page]:
         """Yield the pages of the folder, then those of its subfolders, by name."""
-        for path in islice(_below(self._folder), _MAX_ENTRIES):
+        for path in islice(_walk_folder(self._folder), _MAX_ENTRIES):
             if page := self._page(path, others):
                 yield page
 
@@ -127,7 +127,7 @@ class Folder:
         return Page(address if address and address not in others else name, form, text)
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _walk_folder(folder: Path) -> Iterator[Path]:
     """Yield everything in the folder and its subfolders, folders included. Links are not followed."""
     queue = deque([folder])
     while queue:
@@ -149,7 +149,7 @@ def _entries(folder: Path) -> list[tuple[Path, bool]]:
 
 def _saved_from(text: str) -> str:
     """Return the address from the comment that browsers write, or from the page's canonical link."""
-    comment, link = _SAVED_FROM.search(text[:_HEAD]), _CANONICAL.search(text[:_HEAD])
+    comment, link = _SAVED_FROM.search(text[:_HEAD_CHARS]), _CANONICAL.search(text[:_HEAD_CHARS])
     address = comment[1] if comment else ""
     if not address and link:
         href = _HREF.search(link[0])

@@ -85,7 +85,7 @@ class WebSource:
     async def _search(self, query: str) -> list[Passage]:
         hits: list[Hit] = []
         with anyio.move_on_after(_SECONDS) as scope:
-            hits = await self._hits(query)
+            hits = await self._find_hits(query)
             if passages := await self._first_passages(hits[:_MAX_PAGES], query):
                 return passages
         if scope.cancelled_caught and not hits:
@@ -104,7 +104,7 @@ class WebSource:
                 return passages
         return []
 
-    async def _hits(self, query: str) -> list[Hit]:
+    async def _find_hits(self, query: str) -> list[Hit]:
         cached = await anyio.to_thread.run_sync(self._cache.get, "hits", self._name, query) if self._cache else None
         if cached is not None:
             return [Hit(**item) for item in json.loads(cached)]

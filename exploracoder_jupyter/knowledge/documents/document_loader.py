@@ -68,7 +68,7 @@ def read_documents(
         return cached
     pages = list(_pages(found, reading, advance, read))
     if not any(page for _, page in pages):
-        raise _nothing_read(paths, reading)
+        raise _nothing_read_error(paths, reading)
     documents = _combine(pages, reading, digest)
     if not reading.skipped[OVER_LIMITS]:  # a result cut short by a time limit varies between runs
         store.put("documents", digest, _DOCUMENTS.dump_json(documents))
@@ -150,7 +150,7 @@ def _origin(name: str, place: str) -> str:
     return f"{name}{place}" if place.startswith("#") else f"{name}, {place}"
 
 
-def _nothing_read(paths: Sequence[Path], reading: ReadProgress) -> UsageError:
+def _nothing_read_error(paths: Sequence[Path], reading: ReadProgress) -> UsageError:
     where = ", ".join(repr(str(path)) for path in paths)
     skipped = Counter(reading.skipped)
     if reading.too_slow:

@@ -70,7 +70,7 @@ def merge_documents(read: Sequence[Surface | MissingLibrary], documents: Documen
         if not apis:
             raise type(one.why)(f"{one.why.message} The documents describe no API of it.", remedy=one.why.remedy)
         surfaces.append(_describe_library(one.asked, import_names[one.asked], apis.values(), documents))
-        notices.append(_absence_notice(one, len(apis)))
+        notices.append(_missing_notice(one, len(apis)))
     passages = (*documents.passages, *_unassigned(own.foreign, documents.passages))
     unread = tuple(
         import_names[one.asked] for one in read if isinstance(one, MissingLibrary) and isinstance(one.why, MissingMeans)
@@ -123,7 +123,7 @@ def _describe_library(asked: str, name: str, apis: Iterable[ApiDoc], documents: 
     return Surface(info, tuple(completed), {}, documents.text, documents.programs, 0.0)
 
 
-def _absence_notice(one: MissingLibrary, apis: int) -> str:
+def _missing_notice(one: MissingLibrary, apis: int) -> str:
     source = f"Its API is known from the documents alone ({apis:,} API{'s' * (apis != 1)})"
     if isinstance(one.why, MissingMeans):
         return (
@@ -137,14 +137,14 @@ def _unassigned(apis: Iterable[ApiDoc], passages: Iterable[Passage]) -> Iterator
     """Yield APIs of no library of this run as passages, unless a passage already contains their description."""
     texts: dict[str, list[str]] = {}
     for passage in passages:
-        texts.setdefault(_file(passage.origin), []).append(passage.text)
+        texts.setdefault(_file_of(passage.origin), []).append(passage.text)
     for api in apis:
         opening = api.description[:_OPENING_CHARS]
-        if opening and not any(opening in text for text in texts.get(_file(api.origin), ())):
+        if opening and not any(opening in text for text in texts.get(_file_of(api.origin), ())):
             yield _passage(api)
 
 
-def _file(origin: str) -> str:
+def _file_of(origin: str) -> str:
     return origin.partition("#")[0].partition(", ")[0]
 
 

@@ -38,7 +38,7 @@ def merge_returns(type_: str, documented: str) -> str:
 
 def parse_signature(signature: str) -> list[Parameter]:
     """Parse the parameters of a signature given as text: as Python if possible, otherwise by splitting at commas."""
-    inner = _inner(signature)
+    inner = _inside_parentheses(signature)
     for text in (inner, re.sub(r"[\[\]]", "", inner)):
         try:
             tree = ast.parse(f"def f({text}): ...").body[0]
@@ -51,7 +51,7 @@ def parse_signature(signature: str) -> list[Parameter]:
     ]
 
 
-def _inner(signature: str) -> str:
+def _inside_parentheses(signature: str) -> str:
     """Return the text between the outer parentheses."""
     depth = 0
     for at, sign in enumerate(signature):

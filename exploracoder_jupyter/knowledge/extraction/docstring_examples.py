@@ -49,7 +49,7 @@ class _Block:
 
 def extract_examples(doc: str) -> tuple[str, ...]:
     """Return the runnable examples of a docstring in order; empty if it has none."""
-    blocks = [block for code in _doctests(doc) or _code_blocks(doc) if (block := _parse_block(code))]
+    blocks = [block for code in _doctest_blocks(doc) or _code_blocks(doc) if (block := _parse_block(code))]
     complete = [_with_dependencies(blocks, at) for at in range(len(blocks))]
     return tuple(dict.fromkeys("\n".join(block.code for block in one) for one in complete if any(b.calls for b in one)))
 
@@ -77,7 +77,7 @@ def _without_comments(text: str) -> str:
     return re.sub(r"<!--.*?-->", "", closed + mark, flags=re.DOTALL) + rest
 
 
-def _doctests(doc: str) -> list[str]:
+def _doctest_blocks(doc: str) -> list[str]:
     if ">>>" not in doc:
         return []
     try:
@@ -104,7 +104,7 @@ def _code_blocks(doc: str) -> list[str]:
     fenced = [(at.start(), at.group(3)) for at in _FENCE.finditer(doc) if at.group(2).lower() in _PYTHON]
     marked = [(at.start(), at.group(2)) for at in _DIRECTIVE.finditer(doc)]
     found = [textwrap.dedent(code) for _, code in sorted(fenced + marked)]
-    return [plain for code in found for plain in (_doctests(code) if ">>>" in code else [code])]
+    return [plain for code in found for plain in (_doctest_blocks(code) if ">>>" in code else [code])]
 
 
 def _parse_block(code: str) -> _Block | None:

@@ -43,7 +43,7 @@ STDLIB_DISTRIBUTION = "python"
 
 MAX_ALIASES = 20
 """How many other public paths are listed for one API; `Surface.aliases` contains all of them."""
-_CALLED = ("function", "method", "class")
+_CALLABLE_KINDS = ("function", "method", "class")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _to_found(about: About) -> FoundLibrary:
 def _build_surface(found: FoundLibrary, about: About, rows: list[Row], documents: About, began: float) -> Surface:
     info = LibraryInfo(found.name, found.distribution, found.version or about.version)
     rows.sort(key=lambda row: row.path)
-    bare = [row.path for row in rows if not row.signature and row.kind in _CALLED]
+    bare = [row.path for row in rows if not row.signature and row.kind in _CALLABLE_KINDS]
     stubbed = (
         stdlib_stubs.stub_signatures(bare, module=found.name)
         if found.distribution == STDLIB_DISTRIBUTION and bare
@@ -187,7 +187,7 @@ def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: P
         examples=docstring_examples.extract_examples(row.doc)[: docstring_examples.MAX_EXAMPLES],
         deprecated=row.deprecated or docstring_examples.find_deprecation(row.doc),
         parameters=api_parameters.merge_parameters(row.parameters, signature, documented.parameters)
-        if row.kind in _CALLED
+        if row.kind in _CALLABLE_KINDS
         else (),
         returns=api_parameters.merge_returns(row.returns, documented.returns) if row.kind != "class" else "",
         notes=documented.notes,

@@ -100,7 +100,7 @@ class Index:
             EndpointError: From the embedder of `meaning`.
         """
         match = await self._match(query, meaning)
-        return self._best(np.where(match > 0, np.exp(match + self.prior), 0), k)
+        return self._top_rows(np.where(match > 0, np.exp(match + self.prior), 0), k)
 
     async def search_together(
         self, queries: Sequence[str], k: int, *, meaning: ApiEmbeddings | None = None
@@ -110,7 +110,7 @@ class Index:
         if not matches:
             return []
         worth = together([match + self.prior for match in matches])
-        return self._best(np.where(np.any(matches, axis=0), worth, 0), k)
+        return self._top_rows(np.where(np.any(matches, axis=0), worth, 0), k)
 
     async def _match(self, query: str, meaning: ApiEmbeddings | None) -> NDArray[np.float32]:
         """Score how well each row matches the query; 0 if nothing matches."""
@@ -127,7 +127,7 @@ class Index:
         spelled = _SPELLED_BONUS * self.names.rows_spelled_in(without_libraries)
         return np.asarray(lexical + dense + (named + spelled), dtype=np.float32)
 
-    def _best(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:
+    def _top_rows(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:
         order = np.argsort(-score, kind="stable")[: np.count_nonzero(score > 0)].tolist()
         rows = diversify(order, self.names.row_names, max(k, 0), is_duplicate=self._has_same_summary)
         return [ScoredApi(self.apis[row], float(score[row])) for row in rows]

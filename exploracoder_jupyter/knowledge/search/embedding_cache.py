@@ -17,7 +17,7 @@ from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex, Embedd
 
 Vector = NDArray[np.float32]
 
-_BATCH = 256
+_BATCH_SIZE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ async def _embed_missing(
 ) -> None:
     """Embed the texts that have no vector yet, and cache each batch."""
     todo = [key for key in wanted if key not in vectors]
-    for at in range(0, len(todo), _BATCH):
+    for at in range(0, len(todo), _BATCH_SIZE):
         advance(len(wanted) - len(todo) + at)
-        some = todo[at : at + _BATCH]
+        some = todo[at : at + _BATCH_SIZE]
         rows = np.asarray(await embedder.embed([wanted[key] for key in some]), dtype=np.float32)
         fresh = dict(zip(some, rows, strict=True))
         vectors |= fresh

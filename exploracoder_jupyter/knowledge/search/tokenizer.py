@@ -12,7 +12,7 @@ from functools import lru_cache
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*|\d+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_STOP = frozenset(
+_STOP_WORDS = frozenset(
     """a about above after all also am an and any are as at be because been before being below between both but by can
     could did do does doing down during each either else etc few for from further had has have having here how however i
     if in into is it its itself just may me might more most must my need no nor not now of off on once only or other our
@@ -38,9 +38,9 @@ def tokens(text: str) -> list[str]:
 @lru_cache(maxsize=200_000)
 def _terms(word: str) -> tuple[str, ...]:
     parts = [part.lower() for part in _PART.findall(word)]
-    stems = [stem(part) for part in parts if part not in _STOP and (len(part) > 1 or part.isdigit())]
+    stems = [stem(part) for part in parts if part not in _STOP_WORDS and (len(part) > 1 or part.isdigit())]
     whole = word.lower().strip("_")
-    if len(parts) > 1 and whole not in _STOP:
+    if len(parts) > 1 and whole not in _STOP_WORDS:
         return (whole, *stems)
     return tuple(stems)
 

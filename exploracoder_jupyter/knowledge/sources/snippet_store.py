@@ -23,7 +23,7 @@ from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 MAX_SNIPPETS = 200
 """Snippets stored for one library."""
 _DAY = 86_400.0
-_OUTDATED = 30 * _DAY
+_OUTDATED_SECONDS = 30 * _DAY
 """How long unused snippets of another version are kept: another environment may still have that version."""
 _LEVELS: dict[Sharing, int] = {"none": 0, "schema": 1, "values": 2}
 _SNIPPET: TypeAdapter[Snippet] = TypeAdapter(Snippet)
@@ -76,7 +76,7 @@ class SnippetStore:
             for library, version in {(one.library, one.version) for one in snippets}:
                 db.execute(
                     "DELETE FROM snippets WHERE library = ? AND version != ? AND seen < ?",
-                    (library, version, now - _OUTDATED),
+                    (library, version, now - _OUTDATED_SECONDS),
                 )
                 db.execute(
                     "DELETE FROM snippets WHERE library = ?1 AND id NOT IN (SELECT id FROM snippets WHERE library = ?1"
@@ -135,7 +135,7 @@ class SnippetStore:
         rows: list[tuple[str, str, float, int]] = self._file.attempt(
             lambda db: db.execute(statement, values).fetchall(), [], wait=BRIEF_WAIT
         )
-        return [kept for row in rows if (kept := _kept(*row))]
+        return [snippet for row in rows if (snippet := _parse_row(*row))]
 
 
 def _id(snippet: Snippet) -> str:
@@ -143,7 +143,7 @@ def _id(snippet: Snippet) -> str:
     return digest(snippet.library, snippet.version, fingerprint(snippet.code))[:12]
 
 
-def _kept(id_: str, body: str, seen: float, uses: int) -> Kept | None:
+def _parse_row(id_: str, body: str, seen: float, uses: int) -> Kept | None:
     try:
         return Kept(id_, _SNIPPET.validate_json(body), seen, uses)
     except ValidationError:

@@ -19,7 +19,7 @@ _BLOCKS = frozenset(
 )
 _NOT_INLINE = frozenset(("pre", "dl", "ul", "ol", "table", "blockquote"))
 """Table rows that contain these are not joined into one line: they may contain code or the page's whole text."""
-_BEFORE = {"li": "\n- ", "dt": "\n", "dd": "\n"}
+_PREFIXES = {"li": "\n- ", "dt": "\n", "dd": "\n"}
 _LANGUAGE = re.compile(r"(?:language|lang|highlight(?:-source)?|brush)[-:]([\w+#]+)")
 _NO_LANGUAGE = frozenset("none default text notranslate highlight code plaintext".split())  # noqa: SIM905
 _PYTHONS = ("py", "python3", "ipython", "ipython3", "pycon", "python")
@@ -128,7 +128,7 @@ class _Writer:
         block, within = node.tag in _BLOCKS | _HEADINGS, node.attributes.get("id", "")
         if within and node.tag in ("section", "div", "article"):
             self._ids.append(within)
-        self.parts.append(_BEFORE.get(node.tag, "\n\n") if block else "")
+        self.parts.append(_PREFIXES.get(node.tag, "\n\n") if block else "")
         if "classifier" in node.classes and not "".join(self.parts[-2:]).rstrip().endswith(":"):
             self.parts.append(" : ")
         for child in node.children:
@@ -136,7 +136,7 @@ class _Writer:
                 self.parts.append(re.sub(r"\s+", " ", child))
             else:
                 self.read(child)
-        self.parts.append("\n\n" if block and node.tag not in _BEFORE else "")
+        self.parts.append("\n\n" if block and node.tag not in _PREFIXES else "")
         if self._ids and self._ids[-1] == within:
             self._ids.pop()
 
@@ -194,16 +194,16 @@ def _parts(text: str) -> Iterator[str]:
     for line in text.split("\n"):
         line = line[:_MAX_SECTION_CHARS]
         if part and size + len(line) > _MAX_SECTION_CHARS:
-            yield "\n".join([*part, _closing(opening)] if opening else part).strip()
+            yield "\n".join([*part, _closing_fence(opening)] if opening else part).strip()
             part, size = [opening] if opening else [], 0
         mark = _FENCE.match(line)
-        if mark and (not opening or line.strip() == _closing(opening)):
+        if mark and (not opening or line.strip() == _closing_fence(opening)):
             opening = "" if opening else line.strip()
         part.append(line)
         size += len(line) + 1
     yield "\n".join(part).strip()
 
 
-def _closing(opening: str) -> str:
+def _closing_fence(opening: str) -> str:
     mark = _FENCE.match(opening)
     return mark[1] if mark else ""

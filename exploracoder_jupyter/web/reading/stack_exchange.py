@@ -20,7 +20,7 @@ from exploracoder_jupyter.web.reading.page_sections import Section, split_sectio
 
 _SITES = ("stackoverflow.com", "superuser.com", "serverfault.com", "askubuntu.com", "mathoverflow.net")
 _QUESTION = re.compile(r"/(?:questions|q)/(\d+)(?:/|$)")
-_ANSWERS = 3
+_MAX_ANSWERS = 3
 """Maximum number of answers."""
 _LICENCE = "CC BY-SA"
 
@@ -109,7 +109,7 @@ def _is_site(host: str) -> bool:
 
 
 def _sections(title: str, question: _Post, answers: Sequence[_Post]) -> Iterator[Section]:
-    best = sorted(answers, key=lambda post: (not post.accepted, -post.score))[:_ANSWERS]
+    best = sorted(answers, key=lambda post: (not post.accepted, -post.score))[:_MAX_ANSWERS]
     posts = [(post, "accepted answer" if post.accepted else f"answer, score {post.score}") for post in best]
     posts.insert(1, (question, "the question"))
     for post, what in posts:

@@ -20,7 +20,7 @@ _MAX_FIELDS = 40
 _MAX_YAML_CHARS = 4_000_000
 _MAX_DEPTH = 8
 """How many references are followed in a row."""
-_MARK = re.compile(r"""["']?(?:openapi|swagger)["']?\s*:""")
+_VERSION_KEY = re.compile(r"""["']?(?:openapi|swagger)["']?\s*:""")
 
 JsonObject = Mapping[str, Any]
 """A mapping of arbitrary values from a document."""
@@ -28,7 +28,7 @@ JsonObject = Mapping[str, Any]
 
 def looks_like_openapi(text: str) -> bool:
     """Return whether a JSON or YAML text may be an OpenAPI description; most are not."""
-    return _MARK.search(text) is not None
+    return _VERSION_KEY.search(text) is not None
 
 
 def read(text: str, *, yaml: bool) -> Page:

@@ -43,7 +43,7 @@ def _from_sphinx(node: Node) -> list[ApiDoc]:
     if kind is None or not heads or classes(node) & {"c", "cpp", "js", "std", "rst", "footnote"}:
         return []
     body = next((child for child in node if child.tag == "dd"), None)
-    return [_api(path, kind, _after_name(head), body) for head, path in heads]
+    return [_api(path, kind, _text_after_name(head), body) for head, path in heads]
 
 
 def _path(head: Node) -> str:
@@ -52,7 +52,7 @@ def _path(head: Node) -> str:
     return str(head.get("id") or "".join(written))
 
 
-def _after_name(head: Node) -> str:
+def _text_after_name(head: Node) -> str:
     """Return what follows the name in a signature line: `(x: int = 1) -> str`, or the type of an attribute."""
     name = next((child for child in head.iter() if "descname" in classes(child)), None)
     if name is None:

@@ -16,7 +16,7 @@ _DECLARED = re.compile(
     r"|exception|attribute|data)\s+)?(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*(?P<rest>.*)",
     re.DOTALL,
 )
-_MARKS: dict[str, ApiKind] = {
+_KIND_KEYWORDS: dict[str, ApiKind] = {
     "class": "class",
     "exception": "class",
     "method": "method",
@@ -26,7 +26,7 @@ _MARKS: dict[str, ApiKind] = {
     "attribute": "property",
     "data": "constant",
 }
-DIRECTIVE_KINDS: dict[str, ApiKind] = {"function": "function", "decorator": "function", **_MARKS}
+DIRECTIVE_KINDS: dict[str, ApiKind] = {"function": "function", "decorator": "function", **_KIND_KEYWORDS}
 """Maps the directives of Sphinx's Python domain to the kinds of API that they describe."""
 _OPTIONAL = re.compile(r"\s*[\[\]]")
 _PARAMETER = re.compile(r"\*{0,2}[A-Za-z_]\w*$|\*$|/$|\.\.\.$")
@@ -53,7 +53,7 @@ def parse_declaration(text: str) -> Signature | None:
         return None
     mark, name, rest = (found["mark"] or "").split(), found["name"], found["rest"].strip()
     if rest.startswith("("):
-        arguments, result = _split(rest)
+        arguments, result = _split_result(rest)
         if arguments is None or not _is_signature(arguments, result):
             return None
     elif rest or not mark:
@@ -67,8 +67,8 @@ def parse_declaration(text: str) -> Signature | None:
 def kind_of(name: str, mark: str = "") -> ApiKind:
     """Return the kind of an API from the word before it, or else from its capitalization."""
     owner, _, last = name.rpartition(".")
-    if mark in _MARKS:
-        return _MARKS[mark]
+    if mark in _KIND_KEYWORDS:
+        return _KIND_KEYWORDS[mark]
     if _is_class(last):
         return "class"
     return "method" if _is_class(owner.rpartition(".")[2]) else "function"
@@ -130,7 +130,7 @@ def _is_empty(body: list[ast.stmt]) -> bool:
     return all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in body)
 
 
-def _split(rest: str) -> tuple[str | None, str]:
+def _split_result(rest: str) -> tuple[str | None, str]:
     """Split arguments in parentheses from ` -> type`; None if the parentheses are unbalanced or more text follows."""
     depth = 0
     for at, letter in enumerate(rest):
