@@ -1,7 +1,7 @@
-"""Knowledge of installed libraries: their public API, read in the environment that will run the code, and its index.
+"""Knowledge of installed libraries: their public API and its search index.
 
-`Library.open` is the way in; `Inspect` is what it needs to look into that environment, `Embedder` what may take the
-place of the built-in vectors.
+APIs are read in the environment that will run the code. `Library.open` is the entry point. `Inspect` runs programs in
+that environment; an `Embedder` can replace the built-in vectors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Embedder", "Inspect", "Library", "LibraryReport", "done_without"]
 
-if not TYPE_CHECKING:  # the process that reads documents needs no index
+if not TYPE_CHECKING:  # lazy: the process that reads documents does not need the index
     __getattr__ = importing(
         __name__,
         {

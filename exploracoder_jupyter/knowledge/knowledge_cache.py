@@ -1,8 +1,8 @@
-"""What knowledge keeps on disk: a cache in one SQLite file, safe to lose at any moment.
+"""The on-disk cache of knowledge: one SQLite file, safe to lose at any time.
 
-Bodies are JSON or numpy's own format, never pickle. Processes may share the file (WAL, short transactions); a corrupt
-file is replaced; where nothing can be written, nothing is kept and everything still works. The standard library's
-driver is enough for one table, and opens in milliseconds.
+Bodies are JSON or numpy's own format, never pickle. Processes may share the file (WAL, short transactions). A corrupt
+file is replaced; if nothing can be written, nothing is cached and everything still works. The standard library's driver
+is enough for one table and opens in milliseconds.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from numpy.typing import NDArray
 Kind = Literal["surface", "index", "vector", "introduction", "documents", "passages", "library"]
 
 _SCHEMA = 1
-_WAIT = 20.0
+_TIMEOUT = 20.0
 """Seconds to wait for another process's transaction."""
-_MOST = 60
-"""Surfaces, indexes, documents and so on kept, of each kind; the ones written longest ago go first."""
-_AT_ONCE = 500
+_MAX_ENTRIES = 60
+"""How many entries of each kind, except vectors and introductions, are stored; the oldest are deleted first."""
+_KEYS_PER_QUERY = 500
 
 
 def digest(*parts: str) -> str:
-    """A short key for any texts."""
+    """Return a hash of these texts to use as a key."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 class Store:
-    """A table of bodies by kind and key. No method raises for what the disk or the file does."""
+    """A table of bodies by kind and key. No method raises because of a disk or file error."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "knowledge.sqlite"
@@ -45,33 +45,33 @@ class Store:
             return
 
     def get(self, kind: Kind, key: str) -> bytes | None:
-        """The body kept under this key, if there is one."""
+        """Return the body stored under this key, if any."""
         return self.get_many(kind, [key]).get(key)
 
     def get_many(self, kind: Kind, keys: Iterable[str]) -> dict[str, bytes]:
-        """The bodies kept under these keys; those not kept are missing."""
+        """Return the bodies stored under these keys; missing keys are left out."""
         found: dict[str, bytes] = {}
         wanted = list(keys)
         try:
             with closing(self._connect()) as db:
-                for at in range(0, len(wanted), _AT_ONCE):
-                    some = wanted[at : at + _AT_ONCE]
+                for at in range(0, len(wanted), _KEYS_PER_QUERY):
+                    some = wanted[at : at + _KEYS_PER_QUERY]
                     marks = ",".join("?" * len(some))
                     found |= dict(
                         db.execute(f"SELECT key, body FROM kept WHERE kind = ? AND key IN ({marks})", (kind, *some))
                     )
         except sqlite3.Error as error:
-            self._mend(error)
+            self._delete_if_corrupt(error)
         return found
 
     def put(self, kind: Kind, key: str, body: bytes) -> None:
-        """Keep a body, in place of any other under this key."""
+        """Store a body, replacing any other under this key."""
         self.put_many(kind, {key: body})
 
     def put_many(self, kind: Kind, bodies: Mapping[str, bytes]) -> None:
-        """Keep several bodies in one transaction."""
+        """Store several bodies in one transaction."""
         rows = [(kind, key, body, time.time()) for key, body in bodies.items()]
-        for _ in range(2):  # once more after a corrupt file was replaced
+        for _ in range(2):  # retry once after removing a corrupt file
             try:
                 with closing(self._connect()) as db, db:
                     db.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", rows)
@@ -79,15 +79,15 @@ class Store:
                         db.execute(
                             "DELETE FROM kept WHERE kind = ?1 AND key NOT IN"
                             " (SELECT key FROM kept WHERE kind = ?1 ORDER BY at DESC LIMIT ?2)",
-                            (kind, _MOST),
+                            (kind, _MAX_ENTRIES),
                         )
                 return
             except sqlite3.Error as error:
-                if not self._mend(error):
+                if not self._delete_if_corrupt(error):
                     return
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._path, timeout=_WAIT)
+        db = sqlite3.connect(self._path, timeout=_TIMEOUT)
         try:
             if db.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA:
                 self._create(db)
@@ -101,14 +101,14 @@ class Store:
         db.execute("PRAGMA journal_mode = WAL")
         with db:
             db.execute("BEGIN IMMEDIATE")
-            if db.execute("PRAGMA user_version").fetchone()[0] == _SCHEMA:  # another process was faster
+            if db.execute("PRAGMA user_version").fetchone()[0] == _SCHEMA:  # another process created it first
                 return
             db.execute("DROP TABLE IF EXISTS kept")
             db.execute("CREATE TABLE kept (kind TEXT, key TEXT, body BLOB, at REAL, PRIMARY KEY (kind, key))")
             db.execute(f"PRAGMA user_version = {_SCHEMA}")
 
-    def _mend(self, error: sqlite3.Error) -> bool:
-        """Remove a file that is no sound database; whether that was the matter."""
+    def _delete_if_corrupt(self, error: sqlite3.Error) -> bool:
+        """Delete the file if it is not a valid database. Returns whether it did."""
         if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
             return False
         try:
@@ -120,16 +120,16 @@ class Store:
 
 
 def pack(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
-    """Named arrays as one body."""
+    """Serialize named arrays."""
     stream = io.BytesIO()
     np.savez(stream, **arrays)  # type: ignore[arg-type]
     return stream.getvalue()
 
 
 def unpack(body: bytes) -> dict[str, NDArray[np.generic]]:
-    """The arrays of a body that `pack` made. Raises ValueError or KeyError for another."""
+    """Deserialize the arrays that `pack` serialized. Raises ValueError or KeyError for any other body."""
     try:
         with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except (OSError, EOFError, AttributeError, TypeError) as error:
-        raise ValueError("not a body of arrays") from error
+        raise ValueError("not serialized arrays") from error

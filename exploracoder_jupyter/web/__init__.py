@@ -1,9 +1,9 @@
-"""The web as a source of passages, off unless it is asked for.
+"""The web as a source of passages; off unless enabled.
 
-A query goes to one search engine (`providers`, `folder`); the best page that may be read (`reader`, `http`) is reduced
-to what its readers see (`markup`, `hidden`), divided into sections by rules for its site (`sites`, `questions`,
-`generic`, `sections`), and ranked (`rank`, `source`). A page is data: nothing that it says is done, and no link is
-followed because it is there.
+A query goes to one search engine (`search_engines`, `saved_pages`). The best page that may be read (`fetching`) is
+reduced to what its readers see (`html_parser`, `hidden_elements`), divided into sections by rules for its site
+(`site_rules`, `stack_exchange`, `main_content`, `page_sections`), and ranked (`passage_ranking`, `web_source`). Pages
+are untrusted data: their instructions are never executed, and links on them are not followed.
 """
 
 from exploracoder_jupyter.web.fetching.bounded_request import Http

@@ -1,4 +1,4 @@
-"""Which texts a query is about: BM25 over words and over the parts of identifiers."""
+"""Ranks texts by a query: BM25 over words and the parts of identifiers."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 
 _WORD = re.compile(r"[^\W\d_]+(?:_\w+)*|\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
-_SILENT = frozenset(
+_STOP_WORDS = frozenset(
     """a an and are as at be by can do does for from how i if in into is it my of on or so that the then this to use
     using what when where which with without you""".split()  # noqa: SIM905
 )
-_MARK = "\0"
+_MARKER = "\0"
 
 
 class Ranking:
-    """An index of texts."""
+    """A BM25 index of texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._index = bm25s.BM25(method="lucene")
-        # bm25s refuses an empty corpus and an empty vocabulary; a mark in every text tells none from another.
-        corpus = [[*_words(text), _MARK] for text in texts] or [[_MARK]]
+        # bm25s rejects an empty corpus and an empty vocabulary; a marker in every text does not affect the ranking.
+        corpus = [[*_words(text), _MARKER] for text in texts] or [[_MARKER]]
         self._index.index(corpus, create_empty_token=False, show_progress=False)
 
     def best(self, query: str) -> list[tuple[int, float]]:
-        """The numbers of the texts that share a word with the query, best first, with their scores."""
+        """Return the numbers and scores of the texts that share a word with the query, best first."""
         known = [word for word in dict.fromkeys(_words(query)) if word in self._index.vocab_dict]
         if not known:
             return []
@@ -38,7 +38,7 @@ class Ranking:
 
 
 def _words(text: str) -> list[str]:
-    return [term for word in _WORD.findall(text) for term in _terms(word) if term not in _SILENT]
+    return [term for word in _WORD.findall(text) for term in _terms(word) if term not in _STOP_WORDS]
 
 
 @lru_cache(maxsize=50_000)

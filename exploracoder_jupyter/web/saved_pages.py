@@ -1,4 +1,4 @@
-"""A folder of saved pages as a search engine of its own: for use without a network, and for pages behind a login."""
+"""Searches a folder of saved pages, for use without a network and for pages behind a login."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ import anyio.to_thread
 
 from exploracoder_jupyter.web.fetching.public_addresses import origin_of
 from exploracoder_jupyter.web.passage_ranking import Ranking
-from exploracoder_jupyter.web.reading.site_rules import extract
-from exploracoder_jupyter.web.web_types import BIGGEST, Form, Hit, Page, WebError
+from exploracoder_jupyter.web.reading.site_rules import extract_content
+from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, Hit, Page, PageFormat, WebError
 
-_FORMS: dict[str, Form] = {
+_FORMS: dict[str, PageFormat] = {
     ".html": "html",
     ".htm": "html",
     ".md": "markdown",
@@ -28,86 +28,88 @@ _FORMS: dict[str, Form] = {
     ".txt": "text",
     ".rst": "text",
 }
-_MOST_PAGES = 2000
-_MOST_NAMES = 100_000
-"""Names that are looked at."""
-_HEAD = 20_000
-"""Characters in which a page says where it is from."""
+_MAX_PAGES = 2000
+_MAX_ENTRIES = 100_000
+"""Directory entries that are examined."""
+_HEAD_CHARS = 20_000
+"""Characters searched for the address that a page was saved from."""
 _CANONICAL = re.compile(r"<link\b[^>]{0,500}?\brel\s*=\s*[\"']?canonical\b[^>]{0,2000}>", re.IGNORECASE)
 _HREF = re.compile(r"\bhref\s*=\s*[\"']?([^\s\"'>]+)", re.IGNORECASE)
 _SAVED_FROM = re.compile(r"<!--\s*saved from url=\(\d+\)(\S+)\s*-->")
 
 
 class Folder:
-    """Searches and reads saved pages; satisfies `web_types.Provider` and `web_types.Reader`. A page is told by the
-    address that
-    it was saved from, where the file says so, else by its path in the folder."""
+    """Searches and reads saved pages; satisfies `web_types.Provider` and `web_types.Reader`.
+
+    A page is identified by the address that it was saved from, if the file contains it, otherwise by its path in the
+    folder.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pages: dict[str, Page] | None = None
-        self._places: list[tuple[str, str]] = []
-        """Address and title of every section."""
+        self._sections: list[tuple[str, str]] = []
+        """Address and title of each section."""
         self._ranking = Ranking([])
-        self._lock = Lock()  # a search that nobody waits for any more goes on reading, for the next one
+        self._lock = Lock()  # an abandoned search finishes reading, for the next one
 
     def prepare(self) -> None:
-        """Begin to read, so that the first search waits for less: many pages take many seconds."""
+        """Start reading in the background, because many pages take many seconds, so that the first search is faster."""
 
         def read() -> None:
-            with suppress(WebError):  # the search will say it
+            with suppress(WebError):  # the search will report it
                 self._read()
 
         Thread(target=read, name="saved pages", daemon=True).start()
 
     async def find(self, query: str, most: int) -> Sequence[Hit]:
-        """The pages with the best sections, best first.
+        """Return the pages with the best sections, best first.
 
         Raises:
-            WebError: there is no such folder.
+            WebError: If the folder does not exist.
         """
         return await anyio.to_thread.run_sync(self._find, query, most, abandon_on_cancel=True)
 
     async def read(self, address: str) -> Page:
-        """The page of a hit.
+        """Return the page of a hit.
 
         Raises:
-            WebError: there is none.
+            WebError: If there is no such page.
         """
         pages = await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True)
         if address not in pages:
-            raise WebError("There is no such page in the folder.")
+            raise WebError("The folder does not contain this page.")
         return pages[address]
 
     def _find(self, query: str, most: int) -> list[Hit]:
         self._read()
         best: dict[str, str] = {}
         for at, _ in self._ranking.best(query):
-            best.setdefault(*self._places[at])
+            best.setdefault(*self._sections[at])
         return [Hit(title, address) for address, title in best.items()][:most]
 
     def _read(self) -> dict[str, Page]:
         with self._lock:
             if self._pages is None:
-                self._pages = self._taken()
+                self._pages = self._load_pages()
             return self._pages
 
-    def _taken(self) -> dict[str, Page]:
+    def _load_pages(self) -> dict[str, Page]:
         if not self._folder.is_dir():
             raise WebError(f"There is no folder {str(self._folder)!r}.")
         pages: dict[str, Page] = {}
         texts: list[str] = []
-        for page in islice(self._found(pages), _MOST_PAGES):
+        for page in islice(self._pages_found(pages), _MAX_PAGES):
             pages[page.address] = page
-            for section in extract(page).sections:
-                self._places.append((page.address, section.title))
+            for section in extract_content(page).sections:
+                self._sections.append((page.address, section.title))
                 texts.append(f"{section.title} {section.text}")
         self._ranking = Ranking(texts)
         return pages
 
-    def _found(self, others: Container[str]) -> Iterator[Page]:
-        """The pages of the folder, then of those in it, by name."""
-        for path in islice(_below(self._folder), _MOST_NAMES):
+    def _pages_found(self, others: Container[str]) -> Iterator[Page]:
+        """Yield the pages of the folder, then those of its subfolders, by name."""
+        for path in islice(_walk_folder(self._folder), _MAX_ENTRIES):
             if page := self._page(path, others):
                 yield page
 
@@ -115,7 +117,7 @@ class Folder:
         form = _FORMS.get(path.suffix.lower())
         try:
             status = path.lstat()
-            if form is None or not stat.S_ISREG(status.st_mode) or status.st_size > BIGGEST:
+            if form is None or not stat.S_ISREG(status.st_mode) or status.st_size > MAX_PAGE_BYTES:
                 return None
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -125,29 +127,29 @@ class Folder:
         return Page(address if address and address not in others else name, form, text)
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    """What is in the folder and in those below it, folders included. No link is followed."""
-    waiting = deque([folder])
-    while waiting:
-        for path, is_folder in _entries(waiting.popleft()):
+def _walk_folder(folder: Path) -> Iterator[Path]:
+    """Yield everything in the folder and its subfolders, folders included. Links are not followed."""
+    queue = deque([folder])
+    while queue:
+        for path, is_folder in _entries(queue.popleft()):
             if is_folder:
-                waiting.append(path)
+                queue.append(path)
             yield path
 
 
 def _entries(folder: Path) -> list[tuple[Path, bool]]:
-    """What is in a folder by name, of a great many the first that are met, each with whether it is a folder."""
+    """List a folder by name, with whether each entry is a folder; of too many entries only the first ones found."""
     try:
         with os.scandir(folder) as entries:
-            found = [(Path(entry), entry.is_dir(follow_symlinks=False)) for entry in islice(entries, _MOST_NAMES)]
+            found = [(Path(entry), entry.is_dir(follow_symlinks=False)) for entry in islice(entries, _MAX_ENTRIES)]
     except OSError:
         return []
     return sorted(found)
 
 
 def _saved_from(text: str) -> str:
-    """The address in the comment that browsers write, or that the page itself names."""
-    comment, link = _SAVED_FROM.search(text[:_HEAD]), _CANONICAL.search(text[:_HEAD])
+    """Return the address from the comment that browsers write, or from the page's canonical link."""
+    comment, link = _SAVED_FROM.search(text[:_HEAD_CHARS]), _CANONICAL.search(text[:_HEAD_CHARS])
     address = comment[1] if comment else ""
     if not address and link:
         href = _HREF.search(link[0])

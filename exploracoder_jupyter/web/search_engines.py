@@ -1,4 +1,4 @@
-"""Search engines: DuckDuckGo through ddgs, a SearXNG server, or any site with an address to search it."""
+"""Search engines: DuckDuckGo through ddgs, a SearXNG server, or any site that has a search URL."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import anyio.to_thread
 from pydantic import JsonValue
 
 from exploracoder_jupyter.web.fetching.bounded_request import Http
-from exploracoder_jupyter.web.fetching.public_addresses import joined, origin_of
-from exploracoder_jupyter.web.reading.hidden_elements import strip_unseen
-from exploracoder_jupyter.web.reading.html_parser import Node, parse
-from exploracoder_jupyter.web.reading.main_content import main_element
+from exploracoder_jupyter.web.fetching.public_addresses import join_link, origin_of
+from exploracoder_jupyter.web.reading.hidden_elements import remove_hidden
+from exploracoder_jupyter.web.reading.html_parser import Node, parse_html
+from exploracoder_jupyter.web.reading.main_content import find_main_element
 from exploracoder_jupyter.web.web_types import Hit, WebError
 
 _JSON = ("application/json", "text/json", "application/vnd.api+json")
 _SECONDS = 15
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "dt"))
-_WRAPPED = ("uddg", "url", "q", "u")
-"""Where a results page wraps an address into one of its own."""
+_WRAPPER_PARAMETERS = ("uddg", "url", "q", "u")
+"""Query parameters in which a results page wraps the target address."""
 _ADDRESSES = ("url", "link", "href")
 _TITLES = ("title", "name", "heading")
 _SUMMARIES = ("content", "snippet", "summary", "description", "body", "text")
-_MOST_VALUES = 20_000
+_MAX_VALUES = 20_000
 
 
 class DuckDuckGo:
-    """DuckDuckGo, as ToolCoder uses it; needs the package `ddgs`, which makes the request itself."""
+    """DuckDuckGo, as in ToolCoder; needs the package `ddgs`, which makes the requests itself."""
 
     async def find(self, query: str, most: int) -> Sequence[Hit]:
-        """The best hits, best first.
+        """Return the best hits, best first.
 
         Raises:
-            WebError: the package is missing or cannot search DuckDuckGo any more, or nothing was found.
+            WebError: If the package is missing or can no longer search DuckDuckGo, or the search fails.
         """
         return await anyio.to_thread.run_sync(self._find, query, most, abandon_on_cancel=True)
 
@@ -45,20 +45,20 @@ class DuckDuckGo:
         except ImportError as error:
             remedy = "`pip install 'exploracoder-jupyter[web]'` installs it"
             raise WebError(f"Searching with DuckDuckGo needs the package ddgs: {remedy}.") from error
-        if "duckduckgo" not in ENGINES["text"]:  # ddgs would ask all other engines instead, which nobody was told
+        if "duckduckgo" not in ENGINES["text"]:  # ddgs would query all other engines without the user's knowledge
             raise WebError("This version of ddgs cannot search DuckDuckGo.")
         try:
             found = DDGS(timeout=_SECONDS).text(query, max_results=most, backend="duckduckgo")
-        except Exception as error:  # it passes on what its own dependencies raise
+        except Exception as error:  # ddgs passes on the exceptions of its dependencies
             if "No results" in str(error):
                 return []
-            raise WebError(f"DuckDuckGo could not be searched ({type(error).__name__}).") from error
+            raise WebError(f"Searching DuckDuckGo failed ({type(error).__name__}).") from error
         hits = (Hit(item.get("title", ""), item.get("href", ""), item.get("body", "")) for item in found)
         return [hit for hit in hits if origin_of(hit.address)]
 
 
 class SearXNG:
-    """A SearXNG server that gives JSON; `address` is that of the server or of its search page."""
+    """A SearXNG server that returns JSON; `address` is that of the server or of its search page."""
 
     def __init__(self, http: Http, address: str) -> None:
         self._http = http
@@ -66,14 +66,14 @@ class SearXNG:
         self._address = base if base.endswith("/search") else f"{base}/search"
 
     async def find(self, query: str, most: int) -> Sequence[Hit]:
-        """The best hits, best first.
+        """Return the best hits, best first.
 
         Raises:
-            WebError: the server cannot be reached or gives no JSON.
+            WebError: If the server cannot be reached or does not return JSON.
         """
-        asked = f"{self._address}?{urlencode({'q': query, 'format': 'json'})}"
+        url = f"{self._address}?{urlencode({'q': query, 'format': 'json'})}"
         try:
-            answer = await self._http.get(asked, _JSON, trusted=origin_of(asked))
+            answer = await self._http.get(url, _JSON, trusted=origin_of(url))
         except WebError as error:
             hint = " Its settings must list `json` under `search: formats`." if error.status == 403 else ""
             raise WebError(f"{error}{hint}") from error
@@ -81,20 +81,20 @@ class SearXNG:
 
 
 class Template:
-    """A site that is searched at an address with `{query}` in it; it answers with JSON or with a page of links."""
+    """A site searched at a URL that contains `{query}`; it returns JSON or a page of links."""
 
     def __init__(self, http: Http, template: str) -> None:
         self._http = http
         self._template = template
 
     async def find(self, query: str, most: int) -> Sequence[Hit]:
-        """The best hits, best first.
+        """Return the best hits, best first.
 
         Raises:
-            WebError: the site cannot be reached, or gives neither JSON nor a page.
+            WebError: If the site cannot be reached, or returns neither JSON nor a page.
         """
-        asked = self._template.replace("{query}", quote_plus(query))
-        answer = await self._http.get(asked, (*_JSON, "text/html"), trusted=origin_of(asked))
+        url = self._template.replace("{query}", quote_plus(query))
+        answer = await self._http.get(url, (*_JSON, "text/html"), trusted=origin_of(url))
         if answer.type == "text/html":
             found = await anyio.to_thread.run_sync(_from_page, answer.text, answer.address)
         else:
@@ -106,59 +106,62 @@ def _from_json(text: str, base: str) -> list[Hit]:
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise WebError(f"{urlsplit(base).hostname} gave something else than JSON.") from error
-    return _once(filter(None, (_hit(item, base) for item in _objects(value))))
+        raise WebError(f"{urlsplit(base).hostname} did not return JSON.") from error
+    return _deduplicate(filter(None, (_hit(item, base) for item in _objects(value))))
 
 
 def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
-    """The objects in it in order, outer ones first; of a great many, the first."""
-    waiting = [value]
-    for _ in range(_MOST_VALUES):
-        if not waiting:
+    """Yield the objects in a JSON value in order, outer ones first; of too many values only the first ones."""
+    stack = [value]
+    for _ in range(_MAX_VALUES):
+        if not stack:
             return
-        value = waiting.pop()
+        value = stack.pop()
         if isinstance(value, dict):
             yield value
-            waiting += reversed(list(value.values()))
+            stack += reversed(list(value.values()))
         elif isinstance(value, list):
-            waiting += reversed(value)
+            stack += reversed(value)
 
 
 def _hit(item: dict[str, JsonValue], base: str) -> Hit | None:
-    """The object as a hit, if it has an address and a title; Read the Docs gives domain and path in place of one."""
+    """Convert an object to a hit, if it has an address and a title.
+
+    Read the Docs returns a domain and a path instead of an address.
+    """
     texts = {key: text for key, text in item.items() if isinstance(text, str)}
     address = next((texts[key] for key in _ADDRESSES if key in texts), "")
     if not address and "domain" in texts and "path" in texts:
-        address = joined(texts["domain"], texts["path"])
+        address = join_link(texts["domain"], texts["path"])
     title = next((texts[key] for key in _TITLES if texts.get(key)), "")
     summary = next((texts[key] for key in _SUMMARIES if key in texts), "")
-    address = joined(base, address) if address else ""
+    address = join_link(base, address) if address else ""
     return Hit(title, address, summary) if address and title else None
 
 
 def _from_page(text: str, base: str) -> list[Hit]:
-    """The links of a page of results; those in headings, if there are some."""
-    root = parse(text)
-    strip_unseen(root)
-    content = main_element(root)
-    headed = [node for heading in content.walk() if heading.tag in _HEADINGS for node in heading.having(tag="a")]
-    links = [_link(node, base) for node in headed or content.having(tag="a")]
-    return _once(hit for hit in links if len(hit.title) > 3 and not _is_search(hit.address, base))
+    """Return the links of a results page; if some are in headings, only those."""
+    root = parse_html(text)
+    remove_hidden(root)
+    content = find_main_element(root)
+    in_headings = [node for heading in content.walk() if heading.tag in _HEADINGS for node in heading.find_all(tag="a")]
+    links = [_link(node, base) for node in in_headings or content.find_all(tag="a")]
+    return _deduplicate(hit for hit in links if len(hit.title) > 3 and not _is_search(hit.address, base))
 
 
 def _link(node: Node, base: str) -> Hit:
-    address = joined(base, node.attributes.get("href", ""))
+    address = join_link(base, node.attributes.get("href", ""))
     query = parse_qs(urlsplit(address).query)
-    inner = next((query[name][0] for name in _WRAPPED if name in query and origin_of(query[name][0])), "")
+    inner = next((query[name][0] for name in _WRAPPER_PARAMETERS if name in query and origin_of(query[name][0])), "")
     return Hit(node.text, inner or address)
 
 
 def _is_search(address: str, base: str) -> bool:
-    """Whether a link leads to the page of results itself, or to another of them."""
+    """Return whether a link leads to a page of search results."""
     return not origin_of(address) or urlsplit(address)[1:3] == urlsplit(base)[1:3]
 
 
-def _once(hits: Iterable[Hit]) -> list[Hit]:
+def _deduplicate(hits: Iterable[Hit]) -> list[Hit]:
     found: dict[str, Hit] = {}
     for hit in hits:
         found.setdefault(hit.address, hit)

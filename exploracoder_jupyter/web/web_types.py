@@ -1,4 +1,4 @@
-"""What passes between the parts: a hit of a search, a page that was read, and why something could not be had."""
+"""Types shared by the web modules: a search hit, a page that was read, and the error raised on failure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-Form = Literal["html", "markdown", "text", "questions"]
-"""What a page's text is; `questions`: a question and its answers as the Stack Exchange API gives them, in JSON."""
+PageFormat = Literal["html", "markdown", "text", "questions"]
+"""Format of a page's text; `questions` is a question with its answers as JSON from the Stack Exchange API."""
 
-BIGGEST = 2_000_000
-"""Bytes of one page."""
+MAX_PAGE_BYTES = 2_000_000
+"""Maximum size of one page in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,47 +20,47 @@ class Hit:
     title: str
     address: str
     summary: str = ""
-    """What the search engine shows of it."""
+    """The search engine's summary of the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as it was read."""
+    """A page that was read."""
 
     address: str
-    """Where it was in the end; for people."""
-    form: Form
+    """The final address, shown to users."""
+    form: PageFormat
     text: str
 
 
 class WebError(Exception):
-    """Something of the web could not be had; the message is a sentence for people."""
+    """A web request failed; the message is a sentence for the user."""
 
     def __init__(self, message: str, *, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
-        """What the site answered; 0 where it answered nothing."""
+        """HTTP status of the reply; 0 without a reply."""
 
 
 class Provider(Protocol):
-    """Something that can be searched. Implementations: DuckDuckGo, SearXNG, a template, a folder."""
+    """A search engine. Implementations: DuckDuckGo, SearXNG, a URL template, a folder."""
 
     async def find(self, query: str, most: int) -> Sequence[Hit]:
-        """The best hits, best first.
+        """Return the best hits, best first.
 
         Raises:
-            WebError: it cannot be searched.
+            WebError: If the search fails.
         """
         ...
 
 
 class Reader(Protocol):
-    """Something that reads what a hit points to."""
+    """Reads the page that a hit points to."""
 
     async def read(self, address: str) -> Page:
-        """The page.
+        """Return the page.
 
         Raises:
-            WebError: it cannot be read, or may not be.
+            WebError: If it cannot be read, or must not be.
         """
         ...

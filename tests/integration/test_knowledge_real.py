@@ -79,6 +79,6 @@ async def test_names_that_cannot_be_opened(cache, tmp_path):
 
 
 def test_stubs_tell_the_signature_of_compiled_standard_functions_without_self():
-    found = stdlib_stubs.signatures(["datetime.datetime.strptime", "datetime.datetime.nothing"], module="datetime")
+    found = stdlib_stubs.stub_signatures(["datetime.datetime.strptime", "datetime.datetime.nothing"], module="datetime")
     assert list(found) == ["datetime.datetime.strptime"]
     assert found["datetime.datetime.strptime"].startswith("(date_string: str, format: str")

@@ -51,8 +51,8 @@ from exploracoder_jupyter.frontend.searching.search_magic import parse_search_li
 from exploracoder_jupyter.kernels.observing.output_text import cut_middle, overwritten, strip_ansi
 from exploracoder_jupyter.knowledge.documents import section_passages as document_chunks
 from exploracoder_jupyter.knowledge.documents.document_files import File
-from exploracoder_jupyter.knowledge.documents.readers.reader_choice import page_of
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import declared
+from exploracoder_jupyter.knowledge.documents.readers.reader_choice import parse_page
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import parse_declaration
 from exploracoder_jupyter.knowledge.extraction import api_parameters as parsed_calls
 from exploracoder_jupyter.knowledge.extraction import docstring_sections
 from exploracoder_jupyter.knowledge.search import indexed_text as api_texts
@@ -279,10 +279,10 @@ def of_documents_read(text):
     """A document in each form that there is a reader for; what breaks one leaves that one out."""
     for suffix in (".html", ".rst", ".md", ".txt", ".ipynb", ".json", ".yaml", ".pyi", ".py", ".inv"):
         try:
-            page = page_of(File(f"doc{suffix}", text.encode("utf-8", "replace")))
+            page = parse_page(File(f"doc{suffix}", text.encode("utf-8", "replace")))
         except Exception:  # as `read_documents` does
             continue
-        list(document_chunks.passages_of(f"doc{suffix}", page))
+        list(document_chunks.page_passages(f"doc{suffix}", page))
 
 
 def of_an_index(text):
@@ -294,30 +294,33 @@ KNOWLEDGE = {
     "documents": of_documents_read,
     "search": of_an_index,
     "docstrings": each(
-        docstring_sections.read,
-        declared,
-        parsed_calls.written,
-        lambda text: list(api_texts.listed(text)),
-        lambda text: parsed_calls.parameters((), text, ()),
+        docstring_sections.parse_docstring,
+        parse_declaration,
+        parsed_calls.parse_signature,
+        lambda text: list(api_texts.see_also_entries(text)),
+        lambda text: parsed_calls.merge_parameters((), text, ()),
     ),
     "words": each(
-        tokenizer.tokens, knowledge_query.named, lambda t: knowledge_query.subject(t, [t]), knowledge_words.vector
+        tokenizer.tokens,
+        knowledge_query.find_named_apis,
+        lambda t: knowledge_query.drop_library_names(t, [t]),
+        knowledge_words.vector,
     ),
     "the user's files": each(
         *(
-            partial(lambda text, name: list(soup_chunks.chunks(name, text)), name=name)
+            partial(lambda text, name: list(soup_chunks.split_file(name, text)), name=name)
             for name in ("a.py", "a.md", "a.ipynb")
         ),
-        lambda text: gitignore.rules(text, ""),
-        lambda text: credential_removal.cleaned(text, str, credential_removal.secret_literals(text)),
-        credential_removal.parsed,
+        lambda text: gitignore.parse_gitignore(text, ""),
+        lambda text: credential_removal.redact(text, str, credential_removal.find_secret_literals(text)),
+        credential_removal.parse_python,
     ),
     "the web": each(
-        lambda text: web_sections.sections(web_markup.parse(text)),
-        web_sections.markdown_sections,
-        web_queries.searchable,
+        lambda text: web_sections.extract_sections(web_markup.parse_html(text)),
+        web_sections.split_markdown,
+        web_queries.sanitize_query,
         robots_txt.parse_robots,
-        hidden_elements.visible,
+        hidden_elements.strip_invisible,
     ),
 }
 

@@ -1,8 +1,7 @@
-"""Documentation that is not in a package: files, folders and archives, read into APIs and passages.
+"""Documentation that is not part of a package: files, folders and archives, parsed into APIs and passages.
 
-One small file a format (`markdown`, `rest`, `pages` with `trees` and `sphinx` for HTML, `notebooks`, `inventory`,
-`openapi`, `plain`); `files` reads within limits, `page_process` limits the time for each, `gather` puts pages together,
-`belonging` says whose APIs they are.
+`readers` contains one small module per format. `document_files` reads files within limits, `reading_process` limits the
+time for each, `document_loader` combines the pages, and `api_ownership` decides which library an API belongs to.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from exploracoder_jupyter.core.lazy_imports import importing
 if TYPE_CHECKING:
     from exploracoder_jupyter.knowledge.documents.document_loader import read_documents
     from exploracoder_jupyter.knowledge.documents.document_set import Documents
-    from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource, plain_names
+    from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource, unambiguous_names
     from exploracoder_jupyter.knowledge.documents.reading_process import OpenReader, PageProcess
 
-__all__ = ["DocumentSource", "Documents", "OpenReader", "PageProcess", "plain_names", "read_documents"]
+__all__ = ["DocumentSource", "Documents", "OpenReader", "PageProcess", "read_documents", "unambiguous_names"]
 
-if not TYPE_CHECKING:  # the process that reads documents needs no index
+if not TYPE_CHECKING:  # lazy: the process that reads documents does not need the index
     __getattr__ = importing(
         __name__,
         {
@@ -27,7 +26,7 @@ if not TYPE_CHECKING:  # the process that reads documents needs no index
             "Documents": "document_set",
             "OpenReader": "reading_process",
             "PageProcess": "reading_process",
-            "plain_names": "document_source",
+            "unambiguous_names": "document_source",
             "read_documents": "document_loader",
         },
     )

@@ -1,8 +1,8 @@
-"""Whose APIs documents describe: their paths from an import name on, each once.
+"""Assigns the APIs described by documents to libraries and completes their paths.
 
-A document may write `mylib.connect`, `connect` or `Client.get`. What begins with the import name of a library of the
-run is its own. What does not is looked for among the library's known paths; of a library that only documents describe,
-it is taken to be at its top.
+A document may write `mylib.connect`, `connect` or `Client.get`. An API whose path starts with the import name of a
+library of the run belongs to that library. Other paths are looked up among the library's known paths; in a library that
+only documents describe, they are assumed to be at the top level.
 """
 
 from __future__ import annotations
@@ -13,81 +13,85 @@ from dataclasses import dataclass, field, replace
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
-from exploracoder_jupyter.knowledge.extraction.docstring_examples import MOST_EXAMPLES
+from exploracoder_jupyter.knowledge.extraction.docstring_examples import MAX_EXAMPLES
 from exploracoder_jupyter.knowledge.extraction.written_paths import is_public
 
-_LONGEST_ADDED = 4_000
-"""Characters that a document adds to a docstring."""
-_SHORTEST_ALIKE = 3
-"""Letters that an import name has at least that is part of what was asked for, or has that as a part."""
-_SAME = 0.7
-"""So much of a text's words in another make it a repetition."""
+_MAX_ADDED_CHARS = 4_000
+"""Characters that a document may add to a docstring."""
+_MIN_NAME_CHARS = 3
+"""Minimum length of an import name that contains the requested name or is contained in it."""
+_REPETITION_OVERLAP = 0.7
+"""A text is a repetition if at least this fraction of its words occurs in the other text."""
 
 
 @dataclass(slots=True)
-class Sorted:
-    """The APIs of documents, by the library that they belong to."""
+class AssignedApis:
+    """The APIs of documents, grouped by library."""
 
     by_library: dict[str, dict[str, ApiDoc]] = field(default_factory=dict)
-    """Import name, then path."""
+    """Maps import name to path to API."""
     foreign: list[ApiDoc] = field(default_factory=list)
-    """Of no library of this run."""
+    """APIs that belong to no library of this run."""
 
 
-def import_name(asked: str, documents: Documents, taken: Iterable[str]) -> str:
-    """The import name of a library that only documents describe: what was asked for, as their paths spell it; or what
-    most of their paths begin with, where that is like it, or the documents are of the distribution that was asked for.
+def guess_import_name(asked: str, documents: Documents, taken: Iterable[str]) -> str:
+    """Determine the import name of a library that only documents describe.
+
+    This is the requested name as the documents' paths spell it. If no path starts with it, it is the name that most
+    paths start with, provided that the two names are similar or the documents belong to the requested distribution.
     """
     plain = asked.replace("-", "_").replace(" ", "_")
     roots = Counter(api.library for api in documents.apis if api.library and api.library not in set(taken))
-    wanted = letters(plain.partition(".")[0])
-    same = next((root for root in roots if letters(root) == wanted), None)
+    wanted = normalize_name(plain.partition(".")[0])
+    same = next((root for root in roots if normalize_name(root) == wanted), None)
     if same or not roots:
         return plain if "." in plain else same or plain
     common = roots.most_common(1)[0][0]
-    alike = len(common) >= _SHORTEST_ALIKE and (letters(common) in wanted or wanted in letters(common))
-    named = letters(documents.project.removesuffix(documents.version)) == letters(asked)
+    alike = len(common) >= _MIN_NAME_CHARS and (normalize_name(common) in wanted or wanted in normalize_name(common))
+    named = normalize_name(documents.project.removesuffix(documents.version)) == normalize_name(asked)
     return common if alike or named else plain
 
 
-def letters(name: str) -> str:
-    """A name as its spellings share it."""
+def normalize_name(name: str) -> str:
+    """Normalize a name so that its different spellings compare equal."""
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def sort_out(apis: Iterable[ApiDoc], known: Mapping[str, Mapping[str, str]], described: Sequence[str]) -> Sorted:
-    """The APIs under whole paths.
+def assign_apis(
+    apis: Iterable[ApiDoc], known: Mapping[str, Mapping[str, str]], described: Sequence[str]
+) -> AssignedApis:
+    """Assign each API to a library and complete its path.
 
-    `known`: for each library that was read, its paths, and the path that each other name of an API stands for.
-    `described`: import names of the libraries that only documents describe.
+    `known`: for each library that was read, maps every name of an API to its path. `described`: import names of the
+    libraries that only documents describe.
     """
-    sorted_ = Sorted({name: {} for name in (*known, *described)})
-    tails = {name: _tails(paths) for name, paths in known.items()}
+    assigned = AssignedApis({name: {} for name in (*known, *described)})
+    tails = {name: _paths_by_tail(paths) for name, paths in known.items()}
     for api in apis:
-        place = _placed(api, known, tails, described)
+        place = _locate(api, known, tails, described)
         if place is None:
-            sorted_.foreign.append(api)
+            assigned.foreign.append(api)
             continue
         library, path = place
-        rows = sorted_.by_library[library]
+        rows = assigned.by_library[library]
         if path not in known.get(library, ()) and not is_public(path):
             continue
         own = replace(api, path=path, library=library)
-        rows[path] = together(rows[path], own) if path in rows else own
-    return sorted_
+        rows[path] = merge_apis(rows[path], own) if path in rows else own
+    return assigned
 
 
-def _placed(
+def _locate(
     api: ApiDoc,
     known: Mapping[str, Mapping[str, str]],
     tails: Mapping[str, Mapping[str, str]],
     described: Sequence[str],
 ) -> tuple[str, str] | None:
-    """The library and the whole path of an API; None where it belongs to none."""
+    """Return the library and the complete path of an API; None if it belongs to none."""
     root = api.path.partition(".")[0]
     for library, paths in known.items():
         if root == library.partition(".")[0] and "." in api.path:
-            return library, _resolved(api.path, paths) or api.path
+            return library, _resolve(api.path, paths) or api.path
         if not api.library and api.path in tails[library]:
             return library, tails[library][api.path]
     for library in described:
@@ -98,18 +102,20 @@ def _placed(
     return described[0], f"{described[0]}.{api.path}"
 
 
-def _resolved(path: str, paths: Mapping[str, str]) -> str | None:
-    """What a path stands for, where it or the path of its owner is known."""
+def _resolve(path: str, paths: Mapping[str, str]) -> str | None:
+    """Return the known path of an API, looked up by its own path or that of its owner."""
     if path in paths or "." not in path:
         return paths.get(path)
     owner, _, name = path.rpartition(".")
-    above = _resolved(owner, paths)
+    above = _resolve(owner, paths)
     return paths.get(f"{above}.{name}") if above and above != owner else None
 
 
-def _tails(paths: Mapping[str, str]) -> dict[str, str]:
-    """What the last two parts of a path stand for, the shortest path that ends with them; one alone at the top only:
-    what documents call `open` is rarely some class's method."""
+def _paths_by_tail(paths: Mapping[str, str]) -> dict[str, str]:
+    """Map the last two parts of each path to the shortest path that ends with them.
+
+    A single name is mapped only at the top level: what documents call `open` is rarely a class's method.
+    """
     found: dict[str, str] = {}
     for path in sorted(set(paths.values()), key=lambda path: (path.count("."), path), reverse=True):
         parts = path.split(".")
@@ -119,42 +125,42 @@ def _tails(paths: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def together(first: ApiDoc, other: ApiDoc) -> ApiDoc:
-    """One API of two accounts of it. The first is believed where they differ; the other adds what is missing."""
+def merge_apis(first: ApiDoc, other: ApiDoc) -> ApiDoc:
+    """Merge two descriptions of one API. The first one takes precedence; the other adds what is missing."""
     examples = dict.fromkeys((*first.examples, *other.examples))
     return replace(
         first,
         kind=first.kind if first.signature or first.description else other.kind,
         signature=first.signature or other.signature,
-        description=_described(first, other),
-        examples=tuple(examples)[:MOST_EXAMPLES],
+        description=_merge_descriptions(first, other),
+        examples=tuple(examples)[:MAX_EXAMPLES],
         deprecated=first.deprecated or other.deprecated,
-        parameters=_joined(first.parameters, other.parameters),
+        parameters=_merge_parameters(first.parameters, other.parameters),
         returns=first.returns or other.returns,
         notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
         origin=first.origin if first.description or not other.description else other.origin,
     )
 
 
-def _described(first: ApiDoc, other: ApiDoc) -> str:
+def _merge_descriptions(first: ApiDoc, other: ApiDoc) -> str:
     if not first.description or not other.description or _repeats(other.description, first.description):
         return first.description or other.description
     if _repeats(first.description, other.description) and first.origin:
         return other.description
-    return f"{first.description}\n\nFrom {other.origin}:\n\n{other.description[:_LONGEST_ADDED]}"
+    return f"{first.description}\n\nFrom {other.origin}:\n\n{other.description[:_MAX_ADDED_CHARS]}"
 
 
 def _repeats(text: str, other: str) -> bool:
-    """Whether what a text says is said in the other, too."""
+    """Return whether most of a text's words also occur in the other text."""
     words = set(text.split())
-    return len(words & set(other.split())) >= _SAME * len(words)
+    return len(words & set(other.split())) >= _REPETITION_OVERLAP * len(words)
 
 
-def _joined(first: Sequence[Parameter], other: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """The first parameters, with what the others say of them; the others where there are none."""
-    told = {row.name.lstrip("*"): row for row in other}
-    return tuple(_filled(row, told.get(row.name.lstrip("*"), row)) for row in first) or tuple(other)
+def _merge_parameters(first: Sequence[Parameter], other: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """Return the first parameters, completed from the others; the others if there are no first ones."""
+    by_name = {row.name.lstrip("*"): row for row in other}
+    return tuple(_merge_parameter(row, by_name.get(row.name.lstrip("*"), row)) for row in first) or tuple(other)
 
 
-def _filled(row: Parameter, other: Parameter) -> Parameter:
+def _merge_parameter(row: Parameter, other: Parameter) -> Parameter:
     return Parameter(row.name, row.type or other.type, row.default or other.default, row.about or other.about)

@@ -1,6 +1,6 @@
-"""Documents at some paths, read into one value: APIs, passages, a front page's text, programs; kept by their content.
+"""Loads the documents at some paths as one value: APIs, passages, front-page text and programs, cached by content.
 
-Documents are untrusted: they are parsed, within limits, and nothing in them is run, expanded, loaded or followed.
+Documents are untrusted: they are parsed within limits, and nothing in them is run, expanded, loaded or followed.
 """
 
 from __future__ import annotations
@@ -15,28 +15,34 @@ from anyio import ClosedResourceError
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingMeans, UsageError
-from exploracoder_jupyter.knowledge.documents.document_files import BEYOND, UNREADABLE, File, Reading, files
-from exploracoder_jupyter.knowledge.documents.document_page import Page, sound
+from exploracoder_jupyter.knowledge.documents.document_files import (
+    OVER_LIMITS,
+    UNREADABLE,
+    File,
+    ReadProgress,
+    iter_documents,
+)
+from exploracoder_jupyter.knowledge.documents.document_page import Page, replace_surrogates
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import NotText, ReadPage, TookTooLong, read_page
-from exploracoder_jupyter.knowledge.documents.section_passages import passages_of
+from exploracoder_jupyter.knowledge.documents.section_passages import page_passages
 from exploracoder_jupyter.knowledge.extraction import docstring_examples
 from exploracoder_jupyter.knowledge.knowledge_cache import Store
 
 FORMAT = 3
-"""Version of what is read of documents; a new one makes what is kept void."""
+"""Version of what is read from documents; incrementing it invalidates cached results."""
 
-MOST_APIS = 50_000
-MOST_PASSAGES = 20_000
-MOST_PROGRAMS = 60
-_FRONT = 12_000
+MAX_APIS = 50_000
+MAX_PASSAGES = 20_000
+MAX_PROGRAMS = 60
+_MAX_FRONT_CHARS = 12_000
 """Characters of front pages."""
 
 Advance = Callable[[int, int], None]
-"""Is told how many documents have been read, and of how many."""
+"""Called with the number of documents read so far and their total number."""
 
 
-_KEPT: TypeAdapter[Documents] = TypeAdapter(Documents)
+_DOCUMENTS: TypeAdapter[Documents] = TypeAdapter(Documents)
 
 
 def read_documents(
@@ -46,40 +52,40 @@ def read_documents(
     *,
     read: ReadPage = read_page,
 ) -> Documents:
-    """Read the documents at these paths, or take from the store what was read of the same content before.
+    """Read the documents at these paths, or load the cached result for the same content.
 
-    `read` reads one of them; the default does it here and now, without any limit of time.
+    `read` parses one of them; the default does so in this process, without a time limit.
 
     Raises:
-        UsageError: there is nothing at a path, or nothing of it can be read.
-        MissingMeans: a package that reads a kind of them is not installed.
+        UsageError: If there is nothing at a path, or nothing of it can be read.
+        MissingMeans: If a package that reads a kind of document is not installed.
     """
-    reading = Reading()
-    found = list(_found(paths, reading))
+    reading = ReadProgress()
+    found = list(_find_documents(paths, reading))
     digest = _digest(found)
-    kept = _reopened(store.get("documents", digest))
-    if kept:
-        return kept
+    cached = _from_cache(store.get("documents", digest))
+    if cached:
+        return cached
     pages = list(_pages(found, reading, advance, read))
     if not any(page for _, page in pages):
-        raise _nothing(paths, reading)
-    made = _together(pages, reading, digest)
-    if not reading.skipped[BEYOND]:  # what time allows differs from run to run
-        store.put("documents", digest, _KEPT.dump_json(made))
-    return made
+        raise _nothing_read_error(paths, reading)
+    documents = _combine(pages, reading, digest)
+    if not reading.skipped[OVER_LIMITS]:  # a result cut short by a time limit varies between runs
+        store.put("documents", digest, _DOCUMENTS.dump_json(documents))
+    return documents
 
 
-def _found(paths: Iterable[Path], reading: Reading) -> Iterator[File]:
-    """The documents, each content once, under names of their own."""
+def _find_documents(paths: Iterable[Path], reading: ReadProgress) -> Iterator[File]:
+    """Yield the documents, each content once, under unique names."""
     bodies: set[bytes] = set()
     names: set[str] = set()
     for path in paths:
-        for file in files(path, reading):
+        for file in iter_documents(path, reading):
             if file.body not in bodies:
                 bodies.add(file.body)
                 name = file.name if file.name not in names else f"{path.absolute().parent.name}/{file.name}"
                 names.add(name)
-                yield replace(file, name=sound(name))
+                yield replace(file, name=replace_surrogates(name))
 
 
 def _digest(found: Iterable[File]) -> str:
@@ -90,17 +96,19 @@ def _digest(found: Iterable[File]) -> str:
     return sum_.hexdigest()
 
 
-def _reopened(body: bytes | None) -> Documents | None:
+def _from_cache(body: bytes | None) -> Documents | None:
     try:
-        return replace(_KEPT.validate_json(body), reopened=True) if body else None
+        return replace(_DOCUMENTS.validate_json(body), reopened=True) if body else None
     except ValidationError:
         return None
 
 
-def _pages(found: Sequence[File], reading: Reading, advance: Advance, read: ReadPage) -> Iterable[tuple[str, Page]]:
+def _pages(
+    found: Sequence[File], reading: ReadProgress, advance: Advance, read: ReadPage
+) -> Iterable[tuple[str, Page]]:
     for number, file in enumerate(found):
-        if reading.over_time:
-            reading.skipped[BEYOND] += len(found) - number
+        if reading.out_of_time:
+            reading.skipped[OVER_LIMITS] += len(found) - number
             return
         try:
             yield file.name, read(file)
@@ -110,22 +118,24 @@ def _pages(found: Sequence[File], reading: Reading, advance: Advance, read: Read
             reading.too_slow[file.name] = error.seconds
         except (MissingMeans, ClosedResourceError):
             raise
-        except Exception:  # whatever a document does to its reader, the others are read
+        except Exception:  # whatever a document causes in its reader, the others are read
             reading.skipped[UNREADABLE] += 1
         advance(number + 1, len(found))
 
 
-def _together(pages: Sequence[tuple[str, Page]], reading: Reading, digest: str) -> Documents:
+def _combine(pages: Sequence[tuple[str, Page]], reading: ReadProgress, digest: str) -> Documents:
     apis = [replace(api, origin=_origin(name, api.origin)) for name, page in pages for api in page.apis]
-    passages = [passage for name, page in pages for passage in passages_of(name, page)]
+    passages = [passage for name, page in pages for passage in page_passages(name, page)]
     front = [page for name, page in pages if Path(name).stem.lower() in ("readme", "index")]
-    said = "\n\n".join(section.text for page in front or [page for _, page in pages[:1]] for section in page.sections)
+    front_text = "\n\n".join(
+        section.text for page in front or [page for _, page in pages[:1]] for section in page.sections
+    )
     programs = dict.fromkeys(program for _, page in pages for program in page.programs)
     return Documents(
-        apis=tuple(apis[:MOST_APIS]),
-        passages=tuple(passages[:MOST_PASSAGES]),
-        text=docstring_examples.prose(said[: 2 * _FRONT])[:_FRONT],
-        programs=tuple(programs)[:MOST_PROGRAMS],
+        apis=tuple(apis[:MAX_APIS]),
+        passages=tuple(passages[:MAX_PASSAGES]),
+        text=docstring_examples.strip_markup(front_text[: 2 * _MAX_FRONT_CHARS])[:_MAX_FRONT_CHARS],
+        programs=tuple(programs)[:MAX_PROGRAMS],
         project=next((page.project for _, page in pages if page.project), ""),
         files=reading.files,
         skipped=tuple(sorted(reading.skipped.items())),
@@ -140,7 +150,7 @@ def _origin(name: str, place: str) -> str:
     return f"{name}{place}" if place.startswith("#") else f"{name}, {place}"
 
 
-def _nothing(paths: Sequence[Path], reading: Reading) -> UsageError:
+def _nothing_read_error(paths: Sequence[Path], reading: ReadProgress) -> UsageError:
     where = ", ".join(repr(str(path)) for path in paths)
     skipped = Counter(reading.skipped)
     if reading.too_slow:

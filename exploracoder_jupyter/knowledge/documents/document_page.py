@@ -1,4 +1,4 @@
-"""What a reader makes of one document: the APIs that it describes, its sections, the programs in it."""
+"""The parsed content of one document: the APIs it describes, its sections, and its programs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.extraction import docstring_examples
 
-_EXAMPLES_IN = 60_000
-"""Characters of a document in which programs are looked for; the work may grow with their square."""
+_MAX_EXAMPLE_CHARS = 60_000
+"""Characters of a document that are searched for programs; the search may take quadratic time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +18,17 @@ class Section:
     title: str
     text: str
     place: str = ""
-    """Within the document: an anchor, `line 12`, `cell 3`."""
+    """Position in the document: an anchor, `line 12`, `cell 3`."""
     code: bool = False
-    """Whether it is Python code and nothing else."""
+    """Whether it consists of Python code only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One document, read.
+    """One parsed document.
 
-    In an API's `origin` is its place within the document; its `library` is empty where the document does not say that
-    its path begins with an import name.
+    An API's `origin` is its position in the document. Its `library` is empty if the document does not show that its
+    path starts with an import name.
     """
 
     title: str = ""
@@ -36,17 +36,17 @@ class Page:
     apis: tuple[ApiDoc, ...] = ()
     programs: tuple[str, ...] = ()
     project: str = ""
-    """What is documented, with its version after a space, where the document says so."""
+    """What is documented, followed by a space and the version, if the document says so."""
 
     def __bool__(self) -> bool:
         return bool(self.sections or self.apis or self.programs)
 
 
-def sound(text: str) -> str:
-    """A text without halves of characters, as names of files and escapes in JSON may hold them."""
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which file names and JSON escapes may contain."""
     return text.encode("utf-8", "replace").decode()
 
 
-def programs(text: str) -> tuple[str, ...]:
-    """The runnable code of a document."""
-    return docstring_examples.examples(f"{text[:_EXAMPLES_IN]}\n")
+def find_programs(text: str) -> tuple[str, ...]:
+    """Return the runnable code of a document."""
+    return docstring_examples.extract_examples(f"{text[:_MAX_EXAMPLE_CHARS]}\n")

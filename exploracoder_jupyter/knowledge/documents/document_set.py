@@ -1,37 +1,37 @@
-"""What was read of documents, as one value."""
+"""What was read from documents, as one value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import returned
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import return_type
 from exploracoder_jupyter.knowledge.extraction import api_parameters, docstring_examples, docstring_sections
 
-_MOST_NAMED = 5
-"""Documents that take too long and are named."""
+_MAX_LISTED = 5
+"""How many documents that take too long are listed by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """What was read. An API's `library` is empty where no document says that its path begins with an import name."""
+    """What was read. An API's `library` is empty if no document shows that its path starts with an import name."""
 
     apis: tuple[ApiDoc, ...] = ()
     passages: tuple[Passage, ...] = ()
     text: str = ""
-    """Of the front pages: READMEs and indexes."""
+    """Text of the front pages: READMEs and index pages."""
     programs: tuple[str, ...] = ()
     project: str = ""
-    """Name and version, where a document says so."""
+    """Name and version, if a document contains them."""
     files: int = 0
     skipped: tuple[tuple[str, int], ...] = ()
-    """Why documents were left out, and how many."""
+    """Reasons for which documents were left out, with their counts."""
     too_slow: tuple[tuple[str, float], ...] = ()
-    """Documents that were left out because reading them took too long, with the seconds that they had."""
+    """Documents left out because reading them took too long, with their time limit in seconds."""
     reopened: bool = False
-    """Whether it was read before."""
+    """Whether it comes from the cache."""
     digest: str = ""
-    """Of everything that was read, and of how it is read."""
+    """Hash of everything that was read and of the format version."""
 
     @property
     def version(self) -> str:
@@ -41,30 +41,30 @@ class Documents:
 
     @property
     def left_out(self) -> str:
-        """A sentence on what was not read, but for what took too long; empty where that is nothing."""
+        """A message about what was left out, except for slow documents; empty if there is nothing."""
         if not self.skipped:
             return ""
         reasons = ", ".join(f"{reason} ({count:,})" for reason, count in self.skipped)
-        return f"Files of the documentation that were left out: {reasons}."
+        return f"Documentation files that were left out: {reasons}."
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Sentences on what was not read."""
-        slow = [f"Reading {name!r} takes longer than {seconds:g} s: it is left out." for name, seconds in self.too_slow]
-        more = f"{len(slow) - _MOST_NAMED:,} more files of the documentation take too long: they are left out."
-        return tuple(filter(None, [self.left_out, *slow[:_MOST_NAMED], more if len(slow) > _MOST_NAMED else ""]))
+        """Messages about what was not read."""
+        slow = [f"Reading {name!r} takes longer than {seconds:g} s; it is left out." for name, seconds in self.too_slow]
+        more = f"{len(slow) - _MAX_LISTED:,} more documentation files take too long to read; they are left out."
+        return tuple(filter(None, [self.left_out, *slow[:_MAX_LISTED], more if len(slow) > _MAX_LISTED else ""]))
 
 
-def completed(api: ApiDoc) -> ApiDoc:
-    """An API with what its description and signature say of examples, parameters, result, versions and deprecation."""
-    said = docstring_sections.read(api.description)
+def complete_api(api: ApiDoc) -> ApiDoc:
+    """Fill in examples, parameters, result, version notes and deprecation from an API's description and signature."""
+    documented = docstring_sections.parse_docstring(api.description)
     return replace(
         api,
         examples=api.examples
-        or docstring_examples.examples(f"{api.description}\n")[: docstring_examples.MOST_EXAMPLES],
-        deprecated=api.deprecated or docstring_examples.deprecation(api.description),
-        parameters=api_parameters.parameters((), api.signature, (*said.parameters, *api.parameters)),
-        returns=api_parameters.returns(api.returns or returned(api.signature), said.returns),
-        notes=api.notes or said.notes,
-        see_also=api.see_also or said.see_also,
+        or docstring_examples.extract_examples(f"{api.description}\n")[: docstring_examples.MAX_EXAMPLES],
+        deprecated=api.deprecated or docstring_examples.find_deprecation(api.description),
+        parameters=api_parameters.merge_parameters((), api.signature, (*documented.parameters, *api.parameters)),
+        returns=api_parameters.merge_returns(api.returns or return_type(api.signature), documented.returns),
+        notes=api.notes or documented.notes,
+        see_also=api.see_also or documented.see_also,
     )

@@ -1,7 +1,7 @@
-"""Reads documents in a process of its own, which ends where one takes too long.
+"""Reads documents in a separate process, which ends if one takes too long.
 
-A parser may need time that grows with the square of a document, and no thread can be stopped. The process limits its
-own processor time for each document, so it ends by itself whatever happens to the one that started it.
+A parser may need time quadratic in the size of a document, and a thread cannot be stopped. The process limits its own
+processor time for each document, so that it ends even if the process that started it is gone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import anyio
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingMeans
-from exploracoder_jupyter.knowledge.documents.document_files import FILE_SECONDS, File
+from exploracoder_jupyter.knowledge.documents.document_files import MAX_FILE_SECONDS, File
 from exploracoder_jupyter.knowledge.documents.document_page import Page
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import NotText, ReadPage, TookTooLong, read_page
 
@@ -28,103 +28,103 @@ OpenReader = Callable[[], AbstractContextManager[ReadPage]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """What came of one document."""
+class _Reply:
+    """The result for one document."""
 
     page: Page | None = None
     problem: Literal["binary", "missing", "unreadable"] = "unreadable"
-    """Why there is no page."""
+    """Why `page` is missing."""
     message: str = ""
     remedy: str = ""
 
 
-_ANSWER: TypeAdapter[_Answer] = TypeAdapter(_Answer)
+_REPLY: TypeAdapter[_Reply] = TypeAdapter(_Reply)
 
 
 class PageProcess:
-    """A `ReadPage` in another process, which starts with the first document and is replaced when it has ended.
+    """A `ReadPage` in another process, which starts with the first document and is restarted after it ended.
 
-    Leaving the context kills the process, also while another thread waits for it.
+    Leaving the context kills the process, even while another thread waits for it.
     """
 
-    def __init__(self, seconds: float = FILE_SECONDS) -> None:
+    def __init__(self, seconds: float = MAX_FILE_SECONDS) -> None:
         """`seconds`: processor time for one document."""
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
-        self._changing = Lock()
+        self._lock = Lock()
 
     def __enter__(self) -> PageProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._changing:
+        with self._lock:
             self._closed = True
             if self._process:
-                _end(self._process)
+                _kill(self._process)
 
     def __call__(self, file: File) -> Page:
         """Read one document. Blocks.
 
         Raises:
-            NotText: it is binary.
-            TookTooLong: reading it took more processor time than it may.
-            MissingMeans: what reads it is not installed, or no process can be started.
-            ValueError: it is broken, or the process did not survive it.
-            anyio.ClosedResourceError: the context was left.
+            NotText: If it is binary.
+            TookTooLong: If reading it exceeds the limit of processor time.
+            MissingMeans: If the package that reads it is not installed, or no process can be started.
+            ValueError: If it is malformed, or crashes the process.
+            anyio.ClosedResourceError: If the context was left.
         """
-        process = self._started()
-        line = _asked(process, file, self._seconds)
+        process = self._get_process()
+        line = _request(process, file, self._seconds)
         if not line:
-            raise self._ended(process)
-        return _page(line)
+            raise self._process_error(process)
+        return _parse_reply(line)
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        with self._changing:
+    def _get_process(self) -> subprocess.Popen[bytes]:
+        with self._lock:
             if self._closed:
                 raise anyio.ClosedResourceError
-            self._process = self._process or _start()
+            self._process = self._process or _start_process()
             return self._process
 
-    def _ended(self, process: subprocess.Popen[bytes]) -> Exception:
-        with self._changing:
+    def _process_error(self, process: subprocess.Popen[bytes]) -> Exception:
+        with self._lock:
             self._process = None
             if self._closed:
                 return anyio.ClosedResourceError()
-            _end(process)
+            _kill(process)
         took_too_long = process.returncode == -signal.SIGPROF
         return TookTooLong(self._seconds) if took_too_long else ValueError("the reading process ended")
 
 
-def _start() -> subprocess.Popen[bytes]:
+def _start_process() -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             [sys.executable, "-P", "-m", __name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # an interrupt is for the process that started it
+            start_new_session=True,  # interrupts are handled by the parent process
         )
     except OSError as error:
         raise MissingMeans(
-            f"Documentation cannot be read, because no process can be started: {error.strerror}.",
-            remedy="Raise the limit of processes, or run without --docs.",
+            f"Documentation cannot be read because no process can be started: {error.strerror}.",
+            remedy="Raise the process limit, or run without --docs.",
         ) from error
 
 
-def _asked(process: subprocess.Popen[bytes], file: File, seconds: float) -> bytes:
-    """The answer of the process, empty when it has ended."""
+def _request(process: subprocess.Popen[bytes], file: File, seconds: float) -> bytes:
+    """Return the reply of the process; empty if it has ended."""
     head = json.dumps({"name": file.name, "size": len(file.body), "seconds": seconds})
-    to, back = cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout)
-    with suppress(OSError, ValueError):  # it has ended, or its pipes are closed
-        to.write(head.encode() + b"\n" + file.body)
-        to.flush()
-        line = back.readline()
+    stdin, stdout = cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout)
+    with suppress(OSError, ValueError):  # the process has ended, or its pipes are closed
+        stdin.write(head.encode() + b"\n" + file.body)
+        stdin.flush()
+        line = stdout.readline()
         return line if line.endswith(b"\n") else b""
     return b""
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):
@@ -132,45 +132,45 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             cast("BinaryIO", pipe).close()
 
 
-def _page(line: bytes) -> Page:
+def _parse_reply(line: bytes) -> Page:
     try:
-        answer = _ANSWER.validate_json(line)
+        reply = _REPLY.validate_json(line)
     except ValidationError as error:
-        raise ValueError("no answer of the reading process") from error
-    if answer.page is not None:
-        return answer.page
-    if answer.problem == "missing":
-        raise MissingMeans(answer.message, remedy=answer.remedy)
-    raise NotText if answer.problem == "binary" else ValueError(answer.message)
+        raise ValueError("invalid reply of the reading process") from error
+    if reply.page is not None:
+        return reply.page
+    if reply.problem == "missing":
+        raise MissingMeans(reply.message, remedy=reply.remedy)
+    raise NotText if reply.problem == "binary" else ValueError(reply.message)
 
 
-def _answer(file: File) -> _Answer:
+def _read(file: File) -> _Reply:
     try:
-        return _Answer(read_page(file))
+        return _Reply(read_page(file))
     except NotText:
-        return _Answer(problem="binary")
+        return _Reply(problem="binary")
     except MissingMeans as error:
-        return _Answer(problem="missing", message=error.message, remedy=error.remedy)
-    except Exception as error:  # whatever a document does to its reader
-        return _Answer(message=type(error).__name__)
+        return _Reply(problem="missing", message=error.message, remedy=error.remedy)
+    except Exception as error:  # a document may cause any error in its reader
+        return _Reply(message=type(error).__name__)
 
 
-def _limited(file: File, seconds: float) -> bytes:
-    """The answer on one document; the system ends this process where that takes more processor time."""
+def _read_limited(file: File, seconds: float) -> bytes:
+    """Read one document; the system kills this process if that takes more processor time."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    answer = _ANSWER.dump_json(_answer(file))
+    reply = _REPLY.dump_json(_read(file))
     signal.setitimer(signal.ITIMER_PROF, 0)
-    return answer
+    return reply
 
 
 def main() -> None:
-    """Answer each document that comes by standard input with a line of JSON, until that is closed."""
-    asked, answers = sys.stdin.buffer, sys.stdout.buffer
-    while line := asked.readline():
+    """Read documents from standard input and answer each with a line of JSON, until the input is closed."""
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
+    while line := requests.readline():
         head = json.loads(line)
-        body = asked.read(head["size"])
-        answers.write(_limited(File(head["name"], body), head["seconds"]) + b"\n")
-        answers.flush()
+        body = requests.read(head["size"])
+        replies.write(_read_limited(File(head["name"], body), head["seconds"]) + b"\n")
+        replies.flush()
 
 
 if __name__ == "__main__":

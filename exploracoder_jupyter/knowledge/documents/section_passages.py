@@ -1,4 +1,4 @@
-"""Sections as passages: short enough for a prompt, never cut within a block of code unless that is too long itself."""
+"""Splits sections into passages: short enough for a prompt, and split within a block of code only if it is too long."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Iterator
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.knowledge.documents.document_page import Page, Section
 
-LONGEST = 1_800
+MAX_PASSAGE_CHARS = 1_800
 """Characters of a passage."""
-SHORTEST = 40
-"""What is shorter is a heading's leftover."""
+MIN_PASSAGE_CHARS = 40
+"""A shorter text is only the remainder of a heading."""
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~)")
 
 
-def passages_of(file: str, page: Page) -> Iterator[Passage]:
-    """The passages of a document; `file` names it."""
+def page_passages(file: str, page: Page) -> Iterator[Passage]:
+    """Yield the passages of a document named `file`."""
     seen: Counter[str] = Counter()
     for section in page.sections:
-        for text in pieces(section.text):
-            if len(text) < SHORTEST:
+        for text in split_text(section.text):
+            if len(text) < MIN_PASSAGE_CHARS:
                 continue
             place = f"{file}{_place(section)}"
             seen[place] += 1
@@ -30,17 +30,17 @@ def passages_of(file: str, page: Page) -> Iterator[Passage]:
             yield Passage("documentation", _title(page, section, file), text, origin, code=section.code)
 
 
-def pieces(text: str) -> Iterator[str]:
-    """A text in parts of at most `LONGEST` characters, at blank lines where that can be."""
+def split_text(text: str) -> Iterator[str]:
+    """Split a text into parts of at most `MAX_PASSAGE_CHARS` characters, at blank lines if possible."""
     part = ""
     for block in _blocks(text):
-        if part and len(part) + len(block) + 2 > LONGEST:
+        if part and len(part) + len(block) + 2 > MAX_PASSAGE_CHARS:
             yield part
             part = ""
         part = f"{part}\n\n{block}" if part else block
-        while len(part) > LONGEST:
-            cut = part.rfind("\n", LONGEST // 2, LONGEST)
-            cut = cut if cut > 0 else LONGEST
+        while len(part) > MAX_PASSAGE_CHARS:
+            cut = part.rfind("\n", MAX_PASSAGE_CHARS // 2, MAX_PASSAGE_CHARS)
+            cut = cut if cut > 0 else MAX_PASSAGE_CHARS
             yield part[:cut].strip("\n")
             part = part[cut:].strip("\n")
     if part.strip():
@@ -48,7 +48,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """What blank lines part; a fenced block is one."""
+    """Yield the blocks separated by blank lines; a fenced block counts as one."""
     block: list[str] = []
     fence = ""
     for line in text.splitlines():

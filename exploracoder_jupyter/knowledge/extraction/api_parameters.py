@@ -1,4 +1,4 @@
-"""Parameters of an API, from all that is known of them: the code, a written signature, the docstring."""
+"""Merges what the code, a written signature and the docstring say about an API's parameters and result."""
 
 from __future__ import annotations
 
@@ -9,47 +9,50 @@ from dataclasses import replace
 
 from exploracoder_jupyter.core.types import Parameter
 
-Told = Sequence[tuple[str, str, str]]
-"""Name with its stars, type, default: as a walker tells parameters."""
+ParameterRow = Sequence[tuple[str, str, str]]
+"""Name with its stars, type and default of each parameter, as the API walker prints them."""
 
 
-def parameters(told: Told, signature: str, said: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """The parameters in the order of the call, each with what the docstring says of it.
+def merge_parameters(rows: ParameterRow, signature: str, documented: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """Return the parameters in call order, each with its description from the docstring.
 
-    `told` is what the code says; without it the signature's text is read. What only the docstring names comes last: it
-    goes into `**kwargs`, or nothing else is known of the call.
+    `rows` come from the code; if there are none, the text of `signature` is parsed instead. Parameters that only the
+    docstring mentions come last. They are included only if the call accepts `**kwargs` or its parameters are unknown.
     """
-    called = [Parameter(*one) for one in told] or written(signature)
-    about = {name: one for one in said for name in [one.name.lstrip("*")]}
-    merged = [_with(one, about.pop(one.name.lstrip("*"), None)) for one in called]
+    called = [Parameter(*row) for row in rows] or parse_signature(signature)
+    about = {one.name.lstrip("*"): one for one in documented}
+    merged = [_with_description(one, about.pop(one.name.lstrip("*"), None)) for one in called]
     open_ended = not called or any(one.name.startswith("**") for one in called)
     return (*merged, *(about.values() if open_ended else ()))
 
 
-def returns(told: str, said: str) -> str:
-    """The type of the result with what the docstring says of it; the docstring's own type is often the better one."""
-    if not told or not said or said.startswith(told):
-        return said or told
-    return f"{told}. {said}"
+def merge_returns(type_: str, documented: str) -> str:
+    """Combine the result's type from the code with its description in the docstring.
+
+    If the docstring starts with the type, it is returned as it is: its own type is often the better one.
+    """
+    if not type_ or not documented or documented.startswith(type_):
+        return documented or type_
+    return f"{type_}. {documented}"
 
 
-def written(signature: str) -> list[Parameter]:
-    """The parameters of a signature that is text: read as Python where it is Python, else by its commas."""
-    inner = _inner(signature)
+def parse_signature(signature: str) -> list[Parameter]:
+    """Parse the parameters of a signature given as text: as Python if possible, otherwise by splitting at commas."""
+    inner = _inside_parentheses(signature)
     for text in (inner, re.sub(r"[\[\]]", "", inner)):
         try:
             tree = ast.parse(f"def f({text}): ...").body[0]
         except (SyntaxError, ValueError):
             continue
-        return list(_parsed(tree.args)) if isinstance(tree, ast.FunctionDef) else []
+        return list(_from_arguments(tree.args)) if isinstance(tree, ast.FunctionDef) else []
     parts = (part.strip().partition("=") for part in re.split(r",(?![^(\[{]*[)\]}])", re.sub(r"[\[\]]", "", inner)))
     return [
         Parameter(name.split()[-1], "", default.strip()) for name, _, default in parts if re.search(r"\w\s*$", name)
     ]
 
 
-def _inner(signature: str) -> str:
-    """What stands between the outer parentheses."""
+def _inside_parentheses(signature: str) -> str:
+    """Return the text between the outer parentheses."""
     depth = 0
     for at, sign in enumerate(signature):
         depth += (sign in "([{") - (sign in ")]}")
@@ -58,24 +61,24 @@ def _inner(signature: str) -> str:
     return signature[1:]
 
 
-def _with(one: Parameter, said: Parameter | None) -> Parameter:
-    if said is None:
-        return one
-    return replace(one, type=said.type or one.type, about=said.about)
+def _with_description(parameter: Parameter, documented: Parameter | None) -> Parameter:
+    if documented is None:
+        return parameter
+    return replace(parameter, type=documented.type or parameter.type, about=documented.about)
 
 
-def _parsed(args: ast.arguments) -> Iterator[Parameter]:
-    places = [*args.posonlyargs, *args.args]
-    defaults: list[ast.expr | None] = [*[None] * (len(places) - len(args.defaults)), *args.defaults]
-    yield from (_parameter(place, "", default) for place, default in zip(places, defaults, strict=True))
+def _from_arguments(args: ast.arguments) -> Iterator[Parameter]:
+    positional = [*args.posonlyargs, *args.args]
+    defaults: list[ast.expr | None] = [*[None] * (len(positional) - len(args.defaults)), *args.defaults]
+    yield from (_parameter(argument, "", default) for argument, default in zip(positional, defaults, strict=True))
     if args.vararg:
         yield _parameter(args.vararg, "*", None)
-    for place, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        yield _parameter(place, "", default)
+    for argument, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        yield _parameter(argument, "", default)
     if args.kwarg:
         yield _parameter(args.kwarg, "**", None)
 
 
-def _parameter(place: ast.arg, stars: str, default: ast.expr | None) -> Parameter:
-    kind = ast.unparse(place.annotation) if place.annotation else ""
-    return Parameter(stars + place.arg, kind, ast.unparse(default) if default else "")
+def _parameter(argument: ast.arg, stars: str, default: ast.expr | None) -> Parameter:
+    kind = ast.unparse(argument.annotation) if argument.annotation else ""
+    return Parameter(stars + argument.arg, kind, ast.unparse(default) if default else "")

@@ -1,4 +1,4 @@
-"""The source code of an API, read where the code will run, by a program that imports nothing of the library."""
+"""Reads the source code of an API in the target environment, with a program that does not import the library."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.knowledge.extraction.public_surface import Inspect
 
-_MOST_PATHS = 12
-"""Paths of one API that are tried."""
+_MAX_PATHS = 12
+"""How many paths of one API are tried."""
 
 
-async def source_of(paths: Sequence[str], *, inspect: Inspect) -> str:
-    """The source at the first of these paths that has one; empty where none does, or where it cannot be read."""
+async def read_source(paths: Sequence[str], *, inspect: Inspect) -> str:
+    """Return the source at the first of these paths that has one; empty if there is none or it cannot be read."""
     try:
-        lines = [line async for line in inspect("introspection.source_code", paths[:_MOST_PATHS])]
+        lines = [line async for line in inspect("introspection.source_code", paths[:_MAX_PATHS])]
         found = json.loads("".join(lines))
     except (KernelError, ValueError):
         return ""

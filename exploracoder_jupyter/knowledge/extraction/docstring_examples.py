@@ -1,8 +1,8 @@
-"""What a docstring or README says beside its prose: runnable examples and deprecation.
+"""Extracts runnable examples and deprecation notes from docstrings and READMEs.
 
-Examples come from doctests first; where there are none, from fenced and indented code blocks that compile. Each is made
-runnable by itself: a block that uses names of an earlier block is preceded by it. Doctests that are marked as skipped
-or that expect an exception are left out.
+Examples come from doctests; if there are none, from fenced and indented code blocks that compile. Each example is made
+self-contained: a block that uses names from an earlier block is preceded by that block. Doctests that are marked as
+skipped or that expect an exception are left out.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _DEPRECATED = re.compile(
 _DOCTEST_OPTION = re.compile(r"(?<![ \t])[ \t]*# ?doctest:[^\n]*")
 _IMAGE = re.compile(r"\[?!\[[^\]]{0,500}\]\([^)]{0,500}\)(?:\]\([^)]{0,500}\))?|\|[\w -]+\|_?")
 _LINK = re.compile(r"\[([^\]]{1,500})\]\([^)]{0,500}\)")
-"""Bounded, as `_IMAGE` is: a text of brackets that never close would take time that grows with its square."""
+"""Bounded, like `_IMAGE`: otherwise a text of unclosed brackets would take quadratic time."""
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "ipython"))
-_LONGEST_NOTE = 300
-MOST_EXAMPLES = 6
-"""Examples kept for one API."""
+_MAX_NOTE_CHARS = 300
+MAX_EXAMPLES = 6
+"""How many examples of one API are stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +44,27 @@ class _Block:
     defines: frozenset[str]
     needs: frozenset[str]
     calls: bool
-    """Whether it calls anything."""
+    """Whether the block calls anything."""
 
 
-def examples(doc: str) -> tuple[str, ...]:
-    """The runnable examples of a docstring, in its order; empty when it has none."""
-    blocks = [block for code in _doctests(doc) or _code_blocks(doc) if (block := _block(code))]
-    made = [_complete(blocks, at) for at in range(len(blocks))]
-    return tuple(dict.fromkeys("\n".join(block.code for block in one) for one in made if any(b.calls for b in one)))
+def extract_examples(doc: str) -> tuple[str, ...]:
+    """Return the runnable examples of a docstring in order; empty if it has none."""
+    blocks = [block for code in _doctest_blocks(doc) or _code_blocks(doc) if (block := _parse_block(code))]
+    complete = [_with_dependencies(blocks, at) for at in range(len(blocks))]
+    return tuple(dict.fromkeys("\n".join(block.code for block in one) for one in complete if any(b.calls for b in one)))
 
 
-def deprecation(doc: str) -> str | None:
-    """What a docstring says of its object's deprecation, on one line; None when it is not deprecated."""
+def find_deprecation(doc: str) -> str | None:
+    """Return the deprecation note of a docstring on one line; None if it has none."""
     found = _DEPRECATED.search(doc)
     if not found:
         return None
-    said = found.group("marked") or found.group("plain") or ""
-    return " ".join(said.split())[:_LONGEST_NOTE] or "deprecated"
+    note = found.group("marked") or found.group("plain") or ""
+    return " ".join(note.split())[:_MAX_NOTE_CHARS] or "deprecated"
 
 
-def prose(readme: str) -> str:
-    """README text without images, badges, HTML and link targets, blank lines folded."""
+def strip_markup(readme: str) -> str:
+    """Strip images, badges, HTML and link targets from README text and collapse blank lines."""
     text = re.sub(r"^\.\. (?:image|figure|raw|_[^\n]*)::?[^\n]*(?:\n[ \t]+\S[^\n]*)*", "", readme, flags=re.MULTILINE)
     text = re.sub(r"<[a-zA-Z/][^<>\n]*>", "", _without_comments(text))
     text = _LINK.sub(r"\1", _IMAGE.sub("", text))
@@ -72,23 +72,23 @@ def prose(readme: str) -> str:
 
 
 def _without_comments(text: str) -> str:
-    """A text without HTML comments; one that is not closed stays."""
+    """Remove HTML comments; an unclosed comment stays."""
     closed, mark, rest = text.rpartition("-->")
     return re.sub(r"<!--.*?-->", "", closed + mark, flags=re.DOTALL) + rest
 
 
-def _doctests(doc: str) -> list[str]:
+def _doctest_blocks(doc: str) -> list[str]:
     if ">>>" not in doc:
         return []
     try:
         pieces = doctest.DocTestParser().parse(doc)
     except ValueError:
         return []
-    return list(_joined(pieces))
+    return list(_join_doctests(pieces))
 
 
-def _joined(pieces: Iterable[str | doctest.Example]) -> Iterator[str]:
-    """Neighbouring doctests as one block; prose between two of them ends it."""
+def _join_doctests(pieces: Iterable[str | doctest.Example]) -> Iterator[str]:
+    """Join neighboring doctests into blocks; prose between two of them ends a block."""
     block = ""
     for piece in pieces:
         if isinstance(piece, doctest.Example):
@@ -104,16 +104,16 @@ def _code_blocks(doc: str) -> list[str]:
     fenced = [(at.start(), at.group(3)) for at in _FENCE.finditer(doc) if at.group(2).lower() in _PYTHON]
     marked = [(at.start(), at.group(2)) for at in _DIRECTIVE.finditer(doc)]
     found = [textwrap.dedent(code) for _, code in sorted(fenced + marked)]
-    return [plain for code in found for plain in (_doctests(code) if ">>>" in code else [code])]
+    return [plain for code in found for plain in (_doctest_blocks(code) if ">>>" in code else [code])]
 
 
-def _block(code: str) -> _Block | None:
+def _parse_block(code: str) -> _Block | None:
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    stored = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | set(_bound(tree))
+    stored = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | set(_bound_names(tree))
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     if not tree.body:
         return None
@@ -121,7 +121,7 @@ def _block(code: str) -> _Block | None:
     return _Block(code.strip("\n"), frozenset(stored), frozenset(read - stored - _BUILTINS), calls)
 
 
-def _bound(tree: ast.AST) -> Iterator[str]:
+def _bound_names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
             yield node.name
@@ -131,8 +131,8 @@ def _bound(tree: ast.AST) -> Iterator[str]:
             yield node.arg
 
 
-def _complete(blocks: list[_Block], at: int) -> list[_Block]:
-    """Block `at` preceded by the earlier blocks that it needs."""
+def _with_dependencies(blocks: list[_Block], at: int) -> list[_Block]:
+    """Return block `at`, preceded by the earlier blocks that it depends on."""
     wanted, chosen = set(blocks[at].needs), [blocks[at]]
     for earlier in reversed(blocks[:at]):
         if not wanted:

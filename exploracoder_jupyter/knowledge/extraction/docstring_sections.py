@@ -1,7 +1,7 @@
-"""What a docstring says of an API, section by section: parameters, result, versions, what else to see.
+"""Parses the sections of a docstring: parameters, result, version notes and related APIs.
 
-griffe reads the styles of NumPy, Google and Sphinx and finds out which one it is; what it leaves alone (versions,
-deprecation, links) has the same few forms everywhere and is read here.
+griffe detects and reads the NumPy, Google and Sphinx styles. Version notes, deprecations and links, which it leaves
+alone, look much the same in every style and are read here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.types import Parameter
 _SECTIONED = re.compile(
     r"^(?:-{3,}|={3,}|[ \t]*:(?:param|returns?|rtype|type|keyword)\b|[A-Z]\w+(?: \w+)?:[ \t]*$)", re.MULTILINE
 )
-_QUIET: griffe.PerStyleOptions = {
+_NO_WARNINGS: griffe.PerStyleOptions = {
     "google": {"warnings": False},
     "numpy": {"warnings": False},
     "sphinx": {"warnings": False},
@@ -37,36 +37,36 @@ _SEE_OTHER = re.compile(
 )
 _ROLE = re.compile(r":(?:\w+:)?\w+:`(?:[^`<]*<)?[~.!]*([\w.]+)(?:\(\))?>?`|`{1,2}([\w.]+)(?:\(\))?`{1,2}")
 _NAME = re.compile(r"([A-Za-z_][\w.]*)(?:\(\))?:?")
-_SAYS = re.compile(r"(?<=[\w`)])\s*:\s")
-_LONGEST_ABOUT = 400
-_LONGEST_RETURNS = 300
-_LONGEST_NOTE = 200
-_MOST_PARAMETERS = 80
-_MOST_LINKS = 12
+_DESCRIPTION_SEPARATOR = re.compile(r"(?<=[\w`)])\s*:\s")
+_MAX_DESCRIPTION_CHARS = 400
+_MAX_RETURNS_CHARS = 300
+_MAX_NOTE_CHARS = 200
+_MAX_PARAMETERS = 80
+_MAX_LINKS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a docstring says beside its prose and examples."""
+class DocstringInfo:
+    """What a docstring documents besides its prose and examples."""
 
     parameters: tuple[Parameter, ...] = ()
     returns: str = ""
-    """Type and meaning, as far as they are told."""
+    """Type and meaning, as far as they are documented."""
     notes: tuple[str, ...] = ()
     see_also: tuple[str, ...] = ()
-    """Names as they are written."""
+    """Names as written."""
 
 
-def read(doc: str) -> Said:
-    """Read one cleaned docstring of any style."""
+def parse_docstring(doc: str) -> DocstringInfo:
+    """Parse a cleaned docstring of any style."""
     if not doc:
-        return Said()
+        return DocstringInfo()
     sections = _sections(doc)
-    return Said(
-        parameters=tuple(_parameters(sections))[:_MOST_PARAMETERS],
+    return DocstringInfo(
+        parameters=tuple(_parameters(sections))[:_MAX_PARAMETERS],
         returns=_returns(sections),
         notes=tuple(dict.fromkeys(_notes(doc))),
-        see_also=tuple(dict.fromkeys(_links(doc)))[:_MOST_LINKS],
+        see_also=tuple(dict.fromkeys(_links(doc)))[:_MAX_LINKS],
     )
 
 
@@ -74,8 +74,8 @@ def _sections(doc: str) -> list[griffe.DocstringSection]:
     if not _SECTIONED.search(doc):
         return []
     try:
-        return griffe.Docstring(doc).parse("auto", per_style_options=_QUIET)
-    except Exception:  # a docstring may be anything, and the parsers raise what they please
+        return griffe.Docstring(doc).parse("auto", per_style_options=_NO_WARNINGS)
+    except Exception:  # a docstring may contain anything, and the parsers raise undocumented exceptions
         return []
 
 
@@ -83,52 +83,55 @@ def _parameters(sections: Sequence[griffe.DocstringSection]) -> Iterator[Paramet
     kinds = (griffe.DocstringSectionKind.parameters, griffe.DocstringSectionKind.other_parameters)
     for section in sections:
         for one in section.value if section.kind in kinds else ():
-            kind = _kind(one)
+            kind = _documented_type(one)
             choices = f"{{{kind}}}" if re.match(r"['\"\d].*, ", kind) else kind
-            yield Parameter(one.name, choices, str(one.value or ""), _one_line(one.description, _LONGEST_ABOUT))
+            yield Parameter(one.name, choices, str(one.value or ""), _truncate(one.description, _MAX_DESCRIPTION_CHARS))
 
 
 def _returns(sections: Sequence[griffe.DocstringSection]) -> str:
     kinds = (griffe.DocstringSectionKind.returns, griffe.DocstringSectionKind.yields)
     found = [one for section in sections if section.kind in kinds for one in section.value]
-    return "; ".join(filter(None, map(_returned, found)))[:_LONGEST_RETURNS]
+    return "; ".join(filter(None, map(_format_return, found)))[:_MAX_RETURNS_CHARS]
 
 
-def _returned(one: griffe.DocstringReturn | griffe.DocstringYield) -> str:
-    """`out: ndarray. The result`, of whatever parts there are."""
-    head = ": ".join(filter(None, (one.name, _kind(one))))
-    return ". ".join(filter(None, (head, _one_line(one.description, _LONGEST_RETURNS))))
+def _format_return(one: griffe.DocstringReturn | griffe.DocstringYield) -> str:
+    """Format a result as `out: ndarray. The result`, leaving out missing parts."""
+    head = ": ".join(filter(None, (one.name, _documented_type(one))))
+    return ". ".join(filter(None, (head, _truncate(one.description, _MAX_RETURNS_CHARS))))
 
 
-def _kind(one: griffe.DocstringParameter | griffe.DocstringReturn | griffe.DocstringYield) -> str:
-    """Its type; what comes after an empty line does not belong to it."""
-    kind = _one_line(str(one.annotation or "").partition("\n\n")[0], _LONGEST_NOTE)
+def _documented_type(one: griffe.DocstringParameter | griffe.DocstringReturn | griffe.DocstringYield) -> str:
+    """Return the documented type, without anything that follows a blank line."""
+    kind = _truncate(str(one.annotation or "").partition("\n\n")[0], _MAX_NOTE_CHARS)
     return re.sub(r"(?:,| \(| )optional\)?$|^optional$", "", kind).rstrip(", ")
 
 
 def _notes(doc: str) -> Iterator[str]:
     for found in _VERSION.finditer(doc):
         if plain := found.group("plain"):
-            yield _one_line(plain, _LONGEST_NOTE)
+            yield _truncate(plain, _MAX_NOTE_CHARS)
         else:
-            version, _, rest = _one_line(found.group("what"), _LONGEST_NOTE).partition(" ")
+            version, _, rest = _truncate(found.group("what"), _MAX_NOTE_CHARS).partition(" ")
             word = "Added" if found.group("how") == "added" else "Changed"
             yield f"{word} in {version.rstrip('.:')}" + (f": {rest}" if rest else "")
 
 
 def _links(doc: str) -> Iterator[str]:
     for found in _SEE_NUMPY.finditer(doc):
-        yield from _listed(found.group(1))
+        yield from _listed_names(found.group(1))
     for found in _SEE_OTHER.finditer(doc):
         inner = textwrap.dedent(found.group(2))
-        yield from _listed(inner)
+        yield from _listed_names(inner)
         yield from (first or second for first, second in _ROLE.findall(inner))
 
 
-def _listed(text: str) -> Iterator[str]:
-    """The names that begin the lines of a list of links, several to a line; what is indented says more of them."""
+def _listed_names(text: str) -> Iterator[str]:
+    """Yield the names at the start of each line in a list of links.
+
+    A line can list several names; indented lines are descriptions.
+    """
     for line in text.splitlines():
-        names = _SAYS.split(line, maxsplit=1)[0] if line[:1].strip() else ""
+        names = _DESCRIPTION_SEPARATOR.split(line, maxsplit=1)[0] if line[:1].strip() else ""
         for name in names.split(","):
             marked, plain = _ROLE.match(name.strip()), _NAME.fullmatch(name.strip())
             if marked:
@@ -137,6 +140,6 @@ def _listed(text: str) -> Iterator[str]:
                 yield plain.group(1)
 
 
-def _one_line(text: str, most: int) -> str:
+def _truncate(text: str, max_chars: int) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 3].rstrip() + "..."
+    return line if len(line) <= max_chars else line[: max_chars - 3].rstrip() + "..."

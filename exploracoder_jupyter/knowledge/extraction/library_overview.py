@@ -1,4 +1,4 @@
-"""The raw material of a library's introduction: its README in prose, and programs that use it."""
+"""Collects the input for a library's introduction: its README as prose, and programs that use it."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from collections.abc import Sequence
 from exploracoder_jupyter.core.types import ApiDoc, Overview
 from exploracoder_jupyter.knowledge.extraction.public_surface import Surface
 
-_CHARACTERS = 12_000
-"""README text in all, shared evenly by the libraries."""
-_PROGRAMS = 40
-_LONGEST = 2_500
-_SHORTEST = 20
+_MAX_README_CHARS = 12_000
+"""README text in total, divided evenly among the libraries."""
+_MAX_PROGRAMS = 40
+_MAX_PROGRAM_CHARS = 2_500
+_MIN_PROGRAM_CHARS = 20
 
 
-def overview(surfaces: Sequence[Surface], wanted: Sequence[ApiDoc]) -> Overview:
-    """What the libraries say of themselves; where they ship few programs, examples of the `wanted` APIs follow."""
-    share = _CHARACTERS // max(len(surfaces), 1)
-    texts = [_opening(surface, share) for surface in surfaces]
+def build_overview(surfaces: Sequence[Surface], wanted: Sequence[ApiDoc]) -> Overview:
+    """Build the overview of the libraries.
+
+    If they ship few example programs, examples of the `wanted` APIs are added after them.
+    """
+    share = _MAX_README_CHARS // max(len(surfaces), 1)
+    texts = [_readme_start(surface, share) for surface in surfaces]
     shipped = [program for surface in surfaces for program in surface.programs]
-    documented = [example for api in wanted[: 5 * _PROGRAMS] for example in api.examples[-1:]]
-    fitting = [code for code in (*shipped, *documented) if _SHORTEST <= len(code) <= _LONGEST]
-    return Overview("\n\n".join(filter(None, texts)), tuple(dict.fromkeys(fitting))[:_PROGRAMS])
+    documented = [example for api in wanted[: 5 * _MAX_PROGRAMS] for example in api.examples[-1:]]
+    fitting = [code for code in (*shipped, *documented) if _MIN_PROGRAM_CHARS <= len(code) <= _MAX_PROGRAM_CHARS]
+    return Overview("\n\n".join(filter(None, texts)), tuple(dict.fromkeys(fitting))[:_MAX_PROGRAMS])
 
 
-def _opening(surface: Surface, share: int) -> str:
+def _readme_start(surface: Surface, share: int) -> str:
     text = surface.introduction
     if len(text) > share:
         text = text[:share].rpartition("\n\n")[0] or text[:share]

@@ -1,4 +1,4 @@
-"""The libraries of a run, read or taken from the cache, with what documents add to them."""
+"""Reads the libraries of a run, or loads them from the cache, and adds what documents describe."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from exploracoder_jupyter.knowledge.documents import (
     DocumentSource,
     OpenReader,
     PageProcess,
-    plain_names,
     read_documents,
+    unambiguous_names,
 )
-from exploracoder_jupyter.knowledge.documents.document_merger import Absent, merged
+from exploracoder_jupyter.knowledge.documents.document_merger import MissingLibrary, merge_documents
 from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import Remembered
-from exploracoder_jupyter.knowledge.extraction.public_surface import Found, Inspect, Surface
+from exploracoder_jupyter.knowledge.extraction.public_surface import FoundLibrary, Inspect, Surface
 from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest
 
 ShowProgress = Callable[[str, int, int], None]
-"""Is told what is being done, how much of it is done, and of how much (0 when unknown)."""
+"""Called with the current activity, how much of it is done, and the total (0 if unknown)."""
 
 _SURFACE: TypeAdapter[Surface] = TypeAdapter(Surface)
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """One library, read."""
+class LoadedLibrary:
+    """A library that was read or loaded from the cache."""
 
     surface: Surface
     seconds: float
@@ -41,93 +41,98 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Libraries:
-    """The libraries of a run, in the order asked for."""
+class LoadedLibraries:
+    """The libraries of a run, in the order requested."""
 
-    read: tuple[Read, ...]
+    read: tuple[LoadedLibrary, ...]
     keys: tuple[str, ...]
-    """What they are of: the versions, the content of the documents."""
+    """Identify what was read: the library versions and the content of the documents."""
     documents: DocumentSource | None = None
     notices: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
-    """Import names of those that are installed and could not be imported to be read."""
+    """Import names of libraries that are installed but could not be imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads libraries in the target's environment, and keeps what it read."""
+    """Reads libraries in the target's environment and caches the results."""
 
     inspect: Inspect
     store: Store
     show: ShowProgress
     environment: str | None = None
-    """What answers of its interpreter are remembered under (see `Remembered`); None: they are not."""
+    """Cache key for the interpreter's answers (see `Remembered`); None disables that cache."""
     open_reader: OpenReader = PageProcess
-    """Opens what reads documents, one by one."""
+    """Opens the reader that parses documents one by one."""
 
-    async def libraries(self, names: Sequence[str], docs: Sequence[Path]) -> Libraries:
-        """The libraries of these names, with what the documents at these paths say.
+    async def libraries(self, names: Sequence[str], docs: Sequence[Path]) -> LoadedLibraries:
+        """Read the libraries of these names, together with the documents at these paths.
 
         Raises:
-            UsageError: a library is not installed and not described either, or documents cannot be read.
-            MissingMeans: the same of a library that cannot be imported; or a kind of document needs another package.
-            KernelError: the target's interpreter could not be started.
+            UsageError: If a library is neither installed nor described by the documents, or documents cannot be read.
+            MissingMeans: If a library can be neither imported nor found in the documents, or a kind of document needs
+                another package.
+            KernelError: If the target's interpreter cannot be started.
         """
         if not docs:
-            found = await self._find(names)
-            read = tuple([await self._one(one) for one in found])
-            return Libraries(read, tuple(one.key for one in found), notices=_notices(read))
-        documents = await self._documents(docs)
-        rows: list[tuple[Read | Absent, str]] = [await self._perhaps(name) for name in names]
-        rows = list({key: (one, key) for one, key in rows}.values())  # two names may be of one library
-        return await anyio.to_thread.run_sync(self._joined, rows, documents, abandon_on_cancel=True)
+            found = await self._find_libraries(names)
+            read = tuple([await self._load(one) for one in found])
+            return LoadedLibraries(read, tuple(one.key for one in found), notices=_notices(read))
+        documents = await self._read_documents(docs)
+        rows: list[tuple[LoadedLibrary | MissingLibrary, str]] = [await self._try_read(name) for name in names]
+        rows = list({key: (one, key) for one, key in rows}.values())  # two names may refer to one library
+        return await anyio.to_thread.run_sync(self._add_documents, rows, documents, abandon_on_cancel=True)
 
-    def _joined(self, rows: Sequence[tuple[Read | Absent, str]], documents: Documents) -> Libraries:
-        parts = merged([one.surface if isinstance(one, Read) else one for one, _ in rows], documents)
+    def _add_documents(
+        self, rows: Sequence[tuple[LoadedLibrary | MissingLibrary, str]], documents: Documents
+    ) -> LoadedLibraries:
+        parts = merge_documents([one.surface if isinstance(one, LoadedLibrary) else one for one, _ in rows], documents)
         read = tuple(
-            replace(one, surface=surface) if isinstance(one, Read) else Read(surface, 0.0, documents.reopened)
+            replace(one, surface=surface)
+            if isinstance(one, LoadedLibrary)
+            else LoadedLibrary(surface, 0.0, documents.reopened)
             for (one, _), surface in zip(rows, parts.surfaces, strict=True)
         )
-        names = plain_names(api for one in read for api in one.surface.apis)
+        names = unambiguous_names(api for one in read for api in one.surface.apis)
         source = DocumentSource(parts.passages, names=names, store=self.store)
         keys = (documents.digest, *(key for _, key in rows))
-        return Libraries(read, keys, source, (*_notices(read), *parts.notices), parts.unread)
+        return LoadedLibraries(read, keys, source, (*_notices(read), *parts.notices), parts.unread)
 
-    async def _documents(self, docs: Sequence[Path]) -> Documents:
+    async def _read_documents(self, docs: Sequence[Path]) -> Documents:
         def advance(done: int, total: int) -> None:
             self.show("Reading documents", done, total)
 
         advance(0, 0)
-        with self.open_reader() as page_of:
+        with self.open_reader() as read_page:
             return await anyio.to_thread.run_sync(
-                lambda: read_documents(docs, self.store, advance, read=page_of), abandon_on_cancel=True
+                lambda: read_documents(docs, self.store, advance, read=read_page), abandon_on_cancel=True
             )
 
-    async def _perhaps(self, name: str) -> tuple[Read | Absent, str]:
-        """The library of this name, or why it cannot be read; and its key."""
+    async def _try_read(self, name: str) -> tuple[LoadedLibrary | MissingLibrary, str]:
+        """Return the library of this name and its key, or the reason why it cannot be read."""
         try:
-            (found,) = await self._find([name])
-            return await self._one(found), found.key
+            (found,) = await self._find_libraries([name])
+            return await self._load(found), found.key
         except (UsageError, MissingMeans) as error:
-            return Absent(name, error), f"absent {name}"
+            return MissingLibrary(name, error), f"absent {name}"
 
-    async def _find(self, names: Sequence[str]) -> list[Found]:
+    async def _find_libraries(self, names: Sequence[str]) -> list[FoundLibrary]:
         remembered = Remembered(self.store, self.environment) if self.environment else None
         return await surfaces.find(names, inspect=self.inspect, remembered=remembered)
 
-    async def _one(self, found: Found) -> Read:
+    async def _load(self, found: FoundLibrary) -> LoadedLibrary:
         began = time.monotonic()
-        kept = await anyio.to_thread.run_sync(self._kept, found, abandon_on_cancel=True)
-        if kept:
-            return Read(kept, time.monotonic() - began, cached=True)
-        what = f"Reading {found.name}"
-        self.show(what, 0, 0)
-        fresh = await surfaces.read(found, inspect=self.inspect, advance=lambda done: self.show(what, done, 0))
+        cached = await anyio.to_thread.run_sync(self._cached_surface, found, abandon_on_cancel=True)
+        if cached:
+            return LoadedLibrary(cached, time.monotonic() - began, cached=True)
+        activity = f"Reading {found.name}"
+        self.show(activity, 0, 0)
+        fresh = await surfaces.read(found, inspect=self.inspect, advance=lambda done: self.show(activity, done, 0))
         if not fresh.cut:
             await anyio.to_thread.run_sync(self.store.put, "surface", digest(found.key), _SURFACE.dump_json(fresh))
-        return Read(fresh, time.monotonic() - began, cached=False)
+        return LoadedLibrary(fresh, time.monotonic() - began, cached=False)
 
-    def _kept(self, found: Found) -> Surface | None:
+    def _cached_surface(self, found: FoundLibrary) -> Surface | None:
         body = self.store.get("surface", digest(found.key))
         try:
             return _SURFACE.validate_json(body) if body else None
@@ -135,11 +140,11 @@ class Reader:
             return None
 
 
-def _notices(read: Sequence[Read]) -> tuple[str, ...]:
-    """Sentences on what the user should know of libraries that were read."""
+def _notices(read: Sequence[LoadedLibrary]) -> tuple[str, ...]:
+    """Return the notices for the user about libraries that were read."""
     return tuple(
-        f"Only type stubs of {one.surface.info.name!r} are installed. Its API is read from them, but code that uses it "
-        "cannot run here: install the library itself."
+        f"Only type stubs of {one.surface.info.name!r} are installed. Its API is read from the stubs, but code that "
+        "uses it cannot run here. Install the library itself."
         for one in read
         if one.surface.stubs
     )

@@ -1,8 +1,9 @@
-"""The public surface of an installed library, read where its code will run.
+"""Reads the public surface of an installed library in the environment where its code will run.
 
-Two programs of `inside` do the reading in the target's interpreter: `docs_walk` finds libraries by name and reads what
-is shipped beside the code, `api_walk` imports one and lists its API (`walked`). Here their rows become `ApiDoc`s:
-docstrings are read (`docstring`, `docs`), with the code's own account of parameters and results (`calls`).
+Two programs of `kernel_agent` run in the target's interpreter: `documentation_walk` finds libraries by name and reads
+the files shipped with the code; `api_walk` imports a library and lists its API. Here their rows become `ApiDoc`s:
+docstrings are parsed (`docstring_sections`, `docstring_examples`) and combined with the parameters and results that the
+code itself declares (`api_parameters`).
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ from exploracoder_jupyter.knowledge.extraction import (
 )
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import Remembered
 from exploracoder_jupyter.knowledge.extraction.walk_rows import (
-    WALKER,
+    WALKER_VERSION,
     About,
     Advance,
     Row,
-    lines,
-    shipped,
-    unreadable,
-    walk,
+    read_lines,
+    read_shipped_documents,
+    unreadable_library,
+    walk_library,
 )
 from exploracoder_jupyter.knowledge.extraction.walk_rows import Inspect as Inspect
-from exploracoder_jupyter.knowledge.extraction.written_paths import Paths, is_public
+from exploracoder_jupyter.knowledge.extraction.written_paths import PathResolver, is_public
 
-STANDARD = "python"
-"""What `docs_walk` calls the distribution of the standard library."""
+STDLIB_DISTRIBUTION = "python"
+"""Name of the standard library's distribution in `documentation_walk`."""
 
-MOST_ALIASES = 20
-"""Other public paths told of one API; all of them are found by `Surface.aliases`."""
-_CALLED = ("function", "method", "class")
+MAX_ALIASES = 20
+"""How many other public paths are listed for one API; `Surface.aliases` contains all of them."""
+_CALLABLE_KINDS = ("function", "method", "class")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A library that exists in the target's environment."""
+class FoundLibrary:
+    """A library found in the target's environment."""
 
     name: str
     """Import name, dotted for a submodule."""
@@ -55,55 +56,57 @@ class Found:
     version: str
     interpreter: str
     stamp: str = ""
-    """Changes when the code does where the version does not say so."""
+    """Changes when the code changes but the version does not."""
     beside: tuple[str, ...] = ()
-    """Other top-level modules of the distribution: what it takes from them is its own (`attrs` from `attr`)."""
+    """Other top-level modules of the distribution; imports from them belong to the library (`attrs` from `attr`)."""
 
     @property
     def key(self) -> str:
-        """What its surface is kept under."""
-        return "|".join((self.name, self.distribution, self.version, self.interpreter, self.stamp, str(WALKER)))
+        """Cache key of the library's surface."""
+        return "|".join((self.name, self.distribution, self.version, self.interpreter, self.stamp, str(WALKER_VERSION)))
 
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Everything read of one library."""
+    """Everything that was read about one library."""
 
     info: LibraryInfo
     apis: tuple[ApiDoc, ...]
     aliases: dict[str, str]
-    """Other public paths, to the path in `apis`."""
+    """Maps other public paths to the path in `apis`."""
     introduction: str
-    """README and module docstring, as prose."""
+    """README and module docstring as prose."""
     programs: tuple[str, ...]
-    """Example programs: of README and module docstring, then files shipped with the library."""
+    """Example programs from the README and the module docstring, then from files shipped with the library."""
     seconds: float
     cut: bool = False
     """Whether the time limit ended the walk early."""
     stubs: bool = False
-    """Whether it was read from type stubs, and there is no code of it."""
+    """Whether it was read from type stubs because the code itself is missing."""
 
 
-async def find(libraries: Sequence[str], *, inspect: Inspect, remembered: Remembered | None = None) -> list[Found]:
-    """The libraries of these names, each once, in the order given.
+async def find(
+    libraries: Sequence[str], *, inspect: Inspect, remembered: Remembered | None = None
+) -> list[FoundLibrary]:
+    """Find the libraries of these names, each once, in the order given.
 
     Raises:
-        UsageError: one is not installed; near names are in the remedy.
-        KernelError: the target's interpreter could not be started.
+        UsageError: If a library is not installed; the remedy suggests similar names.
+        KernelError: If the target's interpreter cannot be started.
     """
     known = await anyio.to_thread.run_sync(remembered.get, libraries, abandon_on_cancel=True) if remembered else {}
     if unknown := [name for name in dict.fromkeys(libraries) if name not in known]:
-        answers = dict(zip(unknown, await _asked(unknown, inspect), strict=True))
+        answers = dict(zip(unknown, await _query_interpreter(unknown, inspect), strict=True))
         if remembered:
-            await anyio.to_thread.run_sync(remembered.keep, answers)
+            await anyio.to_thread.run_sync(remembered.put, answers)
         known |= answers
-    return list(dict.fromkeys(_found(known[name]) for name in libraries))
+    return list(dict.fromkeys(_to_found(known[name]) for name in libraries))
 
 
-async def _asked(names: Sequence[str], inspect: Inspect) -> list[About]:
+async def _query_interpreter(names: Sequence[str], inspect: Inspect) -> list[About]:
     found: list[About] = []
-    async with aclosing(lines(inspect, "introspection.documentation_walk", ["--", *names])) as said:
-        async for line in said:
+    async with aclosing(read_lines(inspect, "introspection.documentation_walk", ["--", *names])) as stream:
+        async for line in stream:
             if line.error:
                 raise not_installed(names[len(found)], line.near)
             if isinstance(about := line.library, About):
@@ -113,49 +116,57 @@ async def _asked(names: Sequence[str], inspect: Inspect) -> list[About]:
     return found
 
 
-async def read(found: Found, *, inspect: Inspect, advance: Advance, seconds: float = 180.0) -> Surface:
-    """The surface of a library; `seconds` limits the walk, what was found until then is kept.
+async def read(found: FoundLibrary, *, inspect: Inspect, advance: Advance, seconds: float = 180.0) -> Surface:
+    """Read the surface of a library.
+
+    `seconds` limits the walk; what was found until then is returned.
 
     Raises:
-        MissingMeans: it cannot be imported, or importing it ends or hangs the interpreter.
+        MissingMeans: If the library cannot be imported, or importing it crashes or hangs the interpreter.
     """
     began = time.monotonic()
     try:
         with anyio.fail_after(seconds + 30):
-            about, rows = await walk(found.name, beside=found.beside, inspect=inspect, advance=advance, seconds=seconds)
-            documents = await shipped(found.name, inspect=inspect)
+            about, rows = await walk_library(
+                found.name, beside=found.beside, inspect=inspect, advance=advance, seconds=seconds
+            )
+            documents = await read_shipped_documents(found.name, inspect=inspect)
     except TimeoutError:
-        raise unreadable(found.name, f"it took longer than {seconds:.0f} s") from None
+        raise unreadable_library(found.name, f"it took longer than {seconds:.0f} s") from None
     except KernelError as error:
-        raise unreadable(found.name, f"the interpreter ended ({error.message.rstrip('.')})") from error
-    return await anyio.to_thread.run_sync(_surface, found, about, rows, documents, began, abandon_on_cancel=True)
+        raise unreadable_library(found.name, f"the interpreter ended ({error.message.rstrip('.')})") from error
+    return await anyio.to_thread.run_sync(_build_surface, found, about, rows, documents, began, abandon_on_cancel=True)
 
 
-def _found(about: About) -> Found:
-    return Found(
+def _to_found(about: About) -> FoundLibrary:
+    return FoundLibrary(
         about.name, about.distribution, about.version, about.interpreter, stamp=about.stamp, beside=about.beside
     )
 
 
-def _surface(found: Found, about: About, rows: list[Row], documents: About, began: float) -> Surface:
+def _build_surface(found: FoundLibrary, about: About, rows: list[Row], documents: About, began: float) -> Surface:
     info = LibraryInfo(found.name, found.distribution, found.version or about.version)
     rows.sort(key=lambda row: row.path)
-    bare = [row.path for row in rows if not row.signature and row.kind in _CALLED]
-    stubbed = stdlib_stubs.signatures(bare, module=found.name) if found.distribution == STANDARD and bare else {}
+    bare = [row.path for row in rows if not row.signature and row.kind in _CALLABLE_KINDS]
+    stubbed = (
+        stdlib_stubs.stub_signatures(bare, module=found.name)
+        if found.distribution == STDLIB_DISTRIBUTION and bare
+        else {}
+    )
     aliases = {alias: row.path for row in rows for alias in row.held}
     aliases |= {alias: row.path for row in rows for alias in row.aliases}
-    known = Paths({row.path: row.path for row in rows} | aliases, info.name)
-    apis = tuple(_api(row, info, stubbed, known) for row in rows)
+    known = PathResolver({row.path: row.path for row in rows} | aliases, info.name)
+    apis = tuple(_build_api(row, info, stubbed, known) for row in rows)
     programs = (
-        *docstring_examples.examples(documents.readme),
-        *docstring_examples.examples(about.doc),
+        *docstring_examples.extract_examples(documents.readme),
+        *docstring_examples.extract_examples(about.doc),
         *documents.programs,
     )
     return Surface(
         info=info,
         apis=apis,
         aliases=aliases,
-        introduction="\n\n".join(filter(None, (docstring_examples.prose(documents.readme), about.doc))),
+        introduction="\n\n".join(filter(None, (docstring_examples.strip_markup(documents.readme), about.doc))),
         programs=tuple(dict.fromkeys(programs)),
         seconds=time.monotonic() - began,
         cut=about.cut,
@@ -163,8 +174,8 @@ def _surface(found: Found, about: About, rows: list[Row], documents: About, bega
     )
 
 
-def _api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: Paths) -> ApiDoc:
-    said = docstring_sections.read(row.doc)
+def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: PathResolver) -> ApiDoc:
+    documented = docstring_sections.parse_docstring(row.doc)
     signature = row.signature or stubbed.get(row.path, "")
     return ApiDoc(
         path=row.path,
@@ -173,11 +184,13 @@ def _api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: Paths) 
         description=row.doc,
         library=info.name,
         version=info.version,
-        examples=docstring_examples.examples(row.doc)[: docstring_examples.MOST_EXAMPLES],
-        deprecated=row.deprecated or docstring_examples.deprecation(row.doc),
-        parameters=api_parameters.parameters(row.parameters, signature, said.parameters) if row.kind in _CALLED else (),
-        returns=api_parameters.returns(row.returns, said.returns) if row.kind != "class" else "",
-        notes=said.notes,
-        see_also=known.resolve(said.see_also, row.path),
-        aliases=tuple(sorted(filter(is_public, row.aliases), key=lambda path: (path.count("."), path))[:MOST_ALIASES]),
+        examples=docstring_examples.extract_examples(row.doc)[: docstring_examples.MAX_EXAMPLES],
+        deprecated=row.deprecated or docstring_examples.find_deprecation(row.doc),
+        parameters=api_parameters.merge_parameters(row.parameters, signature, documented.parameters)
+        if row.kind in _CALLABLE_KINDS
+        else (),
+        returns=api_parameters.merge_returns(row.returns, documented.returns) if row.kind != "class" else "",
+        notes=documented.notes,
+        see_also=known.resolve(documented.see_also, row.path),
+        aliases=tuple(sorted(filter(is_public, row.aliases), key=lambda path: (path.count("."), path))[:MAX_ALIASES]),
     )

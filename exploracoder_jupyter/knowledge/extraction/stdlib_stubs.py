@@ -1,7 +1,7 @@
-"""Signatures from type stubs, for the compiled part of the standard library, which often cannot be inspected.
+"""Signatures from type stubs, for compiled parts of the standard library, which often cannot be inspected.
 
-jedi brings the stubs (typeshed) and reads them without running anything. For other libraries jedi would import their
-compiled modules in this process, outside of every confinement: they are left as the walk found them.
+jedi ships the stubs (typeshed) and reads them without running anything. For other libraries jedi would import their
+compiled modules in this process, outside of any sandbox, so their signatures stay as the walk found them.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import time
 from collections.abc import Sequence
 
 _SECONDS = 10.0
-_MOST = 300
-_UNBOUND = re.compile(r"^\((?:self|cls)(?:, /)?(?:, )?")
+_MAX_APIS = 300
+_SELF_PARAMETER = re.compile(r"^\((?:self|cls)(?:, /)?(?:, )?")
 
 
-def signatures(paths: Sequence[str], *, module: str) -> dict[str, str]:
-    """What the stubs say of these APIs of a standard module, as in `(x, base=...)`; within some seconds."""
-    import jedi  # type: ignore[import-untyped]  # a third of a second, needed for few libraries
+def stub_signatures(paths: Sequence[str], *, module: str) -> dict[str, str]:
+    """Look up the stub signatures of these standard-library APIs, such as `(x, base=...)`, for at most `_SECONDS`."""
+    import jedi  # type: ignore[import-untyped]  # takes a third of a second and is rarely needed
 
     deadline = time.monotonic() + _SECONDS
     found: dict[str, str] = {}
-    for path in paths[:_MOST]:
+    for path in paths[:_MAX_APIS]:
         if time.monotonic() > deadline:
             break
         script = jedi.Script(f"import {module}\n{path}(", environment=jedi.InterpreterEnvironment())
-        for seen in script.get_signatures()[:1]:
-            text = seen.to_string()
-            found[path] = _UNBOUND.sub("(", text[text.index("(") :].partition(" -> ")[0])
+        for signature in script.get_signatures()[:1]:
+            text = signature.to_string()
+            found[path] = _SELF_PARAMETER.sub("(", text[text.index("(") :].partition(" -> ")[0])
     return found

@@ -1,7 +1,7 @@
-"""What the programs of `inside` say when they read a library, line by line, and the walk that they say it of.
+"""Runs the programs that read a library, parses the lines they print, and collects the rows of a walk.
 
-How the programs are started is the caller's affair: an `Inspect` takes the module's name and its arguments and yields
-the lines that it prints.
+Starting the programs is up to the caller: an `Inspect` takes the module's name and its arguments and yields the lines
+that it prints.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from exploracoder_jupyter.core.errors import KernelError, MissingMeans
 from exploracoder_jupyter.core.types import ApiKind
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
-"""Runs a module of `inside` with arguments in the target's interpreter; yields its lines. Raises KernelError."""
+"""Runs a module of `kernel_agent` in the target's interpreter and yields the lines it prints. Raises KernelError."""
 
-WALKER = 7
-"""Version of what the programs say; a new one makes void what was kept of it."""
+WALKER_VERSION = 7
+"""Version of the programs' output; incrementing it invalidates everything cached from older output."""
 
 Advance = Callable[[int], None]
-"""Is told how many APIs have been found so far."""
+"""Called with the number of APIs found so far."""
 
-_MOST_DEADLY = 5
-"""Submodules that may end the interpreter before the library is given up."""
+_MAX_CRASHES = 5
+"""How many submodules may crash the interpreter before reading the library fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One public object, as the walk prints it."""
+    """One public object, as printed by the walk."""
 
     path: str
     kind: ApiKind
@@ -40,16 +40,16 @@ class Row:
     aliases: tuple[str, ...] = ()
     """Other paths by which users may know it."""
     held: tuple[str, ...] = ()
-    """Paths by which other modules hold it for their own use."""
+    """Paths under which other modules import it for their own use."""
     deprecated: str | None = None
     parameters: tuple[tuple[str, str, str], ...] = ()
-    """Name with its stars, type and default, where the code tells them."""
+    """Name with its stars, type and default, if the code declares them."""
     returns: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A library, as far as the program that was asked knows it."""
+    """What is known about a library."""
 
     name: str
     doc: str = ""
@@ -59,95 +59,97 @@ class About:
     stamp: str = ""
     beside: tuple[str, ...] = ()
     rests: dict[str, str] = field(default_factory=dict)
-    """Files and folders on which the answer rests, with their state (`kernel_agent.introspection.file_fingerprints`);
-    none where nobody knows."""
+    """Files and folders that determine the answer, with their state (`kernel_agent.introspection.file_fingerprints`);
+    empty if unknown."""
     readme: str = ""
     programs: tuple[str, ...] = ()
     skipped: int = 0
     """Submodules that could not be imported."""
     cut: bool = False
     stubs: bool = False
-    """Whether only type stubs of it are installed."""
+    """Whether only its type stubs are installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of either program."""
+    """One line printed by either program."""
 
     progress: int | None = None
     loading: str | None = None
-    """The submodule that is being imported; empty when that is over."""
+    """The submodule that is being imported; empty when the import is done."""
     api: Row | None = None
     library: About | str | None = None
-    """What is known of it, or the name of which `error` speaks."""
+    """The library, or the name that `error` refers to."""
     error: str | None = None
     near: tuple[str, ...] = ()
     detail: str = ""
 
 
 @dataclass(slots=True)
-class Walked:
-    """What has come of a walk so far."""
+class WalkState:
+    """The state of a walk in progress."""
 
     rows: list[Row] = field(default_factory=list)
     about: About | None = None
-    """Comes last."""
+    """Arrives last."""
     loading: str = ""
 
 
 _LINE: TypeAdapter[Line] = TypeAdapter(Line)
 
 
-async def walk(
+async def walk_library(
     name: str, *, beside: Sequence[str], inspect: Inspect, advance: Advance, seconds: float
 ) -> tuple[About, list[Row]]:
-    """Walk a library; a submodule whose import ends the interpreter is left out, in another try.
+    """Walk a library; a submodule whose import crashes the interpreter is left out in another attempt.
 
     Raises:
-        MissingMeans: it cannot be imported.
-        KernelError: the interpreter ended otherwise.
+        MissingMeans: If the library cannot be imported.
+        KernelError: If the interpreter ended for another reason.
     """
     options = ["--seconds", str(seconds), *(word for module in beside for word in ("--beside", module))]
-    for _ in range(_MOST_DEADLY):
-        walked = Walked()
+    for _ in range(_MAX_CRASHES):
+        state = WalkState()
         ended: KernelError | None = None
         try:
-            await _walk(name, options, walked, inspect=inspect, advance=advance)
+            await _walk_once(name, options, state, inspect=inspect, advance=advance)
         except KernelError as error:
             ended = error
-        if walked.about:
-            return walked.about, walked.rows
-        if not walked.loading:
-            raise ended or unreadable(name, "the interpreter ended while it was imported")
-        options += ["--without", walked.loading]
-    raise unreadable(name, "several of its modules end the interpreter")
+        if state.about:
+            return state.about, state.rows
+        if not state.loading:
+            raise ended or unreadable_library(name, "the interpreter ended while importing it")
+        options += ["--without", state.loading]
+    raise unreadable_library(name, "several of its modules crash the interpreter")
 
 
-async def _walk(name: str, options: Sequence[str], walked: Walked, *, inspect: Inspect, advance: Advance) -> None:
-    async with aclosing(lines(inspect, "introspection.api_walk", [*options, "--", name])) as said:
-        async for line in said:
+async def _walk_once(
+    name: str, options: Sequence[str], state: WalkState, *, inspect: Inspect, advance: Advance
+) -> None:
+    async with aclosing(read_lines(inspect, "introspection.api_walk", [*options, "--", name])) as stream:
+        async for line in stream:
             if line.error:
-                raise unreadable(name, line.detail)
+                raise unreadable_library(name, line.detail)
             if line.api:
-                walked.rows.append(line.api)
+                state.rows.append(line.api)
             if line.loading is not None:
-                walked.loading = line.loading
-            advance(line.progress or len(walked.rows))
+                state.loading = line.loading
+            advance(line.progress or len(state.rows))
             if isinstance(line.library, About):
-                walked.about = line.library
+                state.about = line.library
 
 
-async def shipped(name: str, *, inspect: Inspect) -> About:
-    """README and example programs of a library."""
-    async with aclosing(lines(inspect, "introspection.documentation_walk", ["--documents", "--", name])) as said:
-        async for line in said:
+async def read_shipped_documents(name: str, *, inspect: Inspect) -> About:
+    """Read the README and example programs of a library."""
+    async with aclosing(read_lines(inspect, "introspection.documentation_walk", ["--documents", "--", name])) as stream:
+        async for line in stream:
             if isinstance(line.library, About):
                 return line.library
     return About(name)
 
 
-async def lines(inspect: Inspect, module: str, args: Sequence[str]) -> AsyncGenerator[Line, None]:
-    """What a program says. Raises KernelError when it fails."""
+async def read_lines(inspect: Inspect, module: str, args: Sequence[str]) -> AsyncGenerator[Line, None]:
+    """Run a program and parse the lines that it prints. Raises KernelError if it fails."""
     stream = inspect(module, args)
     try:
         async for text in stream:
@@ -159,8 +161,8 @@ async def lines(inspect: Inspect, module: str, args: Sequence[str]) -> AsyncGene
                 await stream.aclose()
 
 
-def unreadable(name: str, why: str) -> MissingMeans:
-    """The error that says why a library cannot be read."""
+def unreadable_library(name: str, why: str) -> MissingMeans:
+    """Return the error that explains why a library cannot be read."""
     return MissingMeans(
         f"Library {name!r} is installed but cannot be imported: {why.rstrip('.')}.",
         remedy=f"Make `import {name}` work in this kernel first, or describe the library with --docs.",

@@ -1,4 +1,4 @@
-"""Names that documentation writes, as the paths that they mean."""
+"""Resolves names as written in documentation to API paths."""
 
 from __future__ import annotations
 
@@ -6,29 +6,33 @@ from collections.abc import Iterator, Mapping, Sequence
 
 
 def is_public(path: str) -> bool:
-    """Whether no part of a dotted path is marked as private."""
+    """Return whether no part of a dotted path is marked as private."""
     return not path.startswith("_") and "._" not in path
 
 
-class Paths:
-    """What is known of a library by any of its paths."""
+class PathResolver:
+    """Looks up the APIs of a library by any of their paths."""
 
     def __init__(self, known: Mapping[str, str], library: str) -> None:
-        """`known`: every path, and the path of the API that it leads to."""
+        """`known` maps every path to the path of the API that it leads to."""
         self._known = known
         self._library = library
 
     def resolve(self, names: Sequence[str], near: str) -> tuple[str, ...]:
-        """The paths of these names as they are meant in the documentation of `near`; as written where none is known."""
-        found = (self._resolved(name, near) for name in names)
+        """Resolve these names as the documentation of `near` means them; unknown names stay as written."""
+        found = (self._resolve_one(name, near) for name in names)
         return tuple(path for path in dict.fromkeys(found) if path != near)
 
-    def _resolved(self, name: str, near: str) -> str:
+    def _resolve_one(self, name: str, near: str) -> str:
         candidates = (self._known.get(candidate) for candidate in self._candidates(name, near))
         return next(filter(None, candidates), name)
 
     def _candidates(self, name: str, near: str) -> Iterator[str]:
-        """Nearest first: beside the API, in what is around it, in the library, as it stands."""
+        """Yield possible paths, nearest first.
+
+        The order: below the API itself, next to it and further out, in the library, with an alias such as `np`
+        replaced.
+        """
         yield name if name.startswith(f"{self._library}.") else f"{near}.{name}"
         around = near
         while "." in around:

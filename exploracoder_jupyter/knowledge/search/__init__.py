@@ -1,1 +1,1 @@
-"""The search index of APIs: words, meaning, and their fusion into one ranking."""
+"""The search index of APIs: lexical and dense indexes, combined into one ranking."""

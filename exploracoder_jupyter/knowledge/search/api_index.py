@@ -1,10 +1,10 @@
-"""The search index of a collection of APIs: words and meaning, added up with what is likely at all.
+"""The search index of a collection of APIs: lexical and dense scores, added to a prior.
 
-By words (BM25F over fields), by plain words that mean alike anywhere, and by what goes together in this documentation
-(LSA); with an embedder its vectors take the place of the last two.
+Three scores are combined: BM25F over fields, similarity of general word vectors, and latent semantic analysis (LSA) of
+this documentation. An external embedder replaces the last two.
 
-Built once for a combination of library versions; what `arrays` gives is all that is kept, and `Index.reopen` needs no
-fit.
+The index is built once for each combination of library versions. Only `arrays` is stored; `Index.reopen` needs no
+fitting.
 """
 
 from __future__ import annotations
@@ -17,129 +17,135 @@ from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import ApiDoc, ScoredApi
 from exploracoder_jupyter.knowledge.search import indexed_text, word_embedder
-from exploracoder_jupyter.knowledge.search.api_names import Names
+from exploracoder_jupyter.knowledge.search.api_names import ApiNames
 from exploracoder_jupyter.knowledge.search.api_prior import prior
-from exploracoder_jupyter.knowledge.search.dense_index import Dense
-from exploracoder_jupyter.knowledge.search.embedding_cache import Meaning
+from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
+from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings
 from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
 from exploracoder_jupyter.knowledge.search.lexical_index import Arrays, Lexical
-from exploracoder_jupyter.knowledge.search.query_terms import matter, named, subject
-from exploracoder_jupyter.knowledge.search.rank_fusion import scaled, spread, together, varied
+from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, drop_library_names, find_named_apis
+from exploracoder_jupyter.knowledge.search.rank_fusion import diversify, rescale_positive, scale_to_max, together
 from exploracoder_jupyter.knowledge.search.tokenizer import tokens
 
 FORMAT = 3
-"""Version of what is kept and of how texts are made; a new one makes kept indexes void."""
+"""Version of the stored arrays and of the indexed texts; incrementing it invalidates stored indexes."""
 
-_DEPTH = 1000
-"""How many rows the dense index is asked for."""
-_ALIKE = 0.5
-"""What nearness by plain words counts, where the best score by the very words counts 1."""
-_LATENT = 0.2
-"""The same for nearness by what goes together in this documentation."""
-_NEAR_TRAINED = 1.0
-"""The same for the vectors of a trained model."""
-_NAMED = 0.9
-"""What it counts that the query names the API outright."""
-_SPELLED = 0.3
-"""The same where it spells the name in words."""
-_SAME = 0.5
-"""So large a part of their words two first sentences share that say the same."""
+_DENSE_ROWS = 1000
+"""How many rows are requested from a dense index."""
+_WORD_VECTOR_WEIGHT = 0.5
+"""Weight of similarity by general word vectors; the best lexical score counts 1."""
+_LATENT_WEIGHT = 0.2
+"""Weight of similarity by latent semantic analysis of this documentation."""
+_EMBEDDER_WEIGHT = 1.0
+"""Weight of similarity by an external embedding model."""
+_NAMED_BONUS = 0.9
+"""Bonus if the query names the API outright."""
+_SPELLED_BONUS = 0.3
+"""Bonus if the query spells the name in words."""
+_DUPLICATE_OVERLAP = 0.5
+"""Two summaries that share at least this fraction of their words count as duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Searches `apis`; rows of every part are numbered as they are."""
+    """Searches `apis`; the rows of every part are numbered in that order."""
 
     apis: Sequence[ApiDoc]
-    names: Names
+    names: ApiNames
     lexical: Lexical
-    plain: Dense
+    word_vectors: DenseIndex
     latent: Latent
-    dense: Dense
+    dense: DenseIndex
     prior: NDArray[np.float32]
 
     @classmethod
     def build(cls, apis: Sequence[ApiDoc]) -> Index:
-        """Index these APIs with the built-in embedder. Takes seconds for thousands of them."""
+        """Index these APIs with the built-in embedders. Takes seconds for thousands of APIs."""
         heads = [indexed_text.head(api) for api in apis]
         latent = Latent.fit(heads)
         return cls(
             apis,
-            Names(apis),
-            Lexical.of(indexed_text.fields(apis)),
-            _vectors(heads, word_embedder.vector),
+            ApiNames(apis),
+            Lexical.of(indexed_text.index_fields(apis)),
+            _build_dense(heads, word_embedder.vector),
             latent,
-            _vectors(heads, latent.vector),
+            _build_dense(heads, latent.vector),
             prior(apis),
         )
 
     @classmethod
     def reopen(cls, apis: Sequence[ApiDoc], arrays: Arrays) -> Index:
-        """The index that gave these arrays. Raises KeyError or ValueError when they are not of one."""
-        parts = {part: _within(arrays, part) for part in ("lexical", "latent")}
+        """Restore an index from its arrays. Raises KeyError or ValueError if they belong to another index."""
+        parts = {part: _with_prefix(arrays, part) for part in ("lexical", "latent")}
         if not len(arrays["plain"]) == len(arrays["vectors"]) == len(arrays["prior"]) == len(apis):
-            raise ValueError("the kept index is not of these APIs")
-        plain, vectors, wanted = (arrays[name].astype(np.float32) for name in ("plain", "vectors", "prior"))
+            raise ValueError("the stored index belongs to other APIs")
+        word_vectors, vectors, log_prior = (arrays[name].astype(np.float32) for name in ("plain", "vectors", "prior"))
         lexical, latent = Lexical(parts["lexical"]), Latent(parts["latent"])
-        return cls(apis, Names(apis), lexical, Dense(plain), latent, Dense(vectors), wanted)
+        return cls(apis, ApiNames(apis), lexical, DenseIndex(word_vectors), latent, DenseIndex(vectors), log_prior)
 
     def arrays(self) -> Arrays:
-        """What `reopen` makes this index of again."""
-        vectors = {"plain": self.plain.vectors, "vectors": self.dense.vectors}
-        kept: Arrays = {"prior": self.prior, **{name: rows.astype(np.float16) for name, rows in vectors.items()}}
-        kept |= {f"lexical.{name}": array for name, array in self.lexical.arrays().items()}
-        kept |= {f"latent.{name}": array for name, array in self.latent.arrays().items()}
-        return kept
+        """Return the arrays from which `reopen` restores this index."""
+        vectors = {"plain": self.word_vectors.vectors, "vectors": self.dense.vectors}
+        arrays: Arrays = {"prior": self.prior, **{name: rows.astype(np.float16) for name, rows in vectors.items()}}
+        arrays |= {f"lexical.{name}": array for name, array in self.lexical.arrays().items()}
+        arrays |= {f"latent.{name}": array for name, array in self.latent.arrays().items()}
+        return arrays
 
-    async def search(self, query: str, k: int, *, meaning: Meaning | None = None) -> list[ScoredApi]:
-        """The k APIs nearest to the query, best first. `meaning`: vectors to use in place of the built-in ones.
+    async def search(self, query: str, k: int, *, meaning: ApiEmbeddings | None = None) -> list[ScoredApi]:
+        """Return the k APIs most relevant to the query, best first.
+
+        `meaning` contains vectors that replace the built-in ones.
 
         Raises:
-            EndpointError: from the embedder of `meaning`.
+            EndpointError: From the embedder of `meaning`.
         """
         match = await self._match(query, meaning)
-        return self._best(np.where(match > 0, np.exp(match + self.prior), 0), k)
+        return self._top_rows(np.where(match > 0, np.exp(match + self.prior), 0), k)
 
     async def search_together(
-        self, queries: Sequence[str], k: int, *, meaning: Meaning | None = None
+        self, queries: Sequence[str], k: int, *, meaning: ApiEmbeddings | None = None
     ) -> list[ScoredApi]:
-        """The k APIs that serve several queries of one task best, best first; see `search`."""
+        """Return the k APIs that best serve several queries of one task, best first; see `search`."""
         matches = [match for query in queries if (match := await self._match(query, meaning)).any()]
         if not matches:
             return []
         worth = together([match + self.prior for match in matches])
-        return self._best(np.where(np.any(matches, axis=0), worth, 0), k)
+        return self._top_rows(np.where(np.any(matches, axis=0), worth, 0), k)
 
-    async def _match(self, query: str, meaning: Meaning | None) -> NDArray[np.float32]:
-        """How well each row matches the query; 0 where nothing makes it near."""
-        about = subject(query, self.names.libraries)
-        asked = matter(about, self.names.words)
-        said = scaled(self.lexical.scores(asked))
+    async def _match(self, query: str, meaning: ApiEmbeddings | None) -> NDArray[np.float32]:
+        """Score how well each row matches the query; 0 if nothing matches."""
+        without_libraries = drop_library_names(query, self.names.libraries)
+        terms = drop_filler_words(without_libraries, self.names.terms)
+        lexical = scale_to_max(self.lexical.scores(terms))
         if meaning:
-            near = _NEAR_TRAINED * spread(await meaning.scores(about, most=_DEPTH))
+            dense = _EMBEDDER_WEIGHT * rescale_positive(await meaning.scores(without_libraries, most=_DENSE_ROWS))
         else:
-            alike = self.plain.scores(word_embedder.vector(asked), most=_DEPTH)
-            latent = self.dense.scores(self.latent.vector(asked), most=_DEPTH)
-            near = _ALIKE * scaled(alike) + _LATENT * scaled(latent)
-        called = _NAMED * self.names.bearers(named(query)) + _SPELLED * self.names.spelled(about)
-        return np.asarray(said + near + called, dtype=np.float32)
+            similarity = self.word_vectors.scores(word_embedder.vector(terms), most=_DENSE_ROWS)
+            latent = self.dense.scores(self.latent.vector(terms), most=_DENSE_ROWS)
+            dense = _WORD_VECTOR_WEIGHT * scale_to_max(similarity) + _LATENT_WEIGHT * scale_to_max(latent)
+        named = _NAMED_BONUS * self.names.rows_named(find_named_apis(query))
+        spelled = _SPELLED_BONUS * self.names.rows_spelled_in(without_libraries)
+        return np.asarray(lexical + dense + (named + spelled), dtype=np.float32)
 
-    def _best(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:
+    def _top_rows(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:
         order = np.argsort(-score, kind="stable")[: np.count_nonzero(score > 0)].tolist()
-        rows = varied(order, self.names.own, max(k, 0), alike=self._alike)
+        rows = diversify(order, self.names.row_names, max(k, 0), is_duplicate=self._has_same_summary)
         return [ScoredApi(self.apis[row], float(score[row])) for row in rows]
 
-    def _alike(self, one: int, other: int) -> bool:
-        """Whether two rows say the same: `mean` of two classes, but not `replace` of values and of text."""
+    def _has_same_summary(self, one: int, other: int) -> bool:
+        """Return whether two rows have nearly the same summary.
+
+        The `mean` of two classes does, but not `replace` of values and of text.
+        """
         first, second = (frozenset(tokens(self.apis[row].summary)) for row in (one, other))
-        return len(first & second) >= _SAME * len(first | second)
+        return len(first & second) >= _DUPLICATE_OVERLAP * len(first | second)
 
 
-def _vectors(heads: Sequence[str], vector: Callable[[str], NDArray[np.float32]]) -> Dense:
-    """Rounded as they are kept, so that a reopened index gives the same order."""
+def _build_dense(heads: Sequence[str], vector: Callable[[str], NDArray[np.float32]]) -> DenseIndex:
+    """Index the vectors, rounded as they are stored, so that a reopened index gives the same order."""
     rows = np.stack([vector(head) for head in heads]) if heads else np.zeros((0, 1), dtype=np.float32)
-    return Dense(rows.astype(np.float16).astype(np.float32))
+    return DenseIndex(rows.astype(np.float16).astype(np.float32))
 
 
-def _within(arrays: Arrays, part: str) -> Arrays:
+def _with_prefix(arrays: Arrays, part: str) -> Arrays:
     return {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{part}.")}

@@ -1,8 +1,8 @@
-"""How likely an API is to be wanted at all, whatever is asked.
+"""The prior probability that an API is wanted, independent of the query.
 
-What people call is what the documentation of others mentions, what several classes have, what is near the top and
-documented at length. What is deprecated or no more than a constant is seldom the answer. All of it is read from the
-library's own documentation, and all of it is a matter of degrees: the parts are logarithms of factors, and add up.
+People tend to call APIs that other documentation mentions, that several classes have, and that are near the top of the
+library and documented at length. Deprecated APIs and constants are rarely the answer. Everything is read from the
+library's own documentation. The weights are logarithms of factors, so they are added.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ from numpy.typing import NDArray
 from exploracoder_jupyter.core.types import ApiDoc
 
 _MENTION = re.compile(r"(?:[`.]|^)([A-Za-z_]\w*)(?=[`(]|\s+:)", re.MULTILINE)
-_MENTIONED = 0.7
-"""For the most mentioned name, against one that is never mentioned."""
-_MANY = 50
-"""So many mentions make a name a much mentioned one, however small the library; so many classes, a common one."""
-_SHARED = 0.4
+_MENTIONED_WEIGHT = 0.7
+"""For the most mentioned name, compared with one that is never mentioned."""
+_COMMON_COUNT = 50
+"""The number of mentions (or classes) that makes a name common, however small the library."""
+_SHARED_NAME_WEIGHT = 0.4
 """For a name that many classes have."""
-_DEEP = -0.1
+_DEPTH_WEIGHT = -0.1
 """For each level below the top."""
-_UNDOCUMENTED = -0.4
-_LENGTHY = 0.08
-"""For each doubling (by e) of what the documentation says."""
-_DEPRECATED = -1.0
-_CONSTANT = -0.7
-_EVERYWHERE = -1.5
-"""For what every exception has by itself: no library is learned for that."""
-_OF_EXCEPTIONS = re.compile(r"(Base)?Exception\.(add_note|with_traceback)\(")
-"""How Python's own documentation of it begins."""
+_UNDOCUMENTED_WEIGHT = -0.4
+_LENGTH_WEIGHT = 0.08
+"""For each e-fold increase in the length of the documentation."""
+_DEPRECATED_WEIGHT = -1.0
+_CONSTANT_WEIGHT = -0.7
+_INHERITED_WEIGHT = -1.5
+"""For the methods that every exception inherits: they are not why a library is used."""
+_EXCEPTION_METHOD = re.compile(r"(Base)?Exception\.(add_note|with_traceback)\(")
+"""How Python's own documentation of these methods begins."""
 
 
 def prior(apis: Sequence[ApiDoc]) -> NDArray[np.float32]:
-    """A number for each API, higher where it is likelier wanted; differences mean the same in every library."""
-    mentions = _mentions(apis)
-    most = math.log1p(max((_MANY, *mentions.values())))
-    bearers = Counter(api.name for api in apis)
+    """Return the log prior of each API; differences are comparable across libraries."""
+    mentions = _count_mentions(apis)
+    most = math.log1p(max((_COMMON_COUNT, *mentions.values())))
+    name_counts = Counter(api.name for api in apis)
     return np.asarray(
         [
-            _MENTIONED * math.log1p(mentions[api.name]) / most
-            + _SHARED * min(math.log(bearers[api.name]) / math.log(_MANY), 1)
-            + _own(api)
+            _MENTIONED_WEIGHT * math.log1p(mentions[api.name]) / most
+            + _SHARED_NAME_WEIGHT * min(math.log(name_counts[api.name]) / math.log(_COMMON_COUNT), 1)
+            + _own_prior(api)
             for api in apis
         ],
         dtype=np.float32,
     )
 
 
-def _own(api: ApiDoc) -> float:
-    """What speaks for and against an API by itself."""
-    told = _LENGTHY * math.log(len(api.description)) if api.description else _UNDOCUMENTED
-    against = _DEPRECATED * bool(api.deprecated) + _CONSTANT * (api.kind == "constant")
-    against += _EVERYWHERE * bool(_OF_EXCEPTIONS.match(api.description))
-    return told + against + _DEEP * max(api.path.count(".") - 1, 0)
+def _own_prior(api: ApiDoc) -> float:
+    """Return the part of the prior that depends on the API alone."""
+    documentation = _LENGTH_WEIGHT * math.log(len(api.description)) if api.description else _UNDOCUMENTED_WEIGHT
+    penalty = _DEPRECATED_WEIGHT * bool(api.deprecated) + _CONSTANT_WEIGHT * (api.kind == "constant")
+    penalty += _INHERITED_WEIGHT * bool(_EXCEPTION_METHOD.match(api.description))
+    return documentation + penalty + _DEPTH_WEIGHT * max(api.path.count(".") - 1, 0)
 
 
-def _mentions(apis: Sequence[ApiDoc]) -> Counter[str]:
-    """In how many other APIs' docstrings each name is referred to: called, marked up or listed."""
+def _count_mentions(apis: Sequence[ApiDoc]) -> Counter[str]:
+    """Count in how many other APIs' docstrings each name is called, marked up or listed."""
     counts: Counter[str] = Counter()
     for api in apis:
         counts.update(set(_MENTION.findall(api.description)) - {api.name})

@@ -1,4 +1,4 @@
-"""Vectors of an external embedder for a collection of APIs, kept by content so that each text is sent once."""
+"""Caches an external embedder's vectors for a collection of APIs by content, so that each text is sent only once."""
 
 from __future__ import annotations
 
@@ -13,60 +13,62 @@ from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest
 from exploracoder_jupyter.knowledge.search import indexed_text
-from exploracoder_jupyter.knowledge.search.dense_index import Dense, Embedder
+from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex, Embedder
 
 Vector = NDArray[np.float32]
 
-_BATCH = 256
+_BATCH_SIZE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
-    """An embedder and the vectors it gave for the APIs, in their order."""
+class ApiEmbeddings:
+    """An embedder and its vectors for the APIs, in their order."""
 
     embedder: Embedder
-    dense: Dense
+    dense: DenseIndex
 
     async def scores(self, query: str, *, most: int) -> NDArray[np.float32]:
-        """The cosine of each API that is among the `most` nearest; 0 for the others.
+        """Return the cosine of each API among the `most` nearest; 0 for the others.
 
         Raises:
-            EndpointError: from the embedder, or its vector is of another length than those of the APIs.
+            EndpointError: From the embedder, or if its vector's length differs from that of the APIs' vectors.
         """
         (vector,) = await self.embedder.embed([query])
         if vector.shape != self.dense.vectors.shape[1:] and len(self.dense.vectors):
-            raise _changed(self.embedder)
+            raise _length_mismatch(self.embedder)
         return self.dense.scores(vector, most=most)
 
 
-async def embedded(
+async def embed_apis(
     apis: Sequence[ApiDoc], embedder: Embedder, *, store: Store, advance: Callable[[int], None]
-) -> Meaning:
-    """The meaning of these APIs; `advance` is told how many have their vector. A cut-off keeps what it has.
+) -> ApiEmbeddings:
+    """Embed these APIs.
+
+    `advance` receives the number of APIs that have a vector. Batches finished before a cancellation stay cached.
 
     Raises:
-        EndpointError: from the embedder, or its vectors are of several lengths.
+        EndpointError: From the embedder, or if its vectors differ in length.
     """
-    said = [indexed_text.described(api) for api in apis]
-    keys = [digest(embedder.name, text) for text in said]
-    kept = await anyio.to_thread.run_sync(store.get_many, "vector", keys)
-    vectors = {key: np.frombuffer(body, dtype=np.float32) for key, body in kept.items()}
-    wanted = dict(zip(keys, said, strict=True))
-    await _fill(vectors, wanted, embedder, store=store, advance=advance)
-    if kept and _lengths(vectors) > 1:  # another model answers to that name by now
+    texts = [indexed_text.described(api) for api in apis]
+    keys = [digest(embedder.name, text) for text in texts]
+    cached = await anyio.to_thread.run_sync(store.get_many, "vector", keys)
+    vectors = {key: np.frombuffer(body, dtype=np.float32) for key, body in cached.items()}
+    wanted = dict(zip(keys, texts, strict=True))
+    await _embed_missing(vectors, wanted, embedder, store=store, advance=advance)
+    if cached and _count_lengths(vectors) > 1:  # the name now refers to another model
         vectors.clear()
-        await _fill(vectors, wanted, embedder, store=store, advance=advance)
-    if _lengths(vectors) > 1:
-        raise _changed(embedder)
-    return Meaning(embedder, Dense(_stacked([vectors[key] for key in keys])))
+        await _embed_missing(vectors, wanted, embedder, store=store, advance=advance)
+    if _count_lengths(vectors) > 1:
+        raise _length_mismatch(embedder)
+    return ApiEmbeddings(embedder, DenseIndex(_stack([vectors[key] for key in keys])))
 
 
 def done_without(error: ExploraError) -> str:
-    """The sentence that says why an embedder is used no more, and what to do about it."""
+    """Return the message that an embedder is no longer used, with the reason and the remedy."""
     return f"{error.message} The built-in index is used instead. {error.remedy}".strip()
 
 
-async def _fill(
+async def _embed_missing(
     vectors: dict[str, Vector],
     wanted: Mapping[str, str],
     embedder: Embedder,
@@ -74,27 +76,27 @@ async def _fill(
     store: Store,
     advance: Callable[[int], None],
 ) -> None:
-    """Embed the texts that have no vector yet, and keep each batch."""
+    """Embed the texts that have no vector yet, and cache each batch."""
     todo = [key for key in wanted if key not in vectors]
-    for at in range(0, len(todo), _BATCH):
+    for at in range(0, len(todo), _BATCH_SIZE):
         advance(len(wanted) - len(todo) + at)
-        some = todo[at : at + _BATCH]
+        some = todo[at : at + _BATCH_SIZE]
         rows = np.asarray(await embedder.embed([wanted[key] for key in some]), dtype=np.float32)
         fresh = dict(zip(some, rows, strict=True))
         vectors |= fresh
         await anyio.to_thread.run_sync(store.put_many, "vector", {key: row.tobytes() for key, row in fresh.items()})
 
 
-def _lengths(vectors: Mapping[str, Vector]) -> int:
+def _count_lengths(vectors: Mapping[str, Vector]) -> int:
     return len({len(row) for row in vectors.values()})
 
 
-def _changed(embedder: Embedder) -> EndpointError:
+def _length_mismatch(embedder: Embedder) -> EndpointError:
     return EndpointError(
-        f"The embedding model {embedder.name!r} gives vectors of several lengths.",
-        remedy="Let its name stand for one model, or leave the embedding model out.",
+        f"The embedding model {embedder.name!r} returned vectors of different lengths.",
+        remedy="Use a name that always refers to the same model, or remove the embedding model from the settings.",
     )
 
 
-def _stacked(rows: Sequence[Vector]) -> Vector:
+def _stack(rows: Sequence[Vector]) -> Vector:
     return np.stack(rows) if rows else np.zeros((0, 1), dtype=np.float32)

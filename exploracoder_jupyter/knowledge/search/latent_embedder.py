@@ -1,7 +1,7 @@
 """The built-in embedder: latent semantic analysis of the documentation itself, without any download.
 
-TF-IDF and a truncated SVD by scikit-learn, fitted on the texts to be searched. Afterwards a text is a product of numpy
-arrays, so that reopening an index needs neither a fit nor an import of scikit-learn, and nothing is pickled.
+TF-IDF and a truncated SVD by scikit-learn, fitted on the texts to be searched. Embedding a text is then a product of
+numpy arrays, so reopening an index requires neither a fit nor an import of scikit-learn, and nothing is pickled.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from exploracoder_jupyter.knowledge.search.lexical_index import Arrays
 from exploracoder_jupyter.knowledge.search.tokenizer import tokens
 
 _DIMENSIONS = 256
-_FEWEST = 3
-"""Below so many texts or terms there is nothing latent to find."""
-_MANY = 1000
-"""Above so many texts, terms of a single one are left out: they make most of the vocabulary and relate nothing."""
+_MIN_DIMENSIONS = 3
+"""With fewer texts or terms than this there is no latent structure to find."""
+_MANY_TEXTS = 1000
+"""With more texts than this, terms that occur in only one are left out: they are many and relate nothing."""
 
 
 class Latent:
@@ -35,39 +35,39 @@ class Latent:
 
     @classmethod
     def fit(cls, texts: Sequence[str]) -> Latent:
-        """Learn which words go together in these texts. Takes seconds for thousands of them."""
+        """Learn which words occur together in these texts. Takes seconds for thousands of them."""
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         vectorizer = TfidfVectorizer(
-            analyzer=tokens, sublinear_tf=True, min_df=2 if len(texts) > _MANY else 1, dtype=np.float32
+            analyzer=tokens, sublinear_tf=True, min_df=2 if len(texts) > _MANY_TEXTS else 1, dtype=np.float32
         )
         try:
             table = vectorizer.fit_transform(texts)
-        except ValueError:  # what scikit-learn says of texts without a term
-            return cls._nothing()
+        except ValueError:  # scikit-learn raises it if the texts contain no term
+            return cls._empty()
         dimensions = min(_DIMENSIONS, min(table.shape) - 1)
-        if dimensions < _FEWEST:
-            return cls._nothing()
+        if dimensions < _MIN_DIMENSIONS:
+            return cls._empty()
         components = TruncatedSVD(dimensions, random_state=0).fit(table).components_
         vocabulary = {term: int(at) for term, at in vectorizer.vocabulary_.items()}
-        # One row for each term, as a query needs them; half precision halves the file and costs no recall.
+        # One row per term, as queries need them; half precision halves the file size without losing recall.
         return cls(_pack(vocabulary, vectorizer.idf_, np.ascontiguousarray(components.T)))
 
     @classmethod
-    def _nothing(cls) -> Latent:
+    def _empty(cls) -> Latent:
         return cls(_pack({}, np.zeros(0), np.zeros((0, 1))))
 
     def arrays(self) -> Arrays:
-        """What `Latent(arrays)` makes this embedder of again."""
+        """Return the arrays from which `Latent(arrays)` restores this embedder."""
         return _pack(self._vocabulary, self._weights, self._components)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row for each text, of length 1, or 0 where no word is known."""
+        """Return one row for each text, of length 1, or 0 if no word is known."""
         return np.stack([self.vector(text) for text in texts]) if texts else np.zeros((0, 1), dtype=np.float32)
 
     def vector(self, text: str) -> NDArray[np.float32]:
-        """The text's direction in the latent space."""
+        """Return the text's direction in the latent space."""
         counts = Counter(self._vocabulary[term] for term in tokens(text) if term in self._vocabulary)
         if not counts:
             return np.zeros(self._components.shape[1], dtype=np.float32)

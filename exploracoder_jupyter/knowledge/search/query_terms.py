@@ -1,5 +1,4 @@
-"""What a query says beside its words: APIs that it names outright, the library, which tells nothing apart, and the
-words in which one asks."""
+"""Preprocesses queries: finds APIs named outright, and drops the library's name and filler words."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from exploracoder_jupyter.knowledge.search.tokenizer import stem, tokens
 
-_NAMED = tuple(
+_NAME_PATTERNS = tuple(
     map(
         re.compile,
         (
@@ -20,7 +19,7 @@ _NAMED = tuple(
         ),
     )
 )
-_ASKING = """
+_FILLER_WORDS = """
     above achieve actually aim anyone anything appreciate basically below best better changed clearly code coding
     come detail easily easiest easy efficient elegant example fast fastest final finally find firstly following get
     give given goal got help helpful idea implement input know like look maybe moreover need new obviously output
@@ -28,24 +27,30 @@ _ASKING = """
     result say secondly seem shorthand simple simplest simply solution solve someone something specially specific
     suggest task tell thank tried try understand want way wonder work
     """.split()  # noqa: SIM905
-_IDLE = frozenset(map(stem, _ASKING))
+_FILLER_STEMS = frozenset(map(stem, _FILLER_WORDS))
 
 
-def named(query: str) -> frozenset[str]:
-    """Words written as code or called a function: `groupby`, np.all, read_csv, where(...), "the where function"."""
-    return frozenset(word for pattern in _NAMED for word in pattern.findall(query))
+def find_named_apis(query: str) -> frozenset[str]:
+    """Return the words written as code or called a function.
+
+    For example: `groupby`, np.all, read_csv, where(...), "the where function".
+    """
+    return frozenset(word for pattern in _NAME_PATTERNS for word in pattern.findall(query))
 
 
-def subject(query: str, libraries: Iterable[str]) -> str:
-    """The query without the names of the libraries; as it is where nothing else is left."""
+def drop_library_names(query: str, libraries: Iterable[str]) -> str:
+    """Remove the names of the libraries from the query; returns it unchanged if nothing else is left."""
     names = "|".join(re.escape(name) for name in libraries)
     rest = re.sub(rf"\b(?:{names})\b", " ", query, flags=re.IGNORECASE) if names else query
     return rest if re.search(r"\w", rest) else query
 
 
-def matter(query: str, borne: Collection[str]) -> str:
-    """The query without the words in which one asks for anything at all ("what is the best way to"), but for those
-    that are part of an API's name (`borne`, as tokens); as it is where nothing else is left."""
-    idle = _IDLE.difference(borne)
-    rest = re.sub(r"[A-Za-z]+", lambda word: " " if stem(word[0].lower()) in idle else word[0], query)
+def drop_filler_words(query: str, name_terms: Collection[str]) -> str:
+    """Remove filler words ("what is the best way to") from the query.
+
+    Words that are part of an API's name (`name_terms`, as tokens) stay. Returns the query unchanged if nothing else is
+    left.
+    """
+    filler = _FILLER_STEMS.difference(name_terms)
+    rest = re.sub(r"[A-Za-z]+", lambda word: " " if stem(word[0].lower()) in filler else word[0], query)
     return rest if tokens(rest) else query

@@ -1,8 +1,8 @@
-"""One ranking of several: scores on one scale, reciprocal ranks, several queries taking turns, and variety.
+"""Combines rankings: scaled scores, reciprocal rank fusion, several queries, and diversity.
 
-Within one library a weighted sum of scores, each brought to 0..1 for the query at hand, finds more than the sum of
-reciprocal ranks (measured, see docs/measured.md); it also keeps how far ahead the first ones are. Where the scores of
-sources say nothing beside each other, ranks are what is left.
+Within one library, a weighted sum of scores scaled to 0..1 for the query at hand finds more than reciprocal rank fusion
+(measured, see docs/measured.md), and it preserves by how much the first results lead. Ranks are used where the scores
+of different sources are not comparable.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-_FLATNESS = 60
+_RANK_CONSTANT = 60
 """The usual constant of reciprocal rank fusion."""
-NAMESAKES = 2
-"""How many APIs of one name come before others get their turn."""
+MAX_SAME_NAME = 2
+"""How many APIs of one name are listed before others get their turn."""
 
 
-def scaled(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The scores as shares of the highest; where none is above 0, as they are."""
+def scale_to_max(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Divide the scores by the highest one; returns them unchanged if none is positive."""
     most = scores.max(initial=0)
     return np.asarray(np.maximum(scores, 0) / most, dtype=np.float32) if most > 0 else scores
 
 
-def spread(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The scores above 0, from 0 for the lowest of them to 1 for the highest: for embedders that find everything near.
+def rescale_positive(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rescale the positive scores to 0..1, for embedders that find everything similar.
 
-    Where all are alike, each is 1.
+    If all positive scores are equal, each becomes 1.
     """
     near = scores > 0
     lowest, highest = scores[near].min(initial=np.inf), scores.max(initial=0)
@@ -36,20 +36,19 @@ def spread(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.where(near, (scores - lowest) / width if width > 0 else 1, 0).astype(np.float32)
 
 
-def fused(scores: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """The fused score of each row: the sum over indexes of 1 / (60 + its rank there)."""
+def fuse_ranks(scores: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Return the reciprocal rank fusion score of each row: the sum over indexes of 1 / (60 + its rank there)."""
     total = np.zeros(len(scores[0]), dtype=np.float32)
     for found in scores:
-        total += np.where(found > 0, 1 / (_FLATNESS + _ranks(found)), 0)
+        total += np.where(found > 0, 1 / (_RANK_CONSTANT + _ranks(found)), 0)
     return total
 
 
 def together(scores: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """What each row is worth to several queries of one task, from what it is worth to each (logarithms, so that they
-    add up).
+    """Combine each row's scores for several queries of one task. Scores are logarithms, so they are added.
 
-    What serves one query and is near to the others too moves up in that query's ranking; then the rankings take
-    turns, so that none of the queries goes without.
+    A row that serves one query and is also relevant to the others moves up in that query's ranking. Then the rankings
+    take turns, so that no query is neglected.
     """
     level = np.stack([found - found.max(initial=-np.inf) for found in scores])
     shared = level.mean(axis=0)
@@ -57,20 +56,24 @@ def together(scores: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     return np.asarray(1 / turn + shared * 1e-6, dtype=np.float32)
 
 
-def varied(
-    rows: Sequence[int], names: Sequence[str], k: int, *, alike: Callable[[int, int], bool] = lambda one, other: False
+def diversify(
+    rows: Sequence[int],
+    names: Sequence[str],
+    k: int,
+    *,
+    is_duplicate: Callable[[int, int], bool] = lambda one, other: False,
 ) -> list[int]:
-    """The first k rows, best first, where a name's third and later bearers wait until all others were served, and
-    those that are `alike` to one before.
+    """Return the first k rows, best first, moving further rows of the same name and duplicates to the end.
 
-    Large libraries have one `mean` for each of ten classes; without this they crowd out everything else.
+    From each name's third row on, and for rows that `is_duplicate` reports for an earlier row, a row comes after all
+    others. Large libraries have one `mean` for each of ten classes; without this they crowd out everything else.
     """
-    borne: defaultdict[str, list[int]] = defaultdict(list)
+    chosen: defaultdict[str, list[int]] = defaultdict(list)
     first: list[int] = []
     later: list[int] = []
     for row in rows:
-        before = borne[names[row]]
-        if len(before) >= NAMESAKES or any(alike(row, other) for other in before):
+        before = chosen[names[row]]
+        if len(before) >= MAX_SAME_NAME or any(is_duplicate(row, other) for other in before):
             later.append(row)
             continue
         before.append(row)
@@ -81,7 +84,7 @@ def varied(
 
 
 def _ranks(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The rank of each row, 1 for the highest."""
+    """Return the rank of each row, 1 for the highest."""
     order = np.argsort(-scores, kind="stable")
     ranks = np.empty(len(scores), dtype=np.float32)
     ranks[order] = np.arange(1, len(scores) + 1)

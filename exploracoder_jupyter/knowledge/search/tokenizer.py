@@ -1,8 +1,8 @@
-"""Words of documentation and of queries: one tokenizer for the lexical and the dense indexes.
+"""One tokenizer of documentation and queries for the lexical and the dense indexes.
 
-Identifiers count whole and in parts (`read_csv`, `read`, `csv`; `DataFrame`, `data`, `frame`); words are stemmed
-lightly, so that "grouping" meets "group"; words that say nothing of what an API does are dropped. The built-in word
-vectors are of these terms: a change here asks for new ones (`scripts/words.py`) and a new `api_index.FORMAT`.
+Identifiers are indexed whole and in parts (`read_csv`, `read`, `csv`; `DataFrame`, `data`, `frame`). Words are stemmed
+lightly, so that "grouping" matches "group"; stop words are dropped. The built-in word vectors use these terms: a change
+here requires new vectors (`scripts/words.py`) and a new `api_index.FORMAT`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*|\d+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_STOP = frozenset(
+_STOP_WORDS = frozenset(
     """a about above after all also am an and any are as at be because been before being below between both but by can
     could did do does doing down during each either else etc few for from further had has have having here how however i
     if in into is it its itself just may me might more most must my need no nor not now of off on once only or other our
@@ -31,32 +31,32 @@ _ENDINGS = (
 
 
 def tokens(text: str) -> list[str]:
-    """The index terms of a text, in its order, with repetitions."""
+    """Return the index terms of a text in order, with repetitions."""
     return [term for word in _WORD.findall(text) for term in _terms(word)]
 
 
 @lru_cache(maxsize=200_000)
 def _terms(word: str) -> tuple[str, ...]:
     parts = [part.lower() for part in _PART.findall(word)]
-    stems = [stem(part) for part in parts if part not in _STOP and (len(part) > 1 or part.isdigit())]
+    stems = [stem(part) for part in parts if part not in _STOP_WORDS and (len(part) > 1 or part.isdigit())]
     whole = word.lower().strip("_")
-    if len(parts) > 1 and whole not in _STOP:
+    if len(parts) > 1 and whole not in _STOP_WORDS:
         return (whole, *stems)
     return tuple(stems)
 
 
 def stem(word: str) -> str:
-    """A word without its inflection: `grouped`, `grouping` and `groups` give `group`."""
+    """Return a word without its inflection: `grouped`, `grouping` and `groups` become `group`."""
     if len(word) < 4 or word.endswith(("ss", "us", "is")):
         return word
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return _rounded(word[: -len(ending)] + instead)
-    return _rounded(word)
+            return _normalize_ending(word[: -len(ending)] + instead)
+    return _normalize_ending(word)
 
 
-def _rounded(word: str) -> str:
-    """Without a doubled last letter or a silent `e`, which inflection takes away as well."""
+def _normalize_ending(word: str) -> str:
+    """Remove a doubled last letter or a silent `e`, which inflection changes too."""
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     return word[:-1] if len(word) > 3 and word[-1] == "e" else word

@@ -1,7 +1,7 @@
-"""The built-in embedder of plain words: vectors that came with the package, so that nothing is fetched or fitted.
+"""The built-in word embedder: vectors shipped with the package, so that nothing is downloaded or fitted.
 
-They were learned from the documentation of many libraries (`scripts/words.py`) and say that to delete, to remove and to
-drop are much the same. A word that is not among them says nothing here; the other indexes know it.
+They were learned from the documentation of many libraries (`scripts/words.py`) and encode, for example, that delete,
+remove and drop mean nearly the same. Words that have no vector are left to the other indexes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ PATH = Path(__file__).with_name("words.npz")
 
 
 def vector(text: str) -> NDArray[np.float32]:
-    """The text's direction: the sum of its words, of length 1, or 0 where no word is known."""
-    numbers, vectors, scales = _known()
+    """Return the text's direction: the sum of its word vectors, of length 1, or 0 if no word is known."""
+    numbers, vectors, scales = _load_vectors()
     rows = [numbers[term] for term in tokens(text) if term in numbers]
     total = scales[rows] @ vectors[rows].astype(np.float32)
     length = float(np.linalg.norm(total))
@@ -28,7 +28,7 @@ def vector(text: str) -> NDArray[np.float32]:
 
 
 @cache
-def _known() -> tuple[dict[str, int], NDArray[np.int8], NDArray[np.float32]]:
-    with np.load(PATH, allow_pickle=False) as kept:
-        words: list[str] = json.loads(kept["vocabulary"].tobytes())
-        return {word: row for row, word in enumerate(words)}, kept["vectors"], kept["scales"]
+def _load_vectors() -> tuple[dict[str, int], NDArray[np.int8], NDArray[np.float32]]:
+    with np.load(PATH, allow_pickle=False) as arrays:
+        words: list[str] = json.loads(arrays["vocabulary"].tobytes())
+        return {word: row for row, word in enumerate(words)}, arrays["vectors"], arrays["scales"]

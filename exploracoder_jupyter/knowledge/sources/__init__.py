@@ -1,7 +1,7 @@
-"""What is searched beside the libraries' own API: code that ran before, the user's files, documents, the web.
+"""Sources searched in addition to the libraries' own API: code that ran before, the user's files, documents, the web.
 
-`Soup` puts sources behind one search; `SnippetSource` and `WorkspaceSource` are two of them, `SnippetStore` is where
-code that ran is kept; `RecordedSoup` gives what a recorded run had found.
+`Soup` combines several sources behind one search. `SnippetSource` and `WorkspaceSource` are two of them; `SnippetStore`
+stores code that ran; `RecordedSoup` returns the passages that a recorded run found.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files in pieces that can be found and shown: functions and classes, sections, code cells."""
+"""Splits files into chunks that can be searched and shown: functions and classes, sections, code cells."""
 
 from __future__ import annotations
 
@@ -9,69 +9,71 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from exploracoder_jupyter.knowledge.sources.credential_removal import parsed
+from exploracoder_jupyter.knowledge.sources.credential_removal import parse_python
 
-LONGEST = 2_400
-"""Characters of one piece; a longer function or section is cut."""
+MAX_CHUNK_CHARS = 2_400
+"""Characters of one chunk; a longer function or section is truncated."""
 
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
-_OURS = re.compile(r"\s*%%?explor")
+_EXPLORATION_MAGIC = re.compile(r"\s*%%?explor")
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a file."""
+    """A part of a file."""
 
     title: str
     text: str
     place: str
-    """Within the file: `line 12`, `cell 3`."""
+    """Position in the file: `line 12`, `cell 3`."""
     code: bool
 
 
-def chunks(path: str, text: str) -> Iterator[Chunk]:
-    """The pieces of a file, by the ending of its name; none where that is another or the file cannot be understood."""
-    kinds = {".py": of_python, ".md": of_markdown, ".ipynb": of_notebook}
+def split_file(path: str, text: str) -> Iterator[Chunk]:
+    """Split a file according to its suffix; yields nothing for other suffixes or files that cannot be parsed."""
+    kinds = {".py": split_python, ".md": split_markdown, ".ipynb": split_notebook}
     kind = kinds.get(PurePath(path).suffix)
     for chunk in kind(text) if kind else ():
         if chunk.text.strip():
             yield chunk
 
 
-def of_python(text: str) -> Iterator[Chunk]:
-    """Each function and class at the top, a class that is too long by its methods, and what stands between."""
-    tree = parsed(text)
+def split_python(text: str) -> Iterator[Chunk]:
+    """Yield the top-level functions and classes, long classes by method, and the code between them."""
+    tree = parse_python(text)
     if tree is None:
         return
     lines = text.splitlines()
     loose: list[ast.stmt] = []
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield from _loose(lines, loose)
+            yield from _statement_chunk(lines, loose)
             loose = []
-            yield from _defined(lines, statement)
+            yield from _definition_chunks(lines, statement)
         else:
             loose.append(statement)
-    yield from _loose(lines, loose)
+    yield from _statement_chunk(lines, loose)
 
 
-def of_markdown(text: str) -> Iterator[Chunk]:
-    """Each section under its heading; a `#` in a fenced block is none."""
+def split_markdown(text: str) -> Iterator[Chunk]:
+    """Yield each section under its heading; a `#` in a fenced block does not start a section."""
     title, began, section, fenced = "", 1, list[str](), False
     for number, line in enumerate(text.splitlines(), start=1):
         fenced ^= line.lstrip().startswith(("```", "~~~"))
         heading = None if fenced else _HEADING.match(line)
         if heading:
-            yield Chunk(title, _cut(section), f"line {began}", code=False)
+            yield Chunk(title, _truncate(section), f"line {began}", code=False)
             title, began, section = heading[1], number, []
         else:
             section.append(line)
-    yield Chunk(title, _cut(section), f"line {began}", code=False)
+    yield Chunk(title, _truncate(section), f"line {began}", code=False)
 
 
-def of_notebook(text: str) -> Iterator[Chunk]:
-    """The code cells, without their outputs, each titled by the heading above it. Cells of explorations are left out,
-    and so is a trace of one."""
+def split_notebook(text: str) -> Iterator[Chunk]:
+    """Yield the code cells, without their outputs, each titled by the heading above it.
+
+    Exploration cells and the traces of explorations are left out.
+    """
     try:
         content = json.loads(text)
         if "exploracoder_jupyter" in content["metadata"]:
@@ -84,27 +86,32 @@ def of_notebook(text: str) -> Iterator[Chunk]:
         if kind == "markdown":
             found = [match[1] for line in source.splitlines() if (match := _HEADING.match(line))]
             title = found[-1] if found else title
-        elif kind == "code" and not _OURS.match(source):
-            yield Chunk(title, _cut(source.splitlines()), f"cell {number}", code=parsed(source) is not None)
+        elif kind == "code" and not _EXPLORATION_MAGIC.match(source):
+            yield Chunk(title, _truncate(source.splitlines()), f"cell {number}", code=parse_python(source) is not None)
 
 
-def _defined(lines: Sequence[str], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Iterator[Chunk]:
+def _definition_chunks(
+    lines: Sequence[str], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+) -> Iterator[Chunk]:
     text = _lines(lines, node, node)
-    if isinstance(node, ast.ClassDef) and len(text) > LONGEST:
+    if isinstance(node, ast.ClassDef) and len(text) > MAX_CHUNK_CHARS:
         methods = [part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
         for method in methods:
-            told = f"class {node.name}:\n{_lines(lines, method, method)}"
+            code = f"class {node.name}:\n{_lines(lines, method, method)}"
             yield Chunk(
-                f"{node.name}.{method.name}", told[:LONGEST], f"line {method.lineno}", code=len(told) <= LONGEST
+                f"{node.name}.{method.name}",
+                code[:MAX_CHUNK_CHARS],
+                f"line {method.lineno}",
+                code=len(code) <= MAX_CHUNK_CHARS,
             )
     else:
-        yield Chunk(node.name, text[:LONGEST], f"line {node.lineno}", code=len(text) <= LONGEST)
+        yield Chunk(node.name, text[:MAX_CHUNK_CHARS], f"line {node.lineno}", code=len(text) <= MAX_CHUNK_CHARS)
 
 
-def _loose(lines: Sequence[str], statements: Sequence[ast.stmt]) -> Iterator[Chunk]:
+def _statement_chunk(lines: Sequence[str], statements: Sequence[ast.stmt]) -> Iterator[Chunk]:
     if statements and not all(isinstance(one, ast.Import | ast.ImportFrom) for one in statements):
         text = _lines(lines, statements[0], statements[-1])
-        yield Chunk("", text[:LONGEST], f"line {statements[0].lineno}", code=len(text) <= LONGEST)
+        yield Chunk("", text[:MAX_CHUNK_CHARS], f"line {statements[0].lineno}", code=len(text) <= MAX_CHUNK_CHARS)
 
 
 def _lines(lines: Sequence[str], first: ast.stmt, last: ast.stmt) -> str:
@@ -113,5 +120,5 @@ def _lines(lines: Sequence[str], first: ast.stmt, last: ast.stmt) -> str:
     return "\n".join(lines[began - 1 : last.end_lineno])
 
 
-def _cut(lines: Sequence[str]) -> str:
-    return "\n".join(lines).strip("\n")[:LONGEST]
+def _truncate(lines: Sequence[str]) -> str:
+    return "\n".join(lines).strip("\n")[:MAX_CHUNK_CHARS]

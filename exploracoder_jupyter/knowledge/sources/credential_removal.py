@@ -1,4 +1,4 @@
-"""Taking what looks like a credential out of code and text before they are kept or passed on."""
+"""Redacts what looks like a credential in code and text before it is stored or passed on."""
 
 from __future__ import annotations
 
@@ -10,51 +10,55 @@ from collections.abc import Callable, Iterator, Mapping
 from exploracoder_jupyter.kernel_agent.forking.secret_variables import secretive
 
 Clean = Callable[[str], str]
-"""Takes the secrets of the run, and what has the shape of a key, out of a text."""
+"""Removes the run's secrets, and anything shaped like a key, from a text."""
 
-_INSTEAD = "[redacted]"
-_SHORTEST = 8
-"""Shorter values are replaced only where they are written as the literal: they could be part of ordinary words."""
-_FILE = re.compile(r"(^|[^a-z])(secrets?|credentials?|passwords?|passwd|private_?keys?|api_?keys?)([^a-z]|$)", re.I)
+_REPLACEMENT = "[redacted]"
+_MIN_VALUE_CHARS = 8
+"""Shorter values are replaced only where the literal itself occurs: they could be part of ordinary words."""
+_SECRET_FILE_NAME = re.compile(
+    r"(^|[^a-z])(secrets?|credentials?|passwords?|passwd|private_?keys?|api_?keys?)([^a-z]|$)", re.I
+)
 _NOT_PYTHON = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
 _PAIR = re.compile(
     r"""(?<![\w-])(?P<name>[\w-]+)["']?\]?(?:[ \t]*:[ \t]*\w+)?[ \t]*[=:][ \t]*"""
     r"""(?=(?P<written>(?P<quote>["'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\n])+)(?P=quote)))"""
 )
-"""`name = "literal"`, `name: str = "literal"`, `"name": "literal"`, `settings["name"] = "literal"`, nested too."""
+"""`name = "literal"`, `name: str = "literal"`, `"name": "literal"`, `settings["name"] = "literal"`, also nested."""
 
 
-def cleaned(text: str, clean: Clean, literals: Mapping[str, str]) -> str:
-    """The text without these literals and without what `clean` takes out, encodable as UTF-8."""
+def redact(text: str, clean: Clean, literals: Mapping[str, str]) -> str:
+    """Return the text without these literals and without what `clean` removes, encodable as UTF-8."""
     for written, value in literals.items():
-        text = text.replace(written, f'"{_INSTEAD}"' if written.endswith(("'", '"')) else _INSTEAD)
-        if len(value) >= _SHORTEST:
-            text = text.replace(value, _INSTEAD)
+        text = text.replace(written, f'"{_REPLACEMENT}"' if written.endswith(("'", '"')) else _REPLACEMENT)
+        if len(value) >= _MIN_VALUE_CHARS:
+            text = text.replace(value, _REPLACEMENT)
     return clean(text).encode("utf-8", "replace").decode()
 
 
-def secret_literals(code: str) -> dict[str, str]:
-    """Literals of Python code that look like credentials, by their name or their own marks: as written, and their
-    value. Magics and shell commands may be among the code; in other text, pairs of a name and a literal are looked at.
+def find_secret_literals(code: str) -> dict[str, str]:
+    """Find the literals in Python code that look like credentials, judged by their name or their own shape.
+
+    Returns each literal as written, with its value. The code may contain magics and shell commands; in other text,
+    pairs of a name and a literal are checked.
     """
-    tree = parsed(code)
+    tree = parse_python(code)
     if tree:
-        return _in_tree(tree, code)
-    tree = parsed(_NOT_PYTHON.sub(r"\1pass", code))
-    return _in_pairs(code) | (_in_tree(tree, code) if tree else {})
+        return _find_in_tree(tree, code)
+    tree = parse_python(_NOT_PYTHON.sub(r"\1pass", code))
+    return _find_pairs(code) | (_find_in_tree(tree, code) if tree else {})
 
 
-def _in_tree(tree: ast.Module, code: str) -> dict[str, str]:
+def _find_in_tree(tree: ast.Module, code: str) -> dict[str, str]:
     found = {
         ast.get_source_segment(code, node) or "": _text(node.value)
         for near in ast.walk(tree)
-        for name, node in _named(near)
+        for name, node in _named_values(near)
         if isinstance(node, ast.Constant) and secretive({name.lstrip("_"): node.value})
     }
     return {written: value for written, value in found.items() if written}
 
 
-def _in_pairs(text: str) -> dict[str, str]:
+def _find_pairs(text: str) -> dict[str, str]:
     return {
         match["written"]: match["value"]
         for match in _PAIR.finditer(text)
@@ -62,23 +66,23 @@ def _in_pairs(text: str) -> dict[str, str]:
     }
 
 
-def is_named_secret(stem: str) -> bool:
-    """Whether a file of this name is taken for one that holds credentials."""
-    return bool(_FILE.search(stem))
+def is_secret_file(stem: str) -> bool:
+    """Return whether a file with this name is assumed to contain credentials."""
+    return bool(_SECRET_FILE_NAME.search(stem))
 
 
-def parsed(code: str) -> ast.Module | None:
-    """The syntax tree of the code, if it is Python."""
+def parse_python(code: str) -> ast.Module | None:
+    """Parse the code; None if it is not Python."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd escapes in code that is only looked at
+            warnings.simplefilter("ignore")  # about invalid escapes in code that is never run
             return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _named(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The values that the node gives a name, and a literal by itself under none."""
+def _named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Yield each value with the name that the node gives it, and a bare literal with an empty name."""
     if isinstance(node, ast.Assign):
         yield from ((_name(target), node.value) for target in node.targets)
     elif isinstance(node, ast.AnnAssign) and node.value:
@@ -92,7 +96,7 @@ def _named(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _name(node: ast.expr) -> str:
-    """`key` of `key`, `settings.key`, `settings["key"]` and of the literal `"key"`."""
+    """Return `key` for `key`, `settings.key`, `settings["key"]` and the literal `"key"`."""
     if isinstance(node, ast.Subscript):
         return _name(node.slice)
     if isinstance(node, ast.Attribute):

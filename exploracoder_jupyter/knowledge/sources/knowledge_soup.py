@@ -1,7 +1,8 @@
-"""All sources of a run behind one search: the knowledge soup (ARKS, section 2.1).
+"""Searches all sources of a run together: the knowledge soup (ARKS, section 2.1).
 
-Sources rank by scores that cannot be compared, so their ranks are fused; as every source has a first hit, however far
-from the query, the words of all hits are ranked once more together. A source that fails or is slow gives nothing.
+The scores of different sources are not comparable, so their ranks are fused. Every source has a best hit, however
+irrelevant to the query, so all hits are also ranked together by their words. A source that fails or is slow contributes
+nothing.
 """
 
 from __future__ import annotations
@@ -15,28 +16,28 @@ from numpy.typing import NDArray
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.time_limits import scale
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
-from exploracoder_jupyter.knowledge.search.rank_fusion import fused
-from exploracoder_jupyter.knowledge.sources.ranked_passages import Ranked
+from exploracoder_jupyter.knowledge.search.rank_fusion import fuse_ranks
+from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
 from exploracoder_jupyter.knowledge.sources.snippet_source import SnippetSource
 from exploracoder_jupyter.pipeline.ports import Source
 
 Say = Callable[[str], None]
-"""Is told in a sentence what the user should know."""
+"""Called with a message for the user."""
 
-_PATIENCE: dict[SourceKind, float] = {"web": 20.0}
-_USUAL_PATIENCE = 2.0
+_TIMEOUTS: dict[SourceKind, float] = {"web": 20.0}
+_DEFAULT_TIMEOUT = 2.0
 """Seconds that a search waits for a source on this machine."""
 
 _NAMES: dict[SourceKind, str] = {
-    "documentation": "The documentation",
-    "snippet": "The kept snippets",
-    "web": "The web",
-    "workspace": "Your files",
+    "documentation": "the documentation",
+    "snippet": "the stored snippets",
+    "web": "the web",
+    "workspace": "your files",
 }
 
 
 class Soup:
-    """Implements `pipeline.ports.Soup`; `kept` is a source that also learns and forgets."""
+    """Implements `pipeline.ports.Soup`; `kept` is the source that snippets are added to and deleted from."""
 
     def __init__(
         self,
@@ -49,72 +50,72 @@ class Soup:
         self._sources: tuple[Source, ...] = (*sources, kept) if kept else tuple(sources)
         self._kept = kept
         self._say = say
-        self._said: set[SourceKind] = set()
+        self._warned: set[SourceKind] = set()
         self._patience = patience
 
     @property
     def kinds(self) -> frozenset[SourceKind]:
-        """What there is to search."""
+        """The kinds of sources that can be searched."""
         return frozenset(source.kind for source in self._sources)
 
     async def search(
         self, query: str, k: int, *, among: Collection[SourceKind] | None = None
     ) -> Sequence[ScoredPassage]:
-        """The k passages nearest to the query over the sources of these kinds (none given: all), best first."""
-        asked = [source for source in self._sources if among is None or source.kind in among]
+        """Return the k passages most relevant to the query, best first, from sources of these kinds (None: all)."""
+        sources = [source for source in self._sources if among is None or source.kind in among]
         if k < 1 or not query.strip():
             return ()
-        rankings: list[Sequence[ScoredPassage]] = [() for _ in asked]
+        rankings: list[Sequence[ScoredPassage]] = [() for _ in sources]
 
         async def ask(at: int) -> None:
-            rankings[at] = await self._ask(asked[at], query, k)
+            rankings[at] = await self._search_source(sources[at], query, k)
 
         async with anyio.create_task_group() as group:
-            for at in range(len(asked)):
+            for at in range(len(sources)):
                 group.start_soon(ask, at)
-        found = _together(query, rankings)
-        return _balanced(found, k)
+        found = _fuse_rankings(query, rankings)
+        return _balance(found, k)
 
     async def learn(self, snippets: Sequence[Snippet]) -> None:
-        """Keep code that ran for later tasks, where that is wanted."""
+        """Store code that ran for later tasks, if a snippet store is configured."""
         if self._kept:
             await self._kept.learn(snippets)
 
     async def forget(self, origins: Sequence[str]) -> None:
-        """Drop kept snippets that do not run any more, by the origin of their passages."""
+        """Delete snippets that no longer run, identified by the origin of their passages."""
         if self._kept:
             await self._kept.forget(origins)
 
-    async def _ask(self, source: Source, query: str, k: int) -> Sequence[ScoredPassage]:
-        seconds = self._patience or scale(_PATIENCE.get(source.kind, _USUAL_PATIENCE))
+    async def _search_source(self, source: Source, query: str, k: int) -> Sequence[ScoredPassage]:
+        seconds = self._patience or scale(_TIMEOUTS.get(source.kind, _DEFAULT_TIMEOUT))
         try:
             with anyio.fail_after(seconds):
                 return (await source.search(query, k))[:k]
         except TimeoutError:
-            self._say_once(source.kind, f"took longer than {seconds:g} s to search, and gave nothing.")
-        except Exception as error:  # a run goes on without a source, whatever is wrong with it
+            self._warn_once(source.kind, f"timed out after {seconds:g} s; continuing without it.")
+        except Exception as error:  # the run continues without a source, whatever is wrong with it
             why = error.message if isinstance(error, ExploraError) else type(error).__name__
-            self._say_once(source.kind, f"could not be searched: {why.rstrip('.')}.")
+            self._warn_once(source.kind, f"failed: {why.rstrip('.')}.")
         return ()
 
-    def _say_once(self, kind: SourceKind, what: str) -> None:
-        if kind not in self._said:
-            self._said.add(kind)
-            self._say(f"{_NAMES[kind]} {what}")
+    def _warn_once(self, kind: SourceKind, problem: str) -> None:
+        if kind not in self._warned:
+            self._warned.add(kind)
+            self._say(f"Searching {_NAMES[kind]} {problem}")
 
 
-def _together(query: str, rankings: Sequence[Sequence[ScoredPassage]]) -> list[ScoredPassage]:
-    """The hits of all sources in one order, each text once."""
+def _fuse_rankings(query: str, rankings: Sequence[Sequence[ScoredPassage]]) -> list[ScoredPassage]:
+    """Merge the hits of all sources into one ranking, each text once."""
     pool: dict[str, Passage] = {}
     for hit in (hit for ranking in rankings for hit in ranking):
-        pool.setdefault(_text(hit.passage), hit.passage)
+        pool.setdefault(_normalize_text(hit.passage), hit.passage)
     if not pool:
         return []
     rows = {text: row for row, text in enumerate(pool)}
     passages = tuple(pool.values())
-    by_words = {_text(hit.passage): hit.score for hit in Ranked(passages).search(query, len(passages))}
-    ranked = [{_text(hit.passage): hit.score for hit in reversed(ranking)} for ranking in rankings]
-    score = fused([_column(scores, rows) for scores in (*ranked, by_words)])
+    by_words = {_normalize_text(hit.passage): hit.score for hit in PassageIndex(passages).search(query, len(passages))}
+    ranked = [{_normalize_text(hit.passage): hit.score for hit in reversed(ranking)} for ranking in rankings]
+    score = fuse_ranks([_column(scores, rows) for scores in (*ranked, by_words)])
     return [ScoredPassage(passages[row], float(score[row])) for row in np.argsort(-score, kind="stable")]
 
 
@@ -125,8 +126,8 @@ def _column(scores: dict[str, float], rows: dict[str, int]) -> NDArray[np.float3
     return column
 
 
-def _balanced(found: Iterable[ScoredPassage], k: int) -> list[ScoredPassage]:
-    """The first k, where what a kind has beyond half of them waits until the others were served."""
+def _balance(found: Iterable[ScoredPassage], k: int) -> list[ScoredPassage]:
+    """Return the first k hits, moving those of a source beyond half of k behind the hits of the others."""
     taken: dict[SourceKind, int] = {}
     first: list[ScoredPassage] = []
     later: list[ScoredPassage] = []
@@ -138,5 +139,5 @@ def _balanced(found: Iterable[ScoredPassage], k: int) -> list[ScoredPassage]:
     return sorted(chosen, key=lambda hit: -hit.score)
 
 
-def _text(passage: Passage) -> str:
+def _normalize_text(passage: Passage) -> str:
     return " ".join(passage.text.split())

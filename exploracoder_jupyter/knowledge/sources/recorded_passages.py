@@ -1,4 +1,4 @@
-"""What was found in a recorded run, found again by the same queries: nothing is searched, kept or dropped."""
+"""Replays the passages that a recorded run found for the same queries; nothing is searched, stored or deleted."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, Sou
 
 
 class RecordedSoup:
-    """Gives the passages of recorded searches. Satisfies `ports.Soup`."""
+    """Returns the passages of recorded searches. Satisfies `ports.Soup`."""
 
     def __init__(self, searches: Sequence[KnowledgeSearched], *, online: bool = False) -> None:
-        """`online`: whether the web was searched in that run, so that its plan marks what to search for."""
+        """`online`: whether that run searched the web, so that its plan marks what to search for."""
         self._found: dict[str, list[Passage]] = {}
         for search in searches:
             self._found.setdefault(search.query, []).extend(search.passages)
@@ -22,12 +22,12 @@ class RecordedSoup:
     async def search(
         self, query: str, k: int, *, among: Collection[SourceKind] | None = None
     ) -> Sequence[ScoredPassage]:
-        """What this query found, in the order of then."""
+        """Return what this query found, in the recorded order."""
         found = [one for one in self._found.get(query, ()) if among is None or one.source in among]
         return [ScoredPassage(passage, -float(place)) for place, passage in enumerate(found[:k])]
 
     async def learn(self, snippets: Sequence[Snippet]) -> None:
-        """Keep nothing."""
+        """Store nothing."""
 
     async def forget(self, origins: Sequence[str]) -> None:
-        """Drop nothing."""
+        """Delete nothing."""

@@ -1,4 +1,4 @@
-"""Code that ran in earlier explorations as a source: searched, added to, and forgotten."""
+"""Code that ran in earlier explorations as a source that can be searched, extended and pruned."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import anyio.to_thread
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Sharing, Snippet, SourceKind
 from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
-from exploracoder_jupyter.knowledge.sources.credential_removal import Clean, cleaned, secret_literals
-from exploracoder_jupyter.knowledge.sources.ranked_passages import Ranked
+from exploracoder_jupyter.knowledge.sources.credential_removal import Clean, find_secret_literals, redact
+from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
 from exploracoder_jupyter.knowledge.sources.snippet_store import Kept, SnippetStore
 
-_LONGEST_CODE = 20_000
-_LONGEST_TEXT = 2_000
+_MAX_CODE_CHARS = 20_000
+_MAX_TEXT_CHARS = 2_000
 
 
 class SnippetSource:
-    """The snippets of these versions of libraries, by import name. Satisfies `Source`.
+    """The snippets of these library versions, by import name. Satisfies `Source`.
 
-    `sharing` says what a model may be told: what showed values is neither kept nor told below `values`. `clean` takes
-    secrets out of what is kept; `latent` is the embedder of the libraries' documentation.
+    `sharing` limits what a model may receive: below `values`, output that showed values is neither stored nor returned.
+    `clean` removes secrets from what is stored; `latent` is the embedder of the libraries' documentation.
     """
 
     kind: SourceKind = "snippet"
@@ -41,37 +41,37 @@ class SnippetSource:
         self._sharing = sharing
         self._clean = clean
         self._latent = latent
-        self._ranked = Ranked(())
+        self._ranked = PassageIndex(())
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
-        """At most k snippets that may help, best first; these count as used."""
+        """Return at most k snippets that may help, best first, and count them as used."""
         return await anyio.to_thread.run_sync(self._search, query, k, abandon_on_cancel=True)
 
     async def learn(self, snippets: Sequence[Snippet]) -> None:
-        """Keep code that ran."""
-        wanted = [self._kept(one) for one in snippets if one.code.strip() and len(one.code) <= _LONGEST_CODE]
-        await anyio.to_thread.run_sync(self._store.keep, wanted, self._sharing)
+        """Store code that ran."""
+        wanted = [self._clean_snippet(one) for one in snippets if one.code.strip() and len(one.code) <= _MAX_CODE_CHARS]
+        await anyio.to_thread.run_sync(self._store.add, wanted, self._sharing)
 
     async def forget(self, origins: Sequence[str]) -> None:
-        """Drop the snippets of passages with these origins."""
+        """Delete the snippets of passages with these origins."""
         found = (re.match(r"snippet (\w+) ", origin) for origin in origins)
-        await anyio.to_thread.run_sync(self._store.drop, [match[1] for match in found if match])
+        await anyio.to_thread.run_sync(self._store.delete, [match[1] for match in found if match])
 
     def _search(self, query: str, k: int) -> list[ScoredPassage]:
         passages = tuple(_passage(kept, self._sharing) for kept in self._store.of(self._versions, self._sharing))
         if passages != self._ranked.passages:
-            self._ranked = Ranked(passages, self._latent)
+            self._ranked = PassageIndex(passages, self._latent)
         found = self._ranked.search(query, k)
-        self._store.used([hit.passage.origin.split()[1] for hit in found])
+        self._store.mark_used([hit.passage.origin.split()[1] for hit in found])
         return found
 
-    def _kept(self, snippet: Snippet) -> Snippet:
-        literals = secret_literals(snippet.code)
+    def _clean_snippet(self, snippet: Snippet) -> Snippet:
+        literals = find_secret_literals(snippet.code)
         return replace(
             snippet,
-            title=cleaned(snippet.title, self._clean, literals)[:_LONGEST_TEXT],
-            code=cleaned(snippet.code, self._clean, literals),
-            observed=cleaned(snippet.observed, self._clean, literals)[:_LONGEST_TEXT]
+            title=redact(snippet.title, self._clean, literals)[:_MAX_TEXT_CHARS],
+            code=redact(snippet.code, self._clean, literals),
+            observed=redact(snippet.observed, self._clean, literals)[:_MAX_TEXT_CHARS]
             if self._sharing == "values"
             else "",
         )

@@ -1,7 +1,7 @@
-"""Code that ran, kept on disk for later tasks, in a file that processes share.
+"""Stores code that ran for later tasks, in a file shared by processes.
 
-It is no cache, for it cannot be made again. Where nothing can be read or written, nothing is kept and everything still
-works.
+This is not a cache, because its content cannot be recreated. If the file cannot be read or written, nothing is stored
+and everything still works.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from exploracoder_jupyter.core.types import Sharing, Snippet
 from exploracoder_jupyter.knowledge.knowledge_cache import digest
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 
-MOST = 200
-"""Snippets kept of one library."""
+MAX_SNIPPETS = 200
+"""Snippets stored for one library."""
 _DAY = 86_400.0
-_OUTDATED = 30 * _DAY
-"""How long snippets of another version stay unused: another environment may still have that version."""
+_OUTDATED_SECONDS = 30 * _DAY
+"""How long unused snippets of another version are kept: another environment may still have that version."""
 _LEVELS: dict[Sharing, int] = {"none": 0, "schema": 1, "values": 2}
 _SNIPPET: TypeAdapter[Snippet] = TypeAdapter(Snippet)
 
@@ -32,12 +32,12 @@ _MIGRATIONS = (
     "CREATE TABLE snippets (id TEXT PRIMARY KEY, library TEXT NOT NULL, version TEXT NOT NULL,"
     " level INTEGER NOT NULL, seen REAL NOT NULL, uses INTEGER NOT NULL, body TEXT NOT NULL)",
 )
-"""Applied in order, each once; only ever appended to."""
+"""Applied in order, each once. Append only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A snippet as it is kept."""
+    """A stored snippet."""
 
     id: str
     snippet: Snippet
@@ -48,17 +48,17 @@ class Kept:
 
 
 class SnippetStore:
-    """The kept snippets of all libraries. No method but `clear` raises for what the disk or the file does."""
+    """The stored snippets of all libraries. No method except `clear` raises because of a disk or file error."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = KeptFile(path, _MIGRATIONS)
 
-    def keep(self, snippets: Sequence[Snippet], sharing: Sharing) -> None:
-        """Keep these; those that are kept already count as used. `sharing`: what the model that wrote them was told.
+    def add(self, snippets: Sequence[Snippet], sharing: Sharing) -> None:
+        """Store these snippets; those already stored count as used.
 
-        Of each library the ones go that were not used for longest, a use counting as a day, and those of other
-        versions that nothing used for a month.
+        `sharing` is the sharing level of the model that wrote them. For each library the least recently used snippets
+        are deleted, with each use counting as one day, as are those of other versions that were not used for a month.
         """
         now = time.time()
         rows = [
@@ -76,46 +76,50 @@ class SnippetStore:
             for library, version in {(one.library, one.version) for one in snippets}:
                 db.execute(
                     "DELETE FROM snippets WHERE library = ? AND version != ? AND seen < ?",
-                    (library, version, now - _OUTDATED),
+                    (library, version, now - _OUTDATED_SECONDS),
                 )
                 db.execute(
                     "DELETE FROM snippets WHERE library = ?1 AND id NOT IN (SELECT id FROM snippets WHERE library = ?1"
                     f" ORDER BY seen + {_DAY} * min(uses, 30) DESC, rowid DESC LIMIT ?2)",
-                    (library, MOST),
+                    (library, MAX_SNIPPETS),
                 )
 
         self._file.attempt(write, None)
 
     def of(self, versions: Mapping[str, str], sharing: Sharing) -> list[Kept]:
-        """Those of exactly these versions of libraries, by import name, that may be told where so much is shared, in
-        the order in which they came."""
+        """Return the snippets of exactly these library versions, by import name, in the order of insertion.
+
+        Snippets that need a higher sharing level are left out.
+        """
         where = " OR ".join("(library = ? AND version = ?)" for _ in versions) or "0"
         pairs = [text for pair in versions.items() for text in pair]
         return self._read(f"({where}) AND level <= ? ORDER BY rowid", [*pairs, _LEVELS[sharing]])
 
     def all(self, library: str | None = None) -> list[Kept]:
-        """All of a library, or of every one, the last used first."""
+        """Return the snippets of one library, or of all, most recently used first."""
         order = "ORDER BY seen DESC, rowid"
         return self._read(f"library = ? {order}", [library]) if library else self._read(f"1 {order}", [])
 
-    def used(self, ids: Collection[str]) -> None:
-        """Say that these were found."""
+    def mark_used(self, ids: Collection[str]) -> None:
+        """Record that these snippets were found."""
         rows = [(time.time(), id_) for id_ in ids]
         update = "UPDATE snippets SET seen = ?, uses = uses + 1 WHERE id = ?"
         self._file.attempt(lambda db: db.executemany(update, rows), None, wait=BRIEF_WAIT)
 
-    def drop(self, ids: Collection[str]) -> None:
-        """Keep these no longer."""
+    def delete(self, ids: Collection[str]) -> None:
+        """Delete these snippets."""
         rows = [(id_,) for id_ in ids]
         self._file.attempt(lambda db: db.executemany("DELETE FROM snippets WHERE id = ?", rows), None)
 
     def clear(self, library: str | None = None) -> int:
-        """Remove all of a library, or everything, files that were set aside included; how many snippets that were.
+        """Delete all snippets of a library, or everything, and return how many were deleted.
+
+        Deleting everything includes corrupt files that were set aside.
 
         Raises:
-            OSError, sqlite3.Error: they could not be removed.
+            OSError, sqlite3.Error: If they cannot be deleted.
         """
-        self.all()  # which sets an unsound file aside
+        self.all()  # sets a corrupt file aside
         if not library:
             self._file.forget_unsound()
         if not self.path.exists():
@@ -131,15 +135,15 @@ class SnippetStore:
         rows: list[tuple[str, str, float, int]] = self._file.attempt(
             lambda db: db.execute(statement, values).fetchall(), [], wait=BRIEF_WAIT
         )
-        return [kept for row in rows if (kept := _kept(*row))]
+        return [snippet for row in rows if (snippet := _parse_row(*row))]
 
 
 def _id(snippet: Snippet) -> str:
-    """The same for code that differs in layout and comments only."""
+    """Return an ID that ignores differences in layout and comments."""
     return digest(snippet.library, snippet.version, fingerprint(snippet.code))[:12]
 
 
-def _kept(id_: str, body: str, seen: float, uses: int) -> Kept | None:
+def _parse_row(id_: str, body: str, seen: float, uses: int) -> Kept | None:
     try:
         return Kept(id_, _SNIPPET.validate_json(body), seen, uses)
     except ValidationError:

@@ -1,8 +1,7 @@
-"""The Python, Markdown and notebook files below a folder, read within limits.
+"""Reads the Python, Markdown and notebook files below a folder, within limits.
 
-Nothing is followed: no link, so nothing outside the folder is ever read, and no file that is not a regular one. Left
-out are hidden names, environments, what `.gitignore` names, traces of explorations, and files whose names speak of
-credentials.
+Links are not followed, so nothing outside the folder is ever read, and only regular files are read. Hidden names,
+environments, paths in `.gitignore`, exploration traces, and files whose names suggest credentials are left out.
 """
 
 from __future__ import annotations
@@ -15,32 +14,32 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exploracoder_jupyter.knowledge.sources.credential_removal import is_named_secret
-from exploracoder_jupyter.knowledge.sources.gitignore import Rule, is_ignored, rules
+from exploracoder_jupyter.knowledge.sources.credential_removal import is_secret_file
+from exploracoder_jupyter.knowledge.sources.gitignore import Rule, is_ignored, parse_gitignore
 
 KINDS = frozenset({".py", ".md", ".ipynb"})
-_NEVER = frozenset({"explorations", "site-packages", "node_modules", "build", "dist"})
-_MARKS_OF_ENVIRONMENTS = frozenset({"pyvenv.cfg", "conda-meta"})
+_EXCLUDED_NAMES = frozenset({"explorations", "site-packages", "node_modules", "build", "dist"})
+_ENVIRONMENT_MARKERS = frozenset({"pyvenv.cfg", "conda-meta"})
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is read, at most."""
+    """The maximum amount that is read."""
 
     files: int = 400
     folders: int = 400
     entries: int = 20_000
-    """Names that are looked at."""
+    """Directory entries that are examined."""
     file_bytes: int = 400_000
     notebook_bytes: int = 8_000_000
-    """Of one notebook: outputs make most of it, and they are not used."""
+    """Size of one notebook: most of it is outputs, which are not used."""
     bytes: int = 32_000_000
-    """Of all files."""
+    """Total size of all files."""
     seconds: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextFile:
     """A file that was read."""
 
     path: str
@@ -49,8 +48,8 @@ class Text:
 
 
 @dataclass(slots=True)
-class _Left:
-    """What may still be read."""
+class _Usage:
+    """How much was read so far, measured against the limits."""
 
     limits: Limits
     files: int = 0
@@ -59,30 +58,30 @@ class _Left:
     began: float = field(default_factory=time.monotonic)
 
     @property
-    def none(self) -> bool:
+    def is_exhausted(self) -> bool:
         most = self.limits
         is_late = time.monotonic() - self.began > most.seconds
         return self.files >= most.files or self.bytes >= most.bytes or is_late
 
 
-def below(folder: Path, limits: Limits) -> Iterator[Text]:
-    """The files of the folder, then of those in it, by name, until a limit is reached."""
-    left = _Left(limits)
-    for path in _paths(folder, left):
-        text = read(folder / path, limits)
+def iter_files(folder: Path, limits: Limits) -> Iterator[TextFile]:
+    """Yield the files of the folder, then those of its subfolders, by name, until a limit is reached."""
+    usage = _Usage(limits)
+    for path in _paths(folder, usage):
+        text = read_file(folder / path, limits)
         if text is not None:
-            left.files += 1
-            left.bytes += len(text)
-            yield Text(path, text)
-        if left.none:
+            usage.files += 1
+            usage.bytes += len(text)
+            yield TextFile(path, text)
+        if usage.is_exhausted:
             return
 
 
-def read(path: Path, limits: Limits) -> str | None:
-    """The text of a regular file that is no link and not too large."""
+def read_file(path: Path, limits: Limits) -> str | None:
+    """Return the text of a file; None unless it is a regular file, not a link, and not too large."""
     most = limits.notebook_bytes if path.suffix == ".ipynb" else limits.file_bytes
     try:
-        # Without waiting: a named pipe would wait for a writer.
+        # Non-blocking: opening a named pipe would otherwise wait for a writer.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return None
@@ -96,44 +95,47 @@ def read(path: Path, limits: Limits) -> str | None:
             return None
 
 
-def _paths(folder: Path, left: _Left) -> Iterator[str]:
-    waiting: deque[tuple[str, tuple[Rule, ...]]] = deque([("", ())])
-    for _ in range(left.limits.folders):
-        if not waiting or left.none or left.entries >= left.limits.entries:
+def _paths(folder: Path, usage: _Usage) -> Iterator[str]:
+    queue: deque[tuple[str, tuple[Rule, ...]]] = deque([("", ())])
+    for _ in range(usage.limits.folders):
+        if not queue or usage.is_exhausted or usage.entries >= usage.limits.entries:
             return
-        at, known = waiting.popleft()
-        entries = _entries(folder / at, left)
+        folder_path, known = queue.popleft()
+        entries = _entries(folder / folder_path, usage)
         names = {entry.name for entry in entries}
-        if at and names & _MARKS_OF_ENVIRONMENTS:
+        if folder_path and names & _ENVIRONMENT_MARKERS:
             continue
         if ".gitignore" in names:
-            known = (*known, *rules(read(folder / at / ".gitignore", left.limits) or "", at))
+            known = (
+                *known,
+                *parse_gitignore(read_file(folder / folder_path / ".gitignore", usage.limits) or "", folder_path),
+            )
         for entry in entries:
-            path, is_folder = at + entry.name, entry.is_dir(follow_symlinks=False)
-            if _is_left_out(entry, path, is_folder, known):
+            path, is_folder = folder_path + entry.name, entry.is_dir(follow_symlinks=False)
+            if _is_excluded(entry, path, is_folder, known):
                 continue
             if is_folder:
-                waiting.append((f"{path}/", known))
+                queue.append((f"{path}/", known))
             elif Path(entry.name).suffix in KINDS:
                 yield path
 
 
-def _entries(folder: Path, left: _Left) -> list[os.DirEntry[str]]:
+def _entries(folder: Path, usage: _Usage) -> list[os.DirEntry[str]]:
     found: list[os.DirEntry[str]] = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 found.append(entry)
-                left.entries += 1
-                if left.entries >= left.limits.entries:
+                usage.entries += 1
+                if usage.entries >= usage.limits.entries:
                     break
     except OSError:
         return []
     return sorted(found, key=lambda entry: entry.name)
 
 
-def _is_left_out(entry: os.DirEntry[str], path: str, is_folder: bool, known: tuple[Rule, ...]) -> bool:
+def _is_excluded(entry: os.DirEntry[str], path: str, is_folder: bool, known: tuple[Rule, ...]) -> bool:
     name = entry.name
-    if name.startswith((".", "__")) or name in _NEVER or entry.is_symlink() or is_named_secret(Path(name).stem):
+    if name.startswith((".", "__")) or name in _EXCLUDED_NAMES or entry.is_symlink() or is_secret_file(Path(name).stem):
         return True
     return is_ignored(path, is_folder=is_folder, rules=known)

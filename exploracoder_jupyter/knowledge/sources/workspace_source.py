@@ -1,4 +1,4 @@
-"""The user's own notebook and the files beside it as a source."""
+"""The user's own notebook and the files next to it as a source."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 import anyio.to_thread
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, SourceKind
-from exploracoder_jupyter.knowledge.sources.code_chunks import chunks
-from exploracoder_jupyter.knowledge.sources.credential_removal import Clean, cleaned, secret_literals
-from exploracoder_jupyter.knowledge.sources.ranked_passages import Ranked
-from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, Text, below, read
+from exploracoder_jupyter.knowledge.sources.code_chunks import split_file
+from exploracoder_jupyter.knowledge.sources.credential_removal import Clean, find_secret_literals, redact
+from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
+from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, TextFile, iter_files, read_file
 
 
 class WorkspaceSource:
     """Code cells of the notebook, and the Python, Markdown and notebook files of the folder. Satisfies `Source`.
 
-    They are read at the first search, and then as they were. `clean` takes secrets out of them.
+    The files are read once, at the first search. `clean` removes secrets from them.
     """
 
     kind: SourceKind = "workspace"
@@ -35,42 +35,42 @@ class WorkspaceSource:
         self._notebook = notebook
         self._clean = clean
         self._limits = limits or Limits()
-        self._ranked: Ranked | None = None
+        self._ranked: PassageIndex | None = None
         self._reading = threading.Lock()
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
-        """At most k pieces of the files that share words with the query, best first."""
-        # A search that is given up leaves the reading to its end, for the next one.
+        """Return at most k chunks of the files that share words with the query, best first."""
+        # An abandoned search finishes reading in its thread, for the next search.
         return await anyio.to_thread.run_sync(self._search, query, k, abandon_on_cancel=True)
 
     def _search(self, query: str, k: int) -> list[ScoredPassage]:
         with self._reading:
             if self._ranked is None:
-                self._ranked = Ranked(list(self._passages()))
+                self._ranked = PassageIndex(list(self._passages()))
         return self._ranked.search(query, k)
 
     def _passages(self) -> Iterator[Passage]:
         seen: set[str] = set()
         for file in self._files():
-            literals = {} if file.path.endswith(".ipynb") else secret_literals(file.text)
-            for chunk in chunks(file.path, file.text):
-                secret = {**literals, **secret_literals(chunk.text), **secret_literals(chunk.title)}
-                text = cleaned(chunk.text, self._clean, secret)
+            literals = {} if file.path.endswith(".ipynb") else find_secret_literals(file.text)
+            for chunk in split_file(file.path, file.text):
+                secret = {**literals, **find_secret_literals(chunk.text), **find_secret_literals(chunk.title)}
+                text = redact(chunk.text, self._clean, secret)
                 if text not in seen:
                     seen.add(text)
                     yield Passage(
                         source="workspace",
-                        title=cleaned(chunk.title, self._clean, secret) or file.path,
+                        title=redact(chunk.title, self._clean, secret) or file.path,
                         text=text,
                         origin=f"{file.path}, {chunk.place}",
                         code=chunk.code,
                     )
 
-    def _files(self) -> Iterator[Text]:
-        """The notebook first, wherever it is, then the files of the folder."""
-        text = read(self._notebook, self._limits) if self._notebook else None
+    def _files(self) -> Iterator[TextFile]:
+        """Yield the notebook first, wherever it is, then the files of the folder."""
+        text = read_file(self._notebook, self._limits) if self._notebook else None
         if self._notebook and text is not None:
-            yield Text(self._notebook.name, text)
-        for file in below(self._folder, self._limits):
+            yield TextFile(self._notebook.name, text)
+        for file in iter_files(self._folder, self._limits):
             if self._notebook is None or (self._folder / file.path) != self._notebook:
                 yield file

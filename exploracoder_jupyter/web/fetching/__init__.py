@@ -1,1 +1,1 @@
-"""Fetching pages: which addresses, how often, how much, and what is cached."""
+"""Fetching pages: allowed addresses, rate limits, size limits and caching."""

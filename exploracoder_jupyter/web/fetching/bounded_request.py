@@ -1,5 +1,8 @@
-"""One bounded request: few redirects, each checked anew, a size, a time, wanted types, no cookies, nothing of the
-environment's credentials or proxies."""
+"""Makes bounded HTTP requests.
+
+Redirects are few and each is checked again; size, time and content types are limited; cookies, credentials and proxies
+from the environment are not used.
+"""
 
 from __future__ import annotations
 
@@ -16,65 +19,66 @@ import httpx2
 
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.web.fetching.public_addresses import (
-    Resolve,
-    check_form,
-    joined,
+    Resolver,
+    check_address,
+    join_link,
     origin_of,
-    public_addresses,
-    resolve,
+    resolve_host,
+    resolve_public,
 )
-from exploracoder_jupyter.web.fetching.rate_limit import Pace
+from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
 from exploracoder_jupyter.web.fetching.robots_txt import AGENT
-from exploracoder_jupyter.web.web_types import BIGGEST, WebError
+from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
-Check = Callable[[str], Awaitable[None]]
-"""Raises WebError for an address that may not be fetched."""
+AddressCheck = Callable[[str], Awaitable[None]]
+"""Raises WebError for an address that must not be fetched."""
 
 _SECONDS = 30.0
-_SILENCE = 10.0
-_REDIRECTS = 5
-_MOVED = (301, 302, 303, 307, 308)
-_BUSY = (429, 503)
+_IDLE_SECONDS = 10.0
+_MAX_REDIRECTS = 5
+_REDIRECT_STATUSES = (301, 302, 303, 307, 308)
+_BUSY_STATUSES = (429, 503)
 _META = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{1,30})", re.IGNORECASE)
 _CHARSETS = re.compile(
     r"utf-?8|utf-?16(?:le|be)?|us-ascii|ascii|latin-?1|(?:iso-8859|windows-125|cp125|koi8)-?\w{1,3}"
     r"|shift[_-]jis|euc-(?:jp|kr)|gb2312|gbk|gb18030|big5",
     re.IGNORECASE,
 )
-"""Charsets that pages are written in; Python knows others whose decoding takes time without end."""
+"""Charsets used by web pages; decoding some of Python's other codecs takes unbounded time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a site gave."""
+class Response:
+    """A site's response."""
 
     address: str
     """After all redirects."""
     type: str
-    """Of the content: `text/html`."""
+    """Content type, such as `text/html`."""
     text: str
 
 
 class Http:
-    """Makes the requests of one run. Use as an async context."""
+    """Makes the requests of one run. Use it as an async context manager."""
 
     def __init__(
         self,
         *,
-        pace: Pace | None = None,
+        rate_limiter: RateLimiter | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
-        resolve: Resolve = resolve,
+        resolve: Resolver = resolve_host,
     ) -> None:
-        self.pace = pace or Pace()
+        self.rate_limiter = rate_limiter or RateLimiter()
         self._resolve = resolve
         self._client = httpx2.AsyncClient(
             transport=transport,
             headers={"User-Agent": f"{AGENT}/{__version__}"},
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            timeout=_SILENCE,
-            limits=httpx2.Limits(max_keepalive_connections=0),  # hosts of one IP must not share what was proven for one
+            timeout=_IDLE_SECONDS,
+            # Hosts on one IP address must not share a connection that was verified for one of them.
+            limits=httpx2.Limits(max_keepalive_connections=0),
             follow_redirects=False,
-            trust_env=False,  # a proxy would resolve names again, which nobody could check
+            trust_env=False,  # a proxy would resolve names again, unchecked
         )
 
     async def __aenter__(self) -> Self:
@@ -86,47 +90,47 @@ class Http:
         await self._client.aclose()
 
     async def get(
-        self, address: str, types: Collection[str], *, trusted: str = "", check: Check | None = None
-    ) -> Answer:
-        """What is at the address, which must be of one of the types (`text/` stands for all that begin so).
+        self, address: str, types: Collection[str], *, trusted: str = "", check: AddressCheck | None = None
+    ) -> Response:
+        """Fetch the address; its content type must be one of `types` (`text/` matches all types that start with it).
 
-        Only the origin `trusted` may lie in a private network; `check` is asked before each request.
+        Only the origin `trusted` may be in a private network; `check` is called before each request.
 
         Raises:
-            WebError: it may not be fetched, or could not be.
+            WebError: If the address must not be fetched, or fetching it fails.
         """
         try:
             with anyio.fail_after(_SECONDS):
                 return await self._follow(address, types, trusted, check)
         except TimeoutError as error:
-            raise WebError(f"{_host(address)} took too long to answer.") from error
+            raise WebError(f"{_host(address)} took too long to respond.") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             raise WebError(f"{_host(address)} could not be reached ({type(error).__name__}).") from error
 
-    async def _follow(self, address: str, types: Collection[str], trusted: str, check: Check | None) -> Answer:
-        for _ in range(_REDIRECTS + 1):
-            addresses = await self._checked(address, trusted)
+    async def _follow(self, address: str, types: Collection[str], trusted: str, check: AddressCheck | None) -> Response:
+        for _ in range(_MAX_REDIRECTS + 1):
+            addresses = await self._check_address(address, trusted)
             if check:
                 await check(address)
-            await self.pace.turn(_host(address))
+            await self.rate_limiter.wait(_host(address))
             response = await self._send(address, addresses)
             try:
-                if response.status_code not in _MOVED:
-                    return await self._answer(address, response, types)
-                address = joined(address, response.headers.get("location", ""))
+                if response.status_code not in _REDIRECT_STATUSES:
+                    return await self._read_response(address, response, types)
+                address = join_link(address, response.headers.get("location", ""))
             finally:
                 await response.aclose()
-        raise WebError(f"{_host(address)} sends from one address to the next without end.")
+        raise WebError(f"{_host(address)} redirected too many times.")
 
-    async def _checked(self, address: str, trusted: str) -> list[str]:
-        """The IP addresses that may be connected to; none for the trusted origin, which goes by its name."""
+    async def _check_address(self, address: str, trusted: str) -> list[str]:
+        """Return the IP addresses to connect to; empty for the trusted origin, which is connected to by name."""
         origin = origin_of(address)
         is_trusted = bool(trusted) and origin == trusted
-        check_form(address, any_port=is_trusted)
+        check_address(address, any_port=is_trusted)
         if is_trusted:
             return []
         parts = urlsplit(origin)
-        return await public_addresses(parts.hostname or "", parts.port or 0, self._resolve)
+        return await resolve_public(parts.hostname or "", parts.port or 0, self._resolve)
 
     async def _send(self, address: str, addresses: list[str]) -> httpx2.Response:
         url = httpx2.URL(address)
@@ -146,29 +150,29 @@ class Http:
                     raise
         raise AssertionError  # a public host has an address
 
-    async def _answer(self, address: str, response: httpx2.Response, types: Collection[str]) -> Answer:
+    async def _read_response(self, address: str, response: httpx2.Response, types: Collection[str]) -> Response:
         host = _host(address)
-        if response.status_code in _BUSY:
-            self.pace.rest(host)
-            raise WebError(f"{host} wants fewer requests.", status=response.status_code)
+        if response.status_code in _BUSY_STATUSES:
+            self.rate_limiter.block(host)
+            raise WebError(f"{host} asks for fewer requests.", status=response.status_code)
         if response.status_code != 200:
-            raise WebError(f"{host} answered {response.status_code}.", status=response.status_code)
+            raise WebError(f"{host} responded with status {response.status_code}.", status=response.status_code)
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if not any(kind == wanted or (wanted.endswith("/") and kind.startswith(wanted)) for wanted in types):
-            raise WebError(f"{host} gave no text ({kind or 'of no type'}).")
-        return Answer(address, kind, _decoded(await _body(host, response), response.charset_encoding))
+            raise WebError(f"{host} did not return text ({kind or 'no content type'}).")
+        return Response(address, kind, _decode(await _body(host, response), response.charset_encoding))
 
 
 async def _body(host: str, response: httpx2.Response) -> bytes:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
-        if len(body) > BIGGEST:
-            raise WebError(f"{host} gave more than {BIGGEST // 1_000_000} MB.")
+        if len(body) > MAX_PAGE_BYTES:
+            raise WebError(f"{host} returned more than {MAX_PAGE_BYTES // 1_000_000} MB.")
     return bytes(body)
 
 
-def _decoded(body: bytes, charset: str | None) -> str:
+def _decode(body: bytes, charset: str | None) -> str:
     meta = _META.search(body[:4096])
     named = charset or (meta[1].decode("ascii") if meta else "")
     try:

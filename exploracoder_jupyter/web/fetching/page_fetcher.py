@@ -1,4 +1,4 @@
-"""Pages of the web, read once: from the cache, through the Stack Exchange API, or from the site, where it lets us."""
+"""Fetches web pages, each once: from the cache, the Stack Exchange API, or the site itself if its robots.txt allows."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pydantic import ValidationError
 
 from exploracoder_jupyter.web.fetching.bounded_request import Http
 from exploracoder_jupyter.web.fetching.public_addresses import origin_of
-from exploracoder_jupyter.web.fetching.robots_txt import NOTHING, Robots, parse_robots
+from exploracoder_jupyter.web.fetching.robots_txt import DISALLOW_ALL, RobotsRules, parse_robots
 from exploracoder_jupyter.web.fetching.web_cache import Cache
-from exploracoder_jupyter.web.reading.stack_exchange import Items, Thread, question_at
-from exploracoder_jupyter.web.web_types import Form, Page, WebError
+from exploracoder_jupyter.web.reading.stack_exchange import ApiReply, Thread, parse_question_url
+from exploracoder_jupyter.web.web_types import Page, PageFormat, WebError
 
-_FORMS: dict[str, Form] = {
+_FORMS: dict[str, PageFormat] = {
     "text/html": "html",
     "application/xhtml+xml": "html",
     "text/markdown": "markdown",
@@ -28,60 +28,63 @@ _JSON = ("application/json",)
 
 
 class WebReader:
-    """Reads pages; satisfies `web_types.Reader`. Pages of the origin `trusted` may lie in a private network."""
+    """Reads pages; satisfies `web_types.Reader`. Pages of the origin `trusted` may be in a private network."""
 
     def __init__(self, http: Http, cache: Cache, *, trusted: str = "") -> None:
         self._http = http
         self._cache = cache
         self._trusted = trusted
-        self._robots: dict[str, Robots] = {}
+        self._robots: dict[str, RobotsRules] = {}
 
     async def read(self, address: str) -> Page:
-        """The page at an address.
+        """Return the page at an address.
 
         Raises:
-            WebError: it cannot be read, or the site wants no robot there.
+            WebError: If it cannot be read, or the site disallows robots for it.
         """
         if not origin_of(address):
-            raise WebError("It is no http or https address.")
+            raise WebError("The address is not an HTTP or HTTPS URL.")
         address = urldefrag(address).url
-        kept = await anyio.to_thread.run_sync(self._cache.get, "page", address)
-        if kept is not None:
-            return Page(**json.loads(kept))
-        page = await self._thread(address) or await self._page(address)
+        cached = await anyio.to_thread.run_sync(self._cache.get, "page", address)
+        if cached is not None:
+            return Page(**json.loads(cached))
+        page = await self._fetch_thread(address) or await self._fetch_page(address)
         await anyio.to_thread.run_sync(self._cache.put, json.dumps(asdict(page)), "page", address)
         return page
 
-    async def _page(self, address: str) -> Page:
+    async def _fetch_page(self, address: str) -> Page:
         answer = await self._http.get(address, _FORMS, trusted=self._trusted, check=self._check_robots)
         return Page(answer.address, _FORMS[answer.type], answer.text)
 
     async def _check_robots(self, address: str) -> None:
         origin, parts = origin_of(address), urlsplit(address)
         if origin not in self._robots:
-            self._robots[origin] = await self._rules(origin)
+            self._robots[origin] = await self._fetch_robots(origin)
         path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-        if not self._robots[origin].allow(path):
-            raise WebError(f"{parts.hostname} wants no robots there.")
+        if not self._robots[origin].allows(path):
+            raise WebError(f"{parts.hostname} disallows robots for this page.")
 
-    async def _rules(self, origin: str) -> Robots:
+    async def _fetch_robots(self, origin: str) -> RobotsRules:
         try:
             answer = await self._http.get(f"{origin}/robots.txt", ("text/",), trusted=self._trusted)
         except WebError as error:
-            there_are_none = 400 <= error.status < 500 and error.status != 429
-            return Robots() if there_are_none else NOTHING
+            is_missing = 400 <= error.status < 500 and error.status != 429
+            return RobotsRules() if is_missing else DISALLOW_ALL
         return parse_robots(answer.text)
 
-    async def _thread(self, address: str) -> Page | None:
-        """A question with its answers from the API; none where this is no question, or the API gives nothing now."""
-        asked = question_at(address)
-        if asked is None:
+    async def _fetch_thread(self, address: str) -> Page | None:
+        """Fetch a question with its answers from the API.
+
+        Returns None if the address is not a question's, or the API returns nothing now.
+        """
+        location = parse_question_url(address)
+        if location is None:
             return None
-        site, number = asked
+        site, number = location
         try:
-            question = await self._items(f"{_API}/{number}?site={site}&filter=withbody")
+            question = await self._fetch_items(f"{_API}/{number}?site={site}&filter=withbody")
             query = f"site={site}&filter=withbody&order=desc&sort=votes&pagesize=10"
-            answers = await self._items(f"{_API}/{number}/answers?{query}")
+            answers = await self._fetch_items(f"{_API}/{number}/answers?{query}")
         except WebError:
             return None
         if not question.items:
@@ -89,12 +92,12 @@ class WebReader:
         thread = Thread(address=address, question=question.items[0], answers=answers.items)
         return Page(address, "questions", thread.model_dump_json())
 
-    async def _items(self, address: str) -> Items:
+    async def _fetch_items(self, address: str) -> ApiReply:
         answer = await self._http.get(address, _JSON)
         try:
-            items = Items.model_validate_json(answer.text)
+            items = ApiReply.model_validate_json(answer.text)
         except ValidationError as error:
-            raise WebError("The Stack Exchange API gave something else than posts.") from error
+            raise WebError("The Stack Exchange API did not return posts.") from error
         if items.backoff > 0:
-            self._http.pace.after("api.stackexchange.com", min(items.backoff, 60.0))
+            self._http.rate_limiter.delay("api.stackexchange.com", min(items.backoff, 60.0))
         return items

@@ -1,4 +1,4 @@
-"""Politeness: one request a second to each host, some in a run, none to a host that has asked for rest."""
+"""Rate limits: one request per second to each host, a limited number per run, none to a host that asked to stop."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ import anyio
 
 from exploracoder_jupyter.web.web_types import WebError
 
-BETWEEN = 1.0
+MIN_INTERVAL = 1.0
 """Seconds between two requests to a host."""
-_MOST = 100
+_MAX_REQUESTS = 100
 """Requests in one run."""
 
 
-class Pace:
-    """Says when a host may be asked. `clock` gives seconds, `sleep` waits for some."""
+class RateLimiter:
+    """Waits before requests. `clock` returns seconds; `sleep` waits for a number of seconds."""
 
     def __init__(
         self,
-        most: int = _MOST,
+        max_requests: int = _MAX_REQUESTS,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
-        self._left = most
+        self._left = max_requests
         self._clock = clock
         self._sleep = sleep
         self._next: dict[str, float] = {}
-        self._resting: set[str] = set()
+        self._blocked: set[str] = set()
 
-    async def turn(self, host: str) -> None:
-        """Wait until the host may be asked, and count the request.
+    async def wait(self, host: str) -> None:
+        """Wait until a request to the host is allowed, and count it.
 
         Raises:
-            WebError: the run has made its requests, or the host wants none for now.
+            WebError: If the run has used up its requests, or the host asked for fewer requests.
         """
-        if host in self._resting:
-            raise WebError(f"{host} has asked for a rest.")
+        if host in self._blocked:
+            raise WebError(f"{host} asked for fewer requests and is not contacted again in this run.")
         if self._left <= 0:
-            raise WebError("This run has made as many requests as one may.")
+            raise WebError("This run has reached its limit of web requests.")
         self._left -= 1
         now = self._clock()
         at = max(now, self._next.get(host, now))
-        self._next[host] = at + BETWEEN
+        self._next[host] = at + MIN_INTERVAL
         if at > now:
             await self._sleep(at - now)
 
-    def rest(self, host: str) -> None:
-        """Ask this host no more in this run."""
-        self._resting.add(host)
+    def block(self, host: str) -> None:
+        """Block further requests to this host in this run."""
+        self._blocked.add(host)
 
-    def after(self, host: str, seconds: float) -> None:
-        """Ask this host no earlier than so many seconds from now."""
+    def delay(self, host: str, seconds: float) -> None:
+        """Delay the next request to this host by at least this many seconds from now."""
         self._next[host] = max(self._next.get(host, 0.0), self._clock() + seconds)

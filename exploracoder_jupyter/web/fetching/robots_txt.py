@@ -1,6 +1,6 @@
-"""What a site lets robots fetch (RFC 9309): the group for us or for all, the longest rule, `*` and `$`.
+"""Parses robots.txt (RFC 9309): the group for our user agent or for all, the longest rule, `*` and `$`.
 
-The standard library's reader knows no wildcards and takes the first rule, not the longest.
+The standard library's parser supports no wildcards and uses the first rule, not the longest.
 """
 
 from __future__ import annotations
@@ -9,30 +9,30 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 AGENT = "exploracoder-jupyter"
-"""The name that sites know us by."""
-_MOST_RULES = 2000
+"""Our user agent name."""
+_MAX_RULES = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Robots:
-    """The rules that hold for us: what each allows or forbids."""
+class RobotsRules:
+    """The rules that apply to us: what each allows or forbids."""
 
     rules: tuple[tuple[str, bool], ...] = ()
-    """Patterns of paths; true: allowed."""
+    """Path patterns, with True for allowed ones."""
 
-    def allow(self, path: str) -> bool:
-        """Whether this path, with its query, may be fetched."""
+    def allows(self, path: str) -> bool:
+        """Return whether this path, with its query, may be fetched."""
         path = unquote(path)
         matching = [(len(pattern), allowed) for pattern, allowed in self.rules if _matches(pattern, path)]
         return max(matching, default=(0, True))[1]
 
 
-NOTHING = Robots((("/", False),))
-"""Where a site cannot say what it allows, nothing is."""
+DISALLOW_ALL = RobotsRules((("/", False),))
+"""Used when a site's rules cannot be fetched: nothing is allowed."""
 
 
-def parse_robots(text: str) -> Robots:
-    """The rules of a robots.txt for us, else for all."""
+def parse_robots(text: str) -> RobotsRules:
+    """Return the rules of a robots.txt for our user agent, or else those for all."""
     groups: dict[str, list[tuple[str, bool]]] = {}
     agents: list[str] = []
     in_rules = False
@@ -46,11 +46,11 @@ def parse_robots(text: str) -> Robots:
             in_rules = True
             for agent in agents if value else ():
                 groups[agent].append((unquote(value), key.lower() == "allow"))
-    return Robots(tuple(groups.get(AGENT, groups.get("*", []))[:_MOST_RULES]))
+    return RobotsRules(tuple(groups.get(AGENT, groups.get("*", []))[:_MAX_RULES]))
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """Whether the path begins with the pattern. Pieces between stars are looked for once each."""
+    """Return whether the path starts with the pattern. Each piece between stars is searched only once."""
     ends = pattern.endswith("$")
     first, *rest = pattern.removesuffix("$").split("*")
     if not path.startswith(first):

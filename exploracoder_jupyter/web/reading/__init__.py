@@ -1,1 +1,1 @@
-"""From the HTML of a page to sections of text."""
+"""Converts the HTML of a page to sections of text."""

@@ -1,8 +1,10 @@
-"""HTML as a tree. lxml reads it, and tells it piece by piece: a tree of its own takes time that grows with the square
-of a tag's attributes, and gives up a page at a certain depth.
+"""Parses HTML into a tree.
 
-lxml has the rules of HTML 4: it ends some elements where browsers go on, so that what is hidden in them would be told.
-It is given no tags that these rules speak of and that mean nothing here.
+lxml parses the page and reports it event by event. Its own tree would take time quadratic in the attributes of a tag,
+and it gives up on a page at a certain depth.
+
+lxml follows the rules of HTML 4: it closes some elements that browsers keep open, so that text hidden in them would
+become visible. Tags that trigger these rules and have no meaning here are replaced before parsing.
 """
 
 from __future__ import annotations
@@ -14,20 +16,20 @@ from itertools import islice
 
 from lxml import etree
 
-_DEEPEST = 150
-"""Elements within elements; what is deeper is left out, so that no recursion over a tree ends in an error."""
-_ATTRIBUTES = 100
-"""Of one element."""
+_MAX_DEPTH = 150
+"""Nesting depth; deeper elements are left out, so that recursion over a tree cannot overflow."""
+_MAX_ATTRIBUTES = 100
+"""How many attributes of one element are kept."""
 _IN_HEAD = frozenset("base basefont bgsound link meta noscript script style template title".split())  # noqa: SIM905
-_BLOCKS = re.compile(r"<(/?)(?:address|center|dir|fieldset|form|menu)(?=[\s/>])", re.IGNORECASE)
-_MARKS = re.compile(r"<(/?)(?:b|big|font|i|s|small|strike|u)(?=[\s/>])", re.IGNORECASE)
-_ENDED_AT_ONCE = re.compile(r"(?<!/)/+>")
-"""In browsers this ends no element that may hold something."""
+_HTML4_BLOCKS = re.compile(r"<(/?)(?:address|center|dir|fieldset|form|menu)(?=[\s/>])", re.IGNORECASE)
+_HTML4_INLINE = re.compile(r"<(/?)(?:b|big|font|i|s|small|strike|u)(?=[\s/>])", re.IGNORECASE)
+_SELF_CLOSING = re.compile(r"(?<!/)/+>")
+"""Self-closing syntax, which browsers ignore on elements that can have content."""
 
 
 @dataclass(slots=True)
 class Node:
-    """An element with what is in it."""
+    """An element and its content."""
 
     tag: str
     attributes: dict[str, str] = field(default_factory=dict)
@@ -35,53 +37,53 @@ class Node:
 
     @property
     def classes(self) -> frozenset[str]:
-        """Its classes."""
+        """The element's classes."""
         return frozenset(self.attributes.get("class", "").split())
 
     def walk(self) -> Iterator[Node]:
-        """This element and all in it, in the order of the page."""
-        waiting: list[Node] = [self]
-        while waiting:
-            node = waiting.pop()
+        """Yield this element and all elements in it, in document order."""
+        stack: list[Node] = [self]
+        while stack:
+            node = stack.pop()
             yield node
-            waiting.extend(child for child in reversed(node.children) if isinstance(child, Node))
+            stack.extend(child for child in reversed(node.children) if isinstance(child, Node))
 
-    def having(self, *, tag: str = "", class_: str = "", **attributes: str) -> Iterator[Node]:
-        """Elements in it with this tag, class and attributes; what is not given may be anything."""
+    def find_all(self, *, tag: str = "", class_: str = "", **attributes: str) -> Iterator[Node]:
+        """Yield the elements with this tag, class and attributes, this one included; omitted criteria match all."""
         wanted = {name.replace("_", "-"): value for name, value in attributes.items()}
         for node in self.walk():
-            named = (not tag or node.tag == tag) and (not class_ or class_ in node.classes)
-            if named and all(node.attributes.get(name) == value for name, value in wanted.items()):
+            matches = (not tag or node.tag == tag) and (not class_ or class_ in node.classes)
+            if matches and all(node.attributes.get(name) == value for name, value in wanted.items()):
                 yield node
 
     @property
     def text(self) -> str:
-        """Its text on one line."""
+        """The element's text on one line."""
         return " ".join(self.raw.split())
 
     @property
     def raw(self) -> str:
-        """Its text as it is written."""
+        """The element's text as written."""
         if self.tag == "br":
             return "\n"
         return "".join(child if isinstance(child, str) else child.raw for child in self.children)
 
 
-def parse(text: str) -> Node:
-    """The page's elements below one without a name. Any text is a page."""
+def parse_html(text: str) -> Node:
+    """Return the page's elements under a root without a tag. Any text is accepted."""
     builder = _Builder()
     parser = etree.HTMLParser(encoding="utf-8", target=builder, no_network=True)
-    parser.feed(_plain(text).encode("utf-8", "replace"))
+    parser.feed(_replace_tags(text).encode("utf-8", "replace"))
     parser.close()
     return builder.root
 
 
-def _plain(text: str) -> str:
-    return _ENDED_AT_ONCE.sub(">", _MARKS.sub(r"<\1span", _BLOCKS.sub(r"<\1div", text)))
+def _replace_tags(text: str) -> str:
+    return _SELF_CLOSING.sub(">", _HTML4_INLINE.sub(r"<\1span", _HTML4_BLOCKS.sub(r"<\1div", text)))
 
 
 class _Builder:
-    """Takes what lxml reads; it ends every element that it begins. Comments are not asked for."""
+    """Receives lxml's events, which include an end for every element. Comments are not reported."""
 
     def __init__(self) -> None:
         self.root = Node("")
@@ -89,30 +91,33 @@ class _Builder:
         self._too_deep = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
-        if self._too_deep or len(self._open) > _DEEPEST:
+        """Open an element."""
+        if self._too_deep or len(self._open) > _MAX_DEPTH:
             self._too_deep += 1
             return
-        node = Node(tag, dict(islice(attributes.items(), _ATTRIBUTES)))
-        self._around(tag).children.append(node)
+        node = Node(tag, dict(islice(attributes.items(), _MAX_ATTRIBUTES)))
+        self._parent_of(tag).children.append(node)
         self._open.append(node)
 
     def end(self, _tag: str) -> None:
-        """The element that began last, of those that are open, ends."""
+        """Close the innermost open element."""
         if self._too_deep:
             self._too_deep -= 1
         else:
             self._open.pop()
 
     def data(self, text: str) -> None:
-        """A text within that element."""
+        """Add text to the innermost open element."""
         if not self._too_deep:
             self._open[-1].children.append(text)
 
     def close(self) -> None:
-        """The page ends."""
+        """Finish the page."""
 
-    def _around(self, tag: str) -> Node:
-        """What an element stands in: a head that is not ended holds for lxml the elements of newer HTML too."""
-        is_text = self._open[-1].tag == "head" and tag not in _IN_HEAD
-        return self._open[-2] if is_text else self._open[-1]
+    def _parent_of(self, tag: str) -> Node:
+        """Return the parent of a new element.
+
+        lxml puts newer HTML's elements into a head that is not closed explicitly; they belong outside of it.
+        """
+        belongs_in_body = self._open[-1].tag == "head" and tag not in _IN_HEAD
+        return self._open[-2] if belongs_in_body else self._open[-1]

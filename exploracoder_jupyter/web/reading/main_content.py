@@ -1,4 +1,4 @@
-"""Where the text of any page is: its main element, what trafilatura finds, or the page without what surrounds texts."""
+"""Finds the main text of any page: its main element, what trafilatura finds, or the page without its surroundings."""
 
 from __future__ import annotations
 
@@ -8,78 +8,85 @@ from html import escape
 
 from exploracoder_jupyter.web.reading.html_parser import Node
 
-_AROUND = frozenset(("nav", "header", "footer", "aside"))
-_LEAST = 200
-"""Characters below which an element is not the main one."""
-_MOST = 500_000
-_PROBES = 30
-_SHARE = 0.9
+_SURROUNDING_TAGS = frozenset(("nav", "header", "footer", "aside"))
+_MIN_MAIN_CHARS = 200
+"""Minimum text length of a main element, in characters."""
+_MAX_HTML_CHARS = 500_000
+_MAX_LINES = 30
+_MIN_SHARE = 0.9
 
 
-def main_part(root: Node) -> Node:
-    """The element that holds the page's text. `root` loses what stands around texts."""
-    found = main_element(root)
-    if found is not root and len(found.text) >= _LEAST:
+def find_main_content(root: Node) -> Node:
+    """Return the element that contains the page's text. Navigation and the like are removed from `root`."""
+    found = find_main_element(root)
+    if found is not root and len(found.text) >= _MIN_MAIN_CHARS:
         return found
     lines = _main_lines(root)
-    return _holder(root, lines) if lines else root
+    return _smallest_with(root, lines) if lines else root
 
 
-def main_element(root: Node) -> Node:
-    """What the page itself calls its main part, else all of it. `root` loses what stands around texts."""
-    _without_surroundings(root)
+def find_main_element(root: Node) -> Node:
+    """Return what the page marks as its main part, or else `root`. Navigation and the like are removed from `root`."""
+    _remove_surroundings(root)
     mains = [node for node in root.walk() if node.tag == "main" or node.attributes.get("role") == "main"]
-    articles = list(root.having(tag="article"))
+    articles = list(root.find_all(tag="article"))
     return next(iter(mains or (articles if len(articles) == 1 else [])), root)
 
 
-def _without_surroundings(root: Node) -> None:
+def _remove_surroundings(root: Node) -> None:
     for node in list(root.walk()):
-        node.children = [child for child in node.children if isinstance(child, str) or child.tag not in _AROUND]
+        node.children = [
+            child for child in node.children if isinstance(child, str) or child.tag not in _SURROUNDING_TAGS
+        ]
 
 
 def _main_lines(root: Node) -> list[str]:
-    """The longest lines of the main text, where trafilatura is there, finds one, and need not look for long."""
+    """Return the longest lines of the main text found by trafilatura.
+
+    Empty if trafilatura is not installed, finds nothing, or would take too long.
+    """
     try:
         import trafilatura
     except ImportError:
         return []
-    html = "".join(_html(root))
-    if len(html) > _MOST:
+    html = "".join(_to_html(root))
+    if len(html) > _MAX_HTML_CHARS:
         return []
-    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # it logs every page without a text
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # it logs every page without text
     try:
         text = trafilatura.extract(html, include_comments=False, include_tables=True) or ""
-    except Exception:  # it is given any page there is
+    except Exception:  # it may fail in any way on arbitrary pages
         return []
     lines = (" ".join(line.split()).lstrip("-| ") for line in text.splitlines())
-    return sorted(filter(None, lines), key=len, reverse=True)[:_PROBES]
+    return sorted(filter(None, lines), key=len, reverse=True)[:_MAX_LINES]
 
 
-def _holder(node: Node, lines: Sequence[str]) -> Node:
-    """The smallest element with nearly all of the lines: told by our own means, its code stays code."""
-    wanted = _SHARE * _held(node, lines)
+def _smallest_with(node: Node, lines: Sequence[str]) -> Node:
+    """Return the smallest element with nearly all of the lines. Our own conversion of it preserves code."""
+    wanted = _MIN_SHARE * _matched_chars(node, lines)
     while True:
         inner = (child for child in node.children if isinstance(child, Node))
-        within = next((child for child in inner if _held(child, lines) >= max(wanted, 1)), None)
+        within = next((child for child in inner if _matched_chars(child, lines) >= max(wanted, 1)), None)
         if within is None:
             return node
         node = within
 
 
-def _held(node: Node, lines: Sequence[str]) -> int:
+def _matched_chars(node: Node, lines: Sequence[str]) -> int:
     text = node.text
     return sum(len(line) for line in lines if line in text)
 
 
-def _html(node: Node) -> Iterator[str]:
-    named = "".join(f' {name}="{escape(node.attributes[name])}"' for name in ("id", "class") if name in node.attributes)
+def _to_html(node: Node) -> Iterator[str]:
+    attributes = "".join(
+        f' {name}="{escape(node.attributes[name])}"' for name in ("id", "class") if name in node.attributes
+    )
     if node.tag:
-        yield f"<{node.tag}{named}>"
+        yield f"<{node.tag}{attributes}>"
     for child in node.children:
         if isinstance(child, str):
             yield escape(child, quote=False)
         else:
-            yield from _html(child)
+            yield from _to_html(child)
     if node.tag:
         yield f"</{node.tag}>"

@@ -1,6 +1,6 @@
-"""A page as sections: prose in Markdown, code in fences as it was written, headings as titles.
+"""Converts a page to sections: prose as Markdown, code in fences as written, headings as titles.
 
-Links are kept as their words alone: nothing is to be followed because a page says so.
+Links are reduced to their text: nothing is followed because a page says so.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from exploracoder_jupyter.web.reading.hidden_elements import visible
+from exploracoder_jupyter.web.reading.hidden_elements import strip_invisible
 from exploracoder_jupyter.web.reading.html_parser import Node
 
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
@@ -17,22 +17,22 @@ _BLOCKS = frozenset(
     """p div section article main ul ol dl dd dt li table tr td th blockquote figure figcaption header footer details
     summary address hr center body html""".split()  # noqa: SIM905
 )
-_KEPT_WHOLE = frozenset(("pre", "dl", "ul", "ol", "table", "blockquote"))
-"""In a row of a table these are no text of one line: tables may hold code, or a page's whole text."""
-_BEFORE = {"li": "\n- ", "dt": "\n", "dd": "\n"}
+_NOT_INLINE = frozenset(("pre", "dl", "ul", "ol", "table", "blockquote"))
+"""Table rows that contain these are not joined into one line: they may contain code or the page's whole text."""
+_PREFIXES = {"li": "\n- ", "dt": "\n", "dd": "\n"}
 _LANGUAGE = re.compile(r"(?:language|lang|highlight(?:-source)?|brush)[-:]([\w+#]+)")
 _NO_LANGUAGE = frozenset("none default text notranslate highlight code plaintext".split())  # noqa: SIM905
 _PYTHONS = ("py", "python3", "ipython", "ipython3", "pycon", "python")
 _PYTHON = re.compile(r"^[ \t]*(?:>>> |import \w|from [\w.]+ import |def \w+\(|\w+ = )", re.MULTILINE)
-_LONELY = re.compile(r"^-\n+(?=[^\s`~-])", re.MULTILINE)
-"""The mark of a list's item whose text begins with a block of its own."""
+_LONE_LIST_MARKER = re.compile(r"^-\n+(?=[^\s`~-])", re.MULTILINE)
+"""A list marker on a line of its own, because the item's text begins with a block."""
 _MARKDOWN_HEADING = re.compile(r"(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
-_LONGEST_HEADING = 500
-_MOST = 3000
-"""Characters of one section; a longer one is told in parts."""
-_LEAST = 40
-"""A section of fewer characters without code is a heading's leftover."""
+_MAX_HEADING_CHARS = 500
+_MAX_SECTION_CHARS = 3000
+"""Characters of one section; a longer one is split."""
+_MIN_SECTION_CHARS = 40
+"""A shorter section without code is only the remainder of a heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,21 @@ class Section:
     text: str
     """Markdown."""
     anchor: str = ""
-    """Id in the page, or a whole address."""
+    """An ID in the page, or a complete address."""
     licence: str = ""
     apis: tuple[str, ...] = ()
 
 
-def sections(node: Node, title: str = "") -> list[Section]:
-    """The parts of an element in order; `title` is for what stands before the first heading."""
+def extract_sections(node: Node, title: str = "") -> list[Section]:
+    """Return the sections of an element in order; `title` applies to what precedes the first heading."""
     writer = _Writer(title)
     writer.read(node)
     writer.end()
-    return [part for section in writer.done for part in fitted(section)]
+    return [part for section in writer.done for part in split_section(section)]
 
 
-def markdown_sections(text: str, title: str = "") -> list[Section]:
-    """The parts of a Markdown or plain text; a line in a fence is no heading."""
+def split_markdown(text: str, title: str = "") -> list[Section]:
+    """Return the sections of a Markdown or plain text; lines in a fence are not headings."""
     writer, fence = _Writer(title), ""
     for line in text.replace("\r\n", "\n").split("\n"):
         mark = _FENCE.match(line)
@@ -65,17 +65,17 @@ def markdown_sections(text: str, title: str = "") -> list[Section]:
             fence = mark[1]
         elif mark and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
-        heading = None if fence or mark else _MARKDOWN_HEADING.match(line[:_LONGEST_HEADING])
+        heading = None if fence or mark else _MARKDOWN_HEADING.match(line[:_MAX_HEADING_CHARS])
         if heading:
             writer.begin(heading[2])
         else:
             writer.parts.append(f"{line}\n")
     writer.end()
-    return [part for section in writer.done for part in fitted(section)]
+    return [part for section in writer.done for part in split_section(section)]
 
 
-def told(node: Node) -> str:
-    """The whole element as Markdown, not divided at its headings."""
+def to_markdown(node: Node) -> str:
+    """Convert the whole element to Markdown without dividing it at headings."""
     writer = _Writer("", divides=False)
     writer.read(node)
     writer.end()
@@ -93,11 +93,11 @@ class _Writer:
 
     def begin(self, title: str, anchor: str = "") -> None:
         self.end()
-        self.title, self.anchor = visible(title), anchor
+        self.title, self.anchor = strip_invisible(title), anchor
 
     def end(self) -> None:
-        text = _tidy(visible("".join(self.parts)))
-        if len(text) >= _LEAST or "```" in text or (text and not self.divides):
+        text = _tidy(strip_invisible("".join(self.parts)))
+        if len(text) >= _MIN_SECTION_CHARS or "```" in text or (text and not self.divides):
             self.done.append(Section(self.title, text, self.anchor))
         self.parts = []
 
@@ -110,25 +110,25 @@ class _Writer:
             self.parts.append(f"`{node.text}`" if node.text else "")
         elif node.tag == "br":
             self.parts.append("\n")
-        elif node.tag == "tr" and not any(inner.tag in _KEPT_WHOLE for inner in node.walk()):
+        elif node.tag == "tr" and not any(inner.tag in _NOT_INLINE for inner in node.walk()):
             self.parts.append(" | ".join(_cells(node)) + "\n")
         elif node.tag == "dt" and _is_signature(node):
-            self._signature(node)
+            self._read_signature(node)
         else:
-            self._inside(node)
+            self._read_content(node)
 
-    def _signature(self, node: Node) -> None:
+    def _read_signature(self, node: Node) -> None:
         path = node.attributes.get("id", "")
         if path and self.divides:
             self.begin(path, path)
         shown = node.text.replace("[source]", "").strip()
         self.parts.append(f"\n```python\n{shown}\n```\n\n")
 
-    def _inside(self, node: Node) -> None:
+    def _read_content(self, node: Node) -> None:
         block, within = node.tag in _BLOCKS | _HEADINGS, node.attributes.get("id", "")
         if within and node.tag in ("section", "div", "article"):
             self._ids.append(within)
-        self.parts.append(_BEFORE.get(node.tag, "\n\n") if block else "")
+        self.parts.append(_PREFIXES.get(node.tag, "\n\n") if block else "")
         if "classifier" in node.classes and not "".join(self.parts[-2:]).rstrip().endswith(":"):
             self.parts.append(" : ")
         for child in node.children:
@@ -136,14 +136,14 @@ class _Writer:
                 self.parts.append(re.sub(r"\s+", " ", child))
             else:
                 self.read(child)
-        self.parts.append("\n\n" if block and node.tag not in _BEFORE else "")
+        self.parts.append("\n\n" if block and node.tag not in _PREFIXES else "")
         if self._ids and self._ids[-1] == within:
             self._ids.pop()
 
 
 def _is_signature(node: Node) -> bool:
-    """Whether Sphinx has written it for an API; the versions before 4 mark the parts alone."""
-    return "sig" in node.classes or ("id" in node.attributes and any(node.having(class_="descname")))
+    """Return whether Sphinx generated this term for an API; versions before 4 mark only its parts."""
+    return "sig" in node.classes or ("id" in node.attributes and any(node.find_all(class_="descname")))
 
 
 def _cells(row: Node) -> Iterable[str]:
@@ -160,16 +160,16 @@ def _fenced(node: Node) -> str:
 
 
 def _language(node: Node) -> str:
-    if "syntax" in node.attributes:  # as TensorFlow's pages say it
+    if "syntax" in node.attributes:  # used by TensorFlow's pages
         return node.attributes["syntax"].lower() if node.attributes["syntax"].isalnum() else ""
-    elements = [node, *node.having(tag="code")]
+    elements = [node, *node.find_all(tag="code")]
     names = " ".join(element.attributes.get("class", "") for element in elements).lower().split()
     found = [match[1] for match in map(_LANGUAGE.fullmatch, names) if match and match[1] not in _NO_LANGUAGE]
     return "python" if found and found[0] in _PYTHONS else next(iter(found), "")
 
 
 def _tidy(text: str) -> str:
-    """At most one blank line between blocks, and none in code taken away."""
+    """Collapse blank lines between blocks to one, but keep those in code."""
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -179,31 +179,31 @@ def _tidy(text: str) -> str:
         shown = line.rstrip() if fence or mark else re.sub(r"[ \t]+", " ", line).strip()
         if shown or fence or (lines and lines[-1]):
             lines.append(shown)
-    return _LONELY.sub("- ", "\n".join(lines)).strip()
+    return _LONE_LIST_MARKER.sub("- ", "\n".join(lines)).strip()
 
 
-def fitted(section: Section) -> Iterator[Section]:
-    """The section, or its parts where it is long; code in two parts is fenced in both."""
+def split_section(section: Section) -> Iterator[Section]:
+    """Yield the section, or its parts if it is too long; code split between two parts is fenced in both."""
     for number, text in enumerate(_parts(section.text), 1):
         yield replace(section, title=section.title if number == 1 else f"{section.title} ({number})", text=text)
 
 
 def _parts(text: str) -> Iterator[str]:
-    held: list[str] = []
+    part: list[str] = []
     size, opening = 0, ""
     for line in text.split("\n"):
-        line = line[:_MOST]
-        if held and size + len(line) > _MOST:
-            yield "\n".join([*held, _closing(opening)] if opening else held).strip()
-            held, size = [opening] if opening else [], 0
+        line = line[:_MAX_SECTION_CHARS]
+        if part and size + len(line) > _MAX_SECTION_CHARS:
+            yield "\n".join([*part, _closing_fence(opening)] if opening else part).strip()
+            part, size = [opening] if opening else [], 0
         mark = _FENCE.match(line)
-        if mark and (not opening or line.strip() == _closing(opening)):
+        if mark and (not opening or line.strip() == _closing_fence(opening)):
             opening = "" if opening else line.strip()
-        held.append(line)
+        part.append(line)
         size += len(line) + 1
-    yield "\n".join(held).strip()
+    yield "\n".join(part).strip()
 
 
-def _closing(opening: str) -> str:
+def _closing_fence(opening: str) -> str:
     mark = _FENCE.match(opening)
     return mark[1] if mark else ""

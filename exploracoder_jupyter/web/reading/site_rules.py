@@ -1,6 +1,6 @@
-"""What of a page is told: rules for the sites that searches for code most often end at, and one for all others.
+"""Extracts the content of a page: rules for the sites that code searches most often find, and one for all others.
 
-More than nine of ten results in CoCoST's measurements were on eight sites (appendix A, table 4).
+More than nine of ten results in CoCoST's measurements came from eight sites (appendix A, table 4).
 """
 
 from __future__ import annotations
@@ -10,33 +10,36 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from exploracoder_jupyter.web.reading.hidden_elements import strip_unseen
-from exploracoder_jupyter.web.reading.html_parser import Node, parse
-from exploracoder_jupyter.web.reading.main_content import main_part
-from exploracoder_jupyter.web.reading.page_sections import Section, markdown_sections, sections
-from exploracoder_jupyter.web.reading.stack_exchange import from_api, from_page, is_questions
+from exploracoder_jupyter.web.reading.hidden_elements import remove_hidden
+from exploracoder_jupyter.web.reading.html_parser import Node, parse_html
+from exploracoder_jupyter.web.reading.main_content import find_main_content
+from exploracoder_jupyter.web.reading.page_sections import Section, extract_sections, split_markdown
+from exploracoder_jupyter.web.reading.stack_exchange import is_question_page, parse_api_thread, parse_question_page
 from exploracoder_jupyter.web.web_types import Page
 
 _API = re.compile(r"[a-z_]\w*(?:\.\w+)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Extract:
-    """What a page says."""
+class PageContent:
+    """The content of a page."""
 
     title: str
     sections: tuple[Section, ...]
     ordered: bool = False
-    """Whether the best comes first already."""
+    """Whether the best sections come first already."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Where the text of a site's pages is: places with commas between them. One is `tag`, `.class`, `#id`, `tag.class`
-    or `[role]`, or several of these, each within the one before."""
+    """Where a site's pages contain their text, as selectors separated by commas.
+
+    A selector is `tag`, `.class`, `#id`, `tag.class` or `[role]`, or several of these, each a descendant of the one
+    before.
+    """
 
     content: str
-    """The first that is there is told."""
+    """The first selector that matches is used."""
     without: str = ""
     licence: str = ""
 
@@ -71,29 +74,29 @@ _RULES: dict[str, _Rule] = {
 }
 
 
-def extract(page: Page) -> Extract:
-    """What the page says, what is hidden in it left out. Any text is a page."""
+def extract_content(page: Page) -> PageContent:
+    """Extract the visible content of a page. Any text is accepted."""
     if page.form == "questions":
-        title, found = from_api(page.text)
-        return Extract(title, tuple(found), ordered=True)
+        title, found = parse_api_thread(page.text)
+        return PageContent(title, tuple(found), ordered=True)
     if page.form != "html":
-        found = markdown_sections(page.text)
-        return Extract(next((section.title for section in found if section.title), ""), tuple(found))
-    root = parse(page.text)
+        found = split_markdown(page.text)
+        return PageContent(next((section.title for section in found if section.title), ""), tuple(found))
+    root = parse_html(page.text)
     title = _title(root)
-    strip_unseen(root)
-    if is_questions(root, page.address):
-        title, found = from_page(root, page.address)
-        return Extract(title, tuple(found), ordered=True)
-    return Extract(title, tuple(_told(root, _rule(page.address), title)))
+    remove_hidden(root)
+    if is_question_page(root, page.address):
+        title, found = parse_question_page(root, page.address)
+        return PageContent(title, tuple(found), ordered=True)
+    return PageContent(title, tuple(_site_sections(root, _rule(page.address), title)))
 
 
-def _told(root: Node, rule: _Rule | None, title: str) -> Iterator[Section]:
+def _site_sections(root: Node, rule: _Rule | None, title: str) -> Iterator[Section]:
     content = _content(root, rule) if rule else None
     licence = rule.licence if rule else _licence(root)
     if content and rule:
-        _drop(content, rule.without.split(", "))
-    for section in sections(content or main_part(root), title):
+        _remove(content, rule.without.split(", "))
+    for section in extract_sections(content or find_main_content(root), title):
         apis = (section.anchor,) if _API.fullmatch(section.anchor) else ()
         yield replace(section, licence=licence, apis=apis)
 
@@ -104,35 +107,35 @@ def _rule(address: str) -> _Rule | None:
 
 
 def _content(root: Node, rule: _Rule) -> Node | None:
-    for place in rule.content.split(", "):
+    for selector in rule.content.split(", "):
         nodes = [root]
-        for step in place.split():
-            nodes = [found for node in nodes for found in node.walk() if found is not node and _is(found, step)]
+        for step in selector.split():
+            nodes = [found for node in nodes for found in node.walk() if found is not node and _matches(found, step)]
         if nodes:
             return nodes[0]
     return None
 
 
-def _is(node: Node, place: str) -> bool:
-    if place.startswith("["):
-        return node.attributes.get("role") == place[1:-1]
-    if place.startswith("#"):
-        return node.attributes.get("id") == place[1:]
-    tag, _, class_ = place.partition(".")
+def _matches(node: Node, selector: str) -> bool:
+    if selector.startswith("["):
+        return node.attributes.get("role") == selector[1:-1]
+    if selector.startswith("#"):
+        return node.attributes.get("id") == selector[1:]
+    tag, _, class_ = selector.partition(".")
     return (not tag or node.tag == tag) and (not class_ or class_ in node.classes)
 
 
-def _drop(node: Node, places: list[str]) -> None:
+def _remove(node: Node, selectors: list[str]) -> None:
     for inner in list(node.walk()):
         inner.children = [
             child
             for child in inner.children
-            if isinstance(child, str) or not any(_is(child, place) for place in places)
+            if isinstance(child, str) or not any(_matches(child, selector) for selector in selectors)
         ]
 
 
 def _title(root: Node) -> str:
-    node = next(root.having(tag="title"), None) or next(root.having(tag="h1"), None)
+    node = next(root.find_all(tag="title"), None) or next(root.find_all(tag="h1"), None)
     return node.text[:200] if node else ""
 
 

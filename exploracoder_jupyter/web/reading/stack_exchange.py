@@ -1,7 +1,7 @@
-"""Questions with their answers, from pages of Stack Overflow and its sisters, or from the Stack Exchange API.
+"""Questions with their answers, from pages of Stack Exchange sites or from the Stack Exchange API.
 
-Each post is a section of its own with its address, its author and its licence (CC BY-SA asks for them): the accepted
-answer first, then the question, then the other answers by score.
+Each post becomes a section with its address, author and license (as CC BY-SA requires): the accepted answer first, then
+the question, then the other answers by score.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import BaseModel, Field
 
-from exploracoder_jupyter.web.reading.hidden_elements import strip_unseen, visible
-from exploracoder_jupyter.web.reading.html_parser import Node, parse
-from exploracoder_jupyter.web.reading.page_sections import Section, fitted, told
+from exploracoder_jupyter.web.reading.hidden_elements import remove_hidden, strip_invisible
+from exploracoder_jupyter.web.reading.html_parser import Node, parse_html
+from exploracoder_jupyter.web.reading.page_sections import Section, split_section, to_markdown
 
 _SITES = ("stackoverflow.com", "superuser.com", "serverfault.com", "askubuntu.com", "mathoverflow.net")
 _QUESTION = re.compile(r"/(?:questions|q)/(\d+)(?:/|$)")
-_ANSWERS = 3
-"""Answers that are told at most."""
+_MAX_ANSWERS = 3
+"""Maximum number of answers."""
 _LICENCE = "CC BY-SA"
 
 
@@ -30,7 +30,7 @@ class _Owner(BaseModel):
 
 
 class _Item(BaseModel):
-    """A question or an answer as the API gives it."""
+    """A question or an answer as returned by the API."""
 
     body: str = ""
     title: str = ""
@@ -42,15 +42,15 @@ class _Item(BaseModel):
     owner: _Owner = _Owner()
 
 
-class Items(BaseModel):
-    """A reply of the API; `backoff`: seconds before it may be asked again."""
+class ApiReply(BaseModel):
+    """A reply of the API; `backoff` is the number of seconds before the next request."""
 
     items: list[_Item] = Field(default_factory=list)
     backoff: float = 0
 
 
 class Thread(BaseModel):
-    """A question and its answers, as one page."""
+    """A question and its answers as one page."""
 
     address: str
     question: _Item
@@ -68,8 +68,8 @@ class _Post:
     accepted: bool = False
 
 
-def question_at(address: str) -> tuple[str, str] | None:
-    """The site's name for the API and the number of the question, where the address is that of one."""
+def parse_question_url(address: str) -> tuple[str, str] | None:
+    """Return the site's name for the API and the question's number, if the address is that of a question."""
     parts = urlsplit(address)
     found, host = _QUESTION.match(parts.path), (parts.hostname or "").lower().removeprefix("www.")
     if not found or not _is_site(host):
@@ -77,28 +77,28 @@ def question_at(address: str) -> tuple[str, str] | None:
     return host.removesuffix(".stackexchange.com").removesuffix(".com"), found[1]
 
 
-def is_questions(root: Node, address: str) -> bool:
-    """Whether a page is one of such a site, with a question on it."""
+def is_question_page(root: Node, address: str) -> bool:
+    """Return whether a page of a Stack Exchange site contains a question."""
     host = (urlsplit(address).hostname or "").lower().removeprefix("www.")
-    return _is_site(host) and any(root.having(id="question"))
+    return _is_site(host) and any(root.find_all(id="question"))
 
 
-def from_api(text: str) -> tuple[str, list[Section]]:
-    """Title and sections of a `Thread` in JSON."""
+def parse_api_thread(text: str) -> tuple[str, list[Section]]:
+    """Return title and sections of a `Thread` in JSON."""
     thread = Thread.model_validate_json(text)
-    answers = [_of_item(item, urljoin(thread.address, f"/a/{item.answer_id}")) for item in thread.answers]
+    answers = [_post_from_item(item, urljoin(thread.address, f"/a/{item.answer_id}")) for item in thread.answers]
     title = unescape(thread.question.title)
-    return title, list(_sections(title, _of_item(thread.question, thread.address), answers))
+    return title, list(_sections(title, _post_from_item(thread.question, thread.address), answers))
 
 
-def from_page(root: Node, address: str) -> tuple[str, list[Section]]:
-    """Title and sections of a page."""
-    heading = next(root.having(class_="question-hyperlink"), None) or next(root.having(tag="h1"), None)
+def parse_question_page(root: Node, address: str) -> tuple[str, list[Section]]:
+    """Return title and sections of a question page."""
+    heading = next(root.find_all(class_="question-hyperlink"), None) or next(root.find_all(tag="h1"), None)
     title = heading.text if heading else ""
-    question = _of_node(next(root.having(id="question")), address)
+    question = _post_from_node(next(root.find_all(id="question")), address)
     answers = [
-        _of_node(node, urljoin(address, f"/a/{node.attributes['data-answerid']}"))
-        for node in root.having(class_="answer")
+        _post_from_node(node, urljoin(address, f"/a/{node.attributes['data-answerid']}"))
+        for node in root.find_all(class_="answer")
         if "data-answerid" in node.attributes
     ]
     return title, list(_sections(title, question, answers))
@@ -109,28 +109,28 @@ def _is_site(host: str) -> bool:
 
 
 def _sections(title: str, question: _Post, answers: Sequence[_Post]) -> Iterator[Section]:
-    best = sorted(answers, key=lambda post: (not post.accepted, -post.score))[:_ANSWERS]
+    best = sorted(answers, key=lambda post: (not post.accepted, -post.score))[:_MAX_ANSWERS]
     posts = [(post, "accepted answer" if post.accepted else f"answer, score {post.score}") for post in best]
     posts.insert(1, (question, "the question"))
     for post, what in posts:
         if post.body:
             by = f"{post.licence}, by {post.author}" if post.author else post.licence
-            yield from fitted(Section(f"{title} ({what})", post.body, post.link, by))
+            yield from split_section(Section(f"{title} ({what})", post.body, post.link, by))
 
 
-def _of_item(item: _Item, link: str) -> _Post:
-    root = parse(item.body)
-    strip_unseen(root)
-    author = visible(unescape(item.owner.display_name))
-    return _Post(told(root), author, item.content_license or _LICENCE, link, item.score, item.is_accepted)
+def _post_from_item(item: _Item, link: str) -> _Post:
+    root = parse_html(item.body)
+    remove_hidden(root)
+    author = strip_invisible(unescape(item.owner.display_name))
+    return _Post(to_markdown(root), author, item.content_license or _LICENCE, link, item.score, item.is_accepted)
 
 
-def _of_node(node: Node, link: str) -> _Post:
-    body = next(node.having(class_="js-post-body"), None) or next(node.having(class_="s-prose"), None)
+def _post_from_node(node: Node, link: str) -> _Post:
+    body = next(node.find_all(class_="js-post-body"), None) or next(node.find_all(class_="s-prose"), None)
     licences = (inner.attributes.get("data-se-share-sheet-license-name", "") for inner in node.walk())
     score = node.attributes.get("data-score", "0")
     return _Post(
-        told(body) if body else "",
+        to_markdown(body) if body else "",
         _author(node),
         next(filter(None, licences), _LICENCE),
         link,
@@ -140,6 +140,6 @@ def _of_node(node: Node, link: str) -> _Post:
 
 
 def _author(node: Node) -> str:
-    for details in node.having(class_="user-details", itemprop="author"):
-        return next((link.text for link in details.having(tag="a") if link.text), details.text)
+    for details in node.find_all(class_="user-details", itemprop="author"):
+        return next((link.text for link in details.find_all(tag="a") if link.text), details.text)
     return ""

@@ -18,7 +18,7 @@ def store():
     store = SnippetStore(snippets_path())
     for library, title in [("sklearn", "Fit a line"), ("sklearn", "Scale the\ncolumns"), ("networkx", "Make a graph")]:
         code = f"print({title!r})\nprint(2)"
-        store.keep([Snippet(library, "1.2", title, code, (f"{library}.f",), "2", "3.11")], "values")
+        store.add([Snippet(library, "1.2", title, code, (f"{library}.f",), "2", "3.11")], "values")
     return store
 
 

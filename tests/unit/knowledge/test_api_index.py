@@ -12,11 +12,17 @@ from exploracoder_jupyter.knowledge.knowledge_cache import pack, unpack
 from exploracoder_jupyter.knowledge.search import word_embedder
 from exploracoder_jupyter.knowledge.search.api_index import Index
 from exploracoder_jupyter.knowledge.search.api_prior import prior
-from exploracoder_jupyter.knowledge.search.dense_index import Dense
+from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
 from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
 from exploracoder_jupyter.knowledge.search.lexical_index import Field, Lexical
-from exploracoder_jupyter.knowledge.search.query_terms import matter, named, subject
-from exploracoder_jupyter.knowledge.search.rank_fusion import fused, scaled, spread, together, varied
+from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, drop_library_names, find_named_apis
+from exploracoder_jupyter.knowledge.search.rank_fusion import (
+    diversify,
+    fuse_ranks,
+    rescale_positive,
+    scale_to_max,
+    together,
+)
 from exploracoder_jupyter.knowledge.search.tokenizer import stem, tokens
 
 
@@ -104,7 +110,7 @@ def test_a_reopened_index_answers_the_same(index):
 
 
 def test_an_index_of_other_apis_is_refused(index):
-    with pytest.raises(ValueError, match="not of these"):
+    with pytest.raises(ValueError, match="other APIs"):
         Index.reopen(SHOP[:-1], index.arrays())
 
 
@@ -178,7 +184,7 @@ def test_latent_vectors_are_deterministic_and_relate_words_that_share_company():
 
 
 def test_dense_scores_are_cosines_of_the_nearest():
-    dense = Dense(np.array([[2, 0], [1, 1], [0, 3], [0, 0]], dtype=np.float32))
+    dense = DenseIndex(np.array([[2, 0], [1, 1], [0, 3], [0, 0]], dtype=np.float32))
     scores = dense.scores(np.array([5, 0], dtype=np.float32), most=2)
     assert scores.tolist() == pytest.approx([1, 2**-0.5, 0, 0])
     assert not dense.scores(np.zeros(2, dtype=np.float32), most=2).any()
@@ -186,16 +192,18 @@ def test_dense_scores_are_cosines_of_the_nearest():
 
 
 def test_fusion_rewards_agreement_over_a_single_vote():
-    agreed = fused([np.array([0.9, 0.8, 0.1, 0.0]), np.array([0.0, 0.8, 0.1, 0.9])])
+    agreed = fuse_ranks([np.array([0.9, 0.8, 0.1, 0.0]), np.array([0.0, 0.8, 0.1, 0.9])])
     assert np.argmax(agreed) == 1
     assert agreed[0] == agreed[3] > 0
 
 
 def test_scores_are_brought_to_one_scale():
-    assert scaled(np.array([4, 1, -2], dtype=np.float32)).tolist() == [1, 0.25, 0]
-    assert scaled(np.zeros(2, dtype=np.float32)).tolist() == [0, 0]
-    assert spread(np.array([0.9, 0.7, 0.8, 0], dtype=np.float32)).tolist() == pytest.approx([1, 0, 0.5, 0], abs=1e-5)
-    assert spread(np.array([0.4, 0.4, 0], dtype=np.float32)).tolist() == [1, 1, 0]
+    assert scale_to_max(np.array([4, 1, -2], dtype=np.float32)).tolist() == [1, 0.25, 0]
+    assert scale_to_max(np.zeros(2, dtype=np.float32)).tolist() == [0, 0]
+    assert rescale_positive(np.array([0.9, 0.7, 0.8, 0], dtype=np.float32)).tolist() == pytest.approx(
+        [1, 0, 0.5, 0], abs=1e-5
+    )
+    assert rescale_positive(np.array([0.4, 0.4, 0], dtype=np.float32)).tolist() == [1, 1, 0]
 
 
 def test_queries_of_one_task_take_turns_and_lift_what_serves_several():
@@ -218,9 +226,9 @@ def test_a_search_for_several_queries_serves_each(index):
 
 def test_the_third_bearer_of_a_name_waits():
     names = ["mean", "mean", "mean", "sum", "mean"]
-    assert varied([0, 1, 2, 3, 4], names, 3) == [0, 1, 3]
-    assert varied([0, 1, 2, 3, 4], names, 5) == [0, 1, 3, 2, 4]
-    assert varied([0, 1, 2, 3, 4], names, 5, alike=lambda one, other: other == 0) == [0, 3, 1, 2, 4]
+    assert diversify([0, 1, 2, 3, 4], names, 3) == [0, 1, 3]
+    assert diversify([0, 1, 2, 3, 4], names, 5) == [0, 1, 3, 2, 4]
+    assert diversify([0, 1, 2, 3, 4], names, 5, is_duplicate=lambda one, other: other == 0) == [0, 3, 1, 2, 4]
 
 
 def test_a_namesake_that_says_the_same_waits_and_one_that_says_something_else_does_not():
@@ -274,7 +282,7 @@ def test_an_index_holds_plain_arrays_only(index):
 )
 def test_apis_named_outright_are_told_from_plain_words(query, names):
     plain = {"use", "count", "pick", "read", "table", "axis"}
-    assert names <= named(query) and not named(query) & plain
+    assert names <= find_named_apis(query) and not find_named_apis(query) & plain
 
 
 def test_an_api_that_the_query_names_comes_first(index):
@@ -287,13 +295,13 @@ def test_an_api_whose_name_the_query_spells_in_words_comes_first():
 
 
 def test_the_name_of_the_library_says_nothing():
-    assert subject("sort a pandas frame", ["pandas"]).split() == ["sort", "a", "frame"]
-    assert subject("Pandas", ["pandas"]) == "Pandas"
-    assert subject("sort", []) == "sort"
+    assert drop_library_names("sort a pandas frame", ["pandas"]).split() == ["sort", "a", "frame"]
+    assert drop_library_names("Pandas", ["pandas"]) == "Pandas"
+    assert drop_library_names("sort", []) == "sort"
 
 
 def test_words_of_asking_say_nothing_unless_an_api_bears_them():
     asked = "what is the best way to solve and sort it"
-    assert matter(asked, ()).split() == ["what", "is", "the", "to", "and", "sort", "it"]
-    assert "solve" in matter(asked, {"solv"}).split()
-    assert matter("best way", ()) == "best way"
+    assert drop_filler_words(asked, ()).split() == ["what", "is", "the", "to", "and", "sort", "it"]
+    assert "solve" in drop_filler_words(asked, {"solv"}).split()
+    assert drop_filler_words("best way", ()) == "best way"

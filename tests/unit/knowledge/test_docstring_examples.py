@@ -21,7 +21,7 @@ def test_a_doctest_block_is_one_program_without_prompts_and_outputs():
         1
         3
     """)
-    assert docstring_examples.examples(text) == ("xs = [3, 1]\nfor x in sorted(xs):\n    print(x)",)
+    assert docstring_examples.extract_examples(text) == ("xs = [3, 1]\nfor x in sorted(xs):\n    print(x)",)
 
 
 def test_a_block_brings_what_it_needs_of_earlier_blocks_and_no_more():
@@ -39,7 +39,10 @@ def test_a_block_brings_what_it_needs_of_earlier_blocks_and_no_more():
         >>> math.log(8, base)
         3.0
     """)
-    assert docstring_examples.examples(text) == ('print(len("abc"))', "import math\nbase = 2\nmath.log(8, base)")
+    assert docstring_examples.extract_examples(text) == (
+        'print(len("abc"))',
+        "import math\nbase = 2\nmath.log(8, base)",
+    )
 
 
 def test_examples_that_are_skipped_or_fail_on_purpose_are_left_out():
@@ -51,7 +54,7 @@ def test_examples_that_are_skipped_or_fail_on_purpose_are_left_out():
         >>> int("3")
         3
     """)
-    assert docstring_examples.examples(text) == ('int("3")',)
+    assert docstring_examples.extract_examples(text) == ('int("3")',)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +68,7 @@ def test_examples_that_are_skipped_or_fail_on_purpose_are_left_out():
     ],
 )
 def test_code_blocks_count_where_there_are_no_doctests(text):
-    assert docstring_examples.examples(text) == ("run(1)",)
+    assert docstring_examples.extract_examples(text) == ("run(1)",)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,7 @@ def test_code_blocks_count_where_there_are_no_doctests(text):
     ],
 )
 def test_what_is_no_example_gives_none(text):
-    assert docstring_examples.examples(text) == ()
+    assert docstring_examples.extract_examples(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -94,7 +97,7 @@ def test_what_is_no_example_gives_none(text):
     ],
 )
 def test_deprecation_is_that_of_the_object_not_of_a_parameter(text, said):
-    assert docstring_examples.deprecation(text) == said
+    assert docstring_examples.find_deprecation(text) == said
 
 
 def test_prose_loses_badges_images_html_and_targets():
@@ -111,7 +114,7 @@ def test_prose_loses_badges_images_html_and_targets():
 
         It is fast.
     """)
-    assert docstring_examples.prose(readme) == "# Lib\n\nIt reads files.\n\nIt is fast."
+    assert docstring_examples.strip_markup(readme) == "# Lib\n\nIt reads files.\n\nIt is fast."
 
 
 @pytest.mark.timeout(20)
@@ -130,10 +133,10 @@ def test_prose_loses_badges_images_html_and_targets():
 )
 def test_a_hostile_docstring_or_readme_takes_no_minutes(doc):
     """Issue 14, item 9: what is read of a docstring in this process takes about linear time."""
-    docstring_examples.examples(doc)
-    docstring_examples.prose(doc)
+    docstring_examples.extract_examples(doc)
+    docstring_examples.strip_markup(doc)
 
 
 def test_a_comment_that_is_not_closed_stays_and_others_go():
     """Issue 14, item 9: the README's prose is the same as before."""
-    assert docstring_examples.prose("a <!-- x\ny --> b <!-- c --> [d](e) ![f](g) <!-- h") == "a  b  d  <!-- h"
+    assert docstring_examples.strip_markup("a <!-- x\ny --> b <!-- c --> [d](e) ![f](g) <!-- h") == "a  b  d  <!-- h"

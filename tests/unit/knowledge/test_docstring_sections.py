@@ -65,7 +65,7 @@ New in version 2.0.
 
 
 def test_numpy_style():
-    said = docstring_sections.read(NUMPY)
+    said = docstring_sections.parse_docstring(NUMPY)
     about = "What to group by. If it is a list, in its order."
     assert said.parameters == (
         Parameter("by", "label or list", "None", about),
@@ -79,7 +79,7 @@ def test_numpy_style():
 
 
 def test_google_style():
-    said = docstring_sections.read(GOOGLE)
+    said = docstring_sections.parse_docstring(GOOGLE)
     assert said.parameters == (
         Parameter("by", "str", "", "What to group by. A label."),
         Parameter("**options", "", "", "Go to the engine."),
@@ -88,7 +88,7 @@ def test_google_style():
 
 
 def test_sphinx_style():
-    said = docstring_sections.read(SPHINX)
+    said = docstring_sections.parse_docstring(SPHINX)
     assert said.parameters == (
         Parameter("by", "str", "", "What to group by."),
         Parameter("level", "int", "", "Which level."),
@@ -101,14 +101,14 @@ def test_sphinx_style():
     "doc", ["", "Group the rows.", "Note: it groups.\n\nBy all means.", "-----", ":param", "x\n---\n"]
 )
 def test_plain_and_broken_docstrings_say_nothing_more(doc):
-    assert docstring_sections.read(doc) == docstring_sections.Said()
+    assert docstring_sections.parse_docstring(doc) == docstring_sections.DocstringInfo()
 
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("head", ["    .. seealso::", "    See Also:"])
 def test_links_may_be_many_and_stand_further_in_than_what_follows(head):
     links = "\n".join(f"        :func:`lib.f{number}`" for number in range(300))
-    said = docstring_sections.read(f"Do it.\n\nNote:\n{head}\n{links}\n\nArgs:\n    x: What it is.")
+    said = docstring_sections.parse_docstring(f"Do it.\n\nNote:\n{head}\n{links}\n\nArgs:\n    x: What it is.")
     assert said.see_also[:2] == ("lib.f0", "lib.f1")
 
 
@@ -126,12 +126,12 @@ def test_links_may_be_many_and_stand_further_in_than_what_follows(head):
     ],
 )
 def test_a_written_signature_is_read(signature, expected):
-    assert [(one.name, one.type, one.default) for one in api_parameters.written(signature)] == expected
+    assert [(one.name, one.type, one.default) for one in api_parameters.parse_signature(signature)] == expected
 
 
 def test_code_says_which_parameters_there_are_and_the_docstring_what_they_mean():
     said = (Parameter("by", "label", "0", "What to group by."), Parameter("gone", "", "", "No longer there."))
-    assert api_parameters.parameters([("by", "Any", "None"), ("n", "int", "")], "(by=None, n)", said) == (
+    assert api_parameters.merge_parameters([("by", "Any", "None"), ("n", "int", "")], "(by=None, n)", said) == (
         Parameter("by", "label", "None", "What to group by."),
         Parameter("n", "int", "", ""),
     )
@@ -139,9 +139,9 @@ def test_code_says_which_parameters_there_are_and_the_docstring_what_they_mean()
 
 def test_what_goes_into_keywords_is_told_too():
     said = (Parameter("color", "str", "", "Of the line."),)
-    told = api_parameters.parameters([], "(x, **kwargs)", said)
+    told = api_parameters.merge_parameters([], "(x, **kwargs)", said)
     assert [one.name for one in told] == ["x", "**kwargs", "color"]
-    assert api_parameters.parameters([], "", said) == said
+    assert api_parameters.merge_parameters([], "", said) == said
 
 
 @pytest.mark.parametrize(
@@ -155,4 +155,4 @@ def test_what_goes_into_keywords_is_told_too():
     ],
 )
 def test_deprecation_in_its_many_forms(doc, expected):
-    assert docstring_examples.deprecation(doc) == expected
+    assert docstring_examples.find_deprecation(doc) == expected

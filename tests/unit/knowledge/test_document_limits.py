@@ -52,12 +52,12 @@ def paths_of(documents):
         ("missing", None, "There is no documentation at"),
         ("https://acme.example/ref", None, "Nothing is loaded from the network"),
         ("a\0b", None, "cannot be read"),
-        ("blob.bin", b"x", "is of no kind that is read"),
+        ("blob.bin", b"x", "has an unsupported file type"),
         ("blob.md", b"\0\1\2" * 40, "No documentation could be read at"),
         ("broken.ipynb", b"{", "1 unreadable"),
         ("broken.inv", b"x", "1 unreadable"),
-        ("broken.zip", b"x", "is no sound archive"),
-        ("cut.zip", b"PK\x05\x06" + b"\xff" * 18, "holds too many files"),
+        ("broken.zip", b"x", "is not a valid archive"),
+        ("cut.zip", b"PK\x05\x06" + b"\xff" * 18, "contains too many files"),
         ("settings.json", b'{"a": 1}', "No documentation could be read at"),
         ("openapi.json", b'{"openapi": 1', "1 unreadable"),
         ("deep.json", b'{"openapi": ' + b"[" * 200_000, "1 unreadable"),
@@ -78,7 +78,7 @@ def test_what_is_no_documentation_is_refused_in_a_sentence(tmp_path, read, name,
 def test_beside_what_is_good_the_rest_is_left_out_with_a_count(ref, read):
     (ref / "blob.md").write_bytes(b"\0\0")
     (ref / "broken.ipynb").write_text("{")
-    (ref / "huge.md").write_text("x" * (document_files.LARGEST_FILE + 1))
+    (ref / "huge.md").write_text("x" * (document_files.MAX_FILE_BYTES + 1))
     (ref / "picture.png").write_bytes(b"\0")
     documents = read("ref")
     assert names(documents) == ["acmekit.connect"]
@@ -132,7 +132,7 @@ def test_an_archive_is_read_without_being_unpacked(tmp_path, read):
 
 
 def test_what_unpacks_to_too_much_is_left_out(tmp_path, read):
-    bomb = b"\n" * (document_files.LARGEST_FILE + 1)
+    bomb = b"\n" * (document_files.MAX_FILE_BYTES + 1)
     archive(tmp_path / "ref.zip", {"good.md": GOOD, "bomb.md": bomb})
     assert (tmp_path / "ref.zip").stat().st_size < 10_000
     documents = read("ref.zip")
@@ -140,8 +140,8 @@ def test_what_unpacks_to_too_much_is_left_out(tmp_path, read):
 
 
 def test_many_bombs_end_at_the_limit_of_all(tmp_path, read, monkeypatch):
-    monkeypatch.setattr(document_files, "MOST_BYTES", 3 * document_files.LARGEST_FILE)
-    bomb = b"\n" * (document_files.LARGEST_FILE + 1)
+    monkeypatch.setattr(document_files, "MAX_BYTES", 3 * document_files.MAX_FILE_BYTES)
+    bomb = b"\n" * (document_files.MAX_FILE_BYTES + 1)
     archive(tmp_path / "ref.zip", {"README.md": GOOD, **{f"bomb{number}.md": bomb for number in range(6)}})
     assert dict(read("ref.zip").skipped) == {"too large": 3, "beyond the limits": 3}
 
@@ -157,13 +157,13 @@ def test_a_member_that_is_broken_is_left_out(tmp_path, read):
 
 def test_an_archive_that_is_too_large_is_refused(tmp_path, read):
     with (tmp_path / "ref.zip").open("wb") as file:
-        file.truncate(document_files.LARGEST_ARCHIVE + 1)  # takes no room on the disk
+        file.truncate(document_files.MAX_ARCHIVE_BYTES + 1)  # takes no room on the disk
     with pytest.raises(UsageError, match="is larger than 500 MB"):
         read("ref.zip")
 
 
 def test_an_inventory_that_unpacks_to_too_much_is_cut(tmp_path, read, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.knowledge.documents.readers.sphinx_inventory._LARGEST", 1_000)
+    monkeypatch.setattr("exploracoder_jupyter.knowledge.documents.readers.sphinx_inventory._MAX_BYTES", 1_000)
     lines = "\n".join(f"acmekit.f{number} py:function 1 a.html#$ -" for number in range(10_000))
     head = b"# Sphinx inventory version 2\n# Project: Acme\n# Version: 1\n# The rest is compressed using zlib.\n"
     (tmp_path / "objects.inv").write_bytes(head + zlib.compress(lines.encode()))

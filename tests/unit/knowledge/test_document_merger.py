@@ -10,7 +10,7 @@ import pytest
 from exploracoder_jupyter.core.errors import KernelError, MissingMeans, UsageError
 from exploracoder_jupyter.core.types import ApiDoc, LibraryInfo
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.knowledge.documents.api_ownership import sort_out
+from exploracoder_jupyter.knowledge.documents.api_ownership import assign_apis
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import read_page
 
 pytestmark = pytest.mark.anyio
@@ -113,7 +113,7 @@ async def test_of_another_version_no_apis_are_taken_over(opened, tmp_path, versi
         ["shop"], inspect=Walkers(), cache=tmp_path / "cache", docs=[tmp_path / "objects.inv"], open_reader=here
     )
     assert bool(library.lookup("shop.gone")) == added
-    assert any("and 1.0 is installed" in sentence for sentence in library.notices) != added
+    assert any("version 1.0 is installed" in sentence for sentence in library.notices) != added
 
 
 async def test_passages_of_documents_are_a_source(opened):
@@ -144,7 +144,7 @@ async def test_of_a_library_that_could_not_be_read_no_failure_is_foretold(opened
     """Issue 14, item 19: what fails in the process that reads may work in experiments."""
     library = await opened("broken", "acmekit", docs=[DEVICE.replace("acmekit", "broken") + DEVICE])
     about_broken = next(notice for notice in library.notices if "no libbroken.so" in notice)
-    assert "will fail" not in about_broken and library.unread == ("broken",)
+    assert "cannot run here" not in about_broken and library.unread == ("broken",)
 
 
 async def test_a_library_that_is_not_installed_is_known_from_documents_alone(opened):
@@ -223,6 +223,6 @@ def test_a_bare_name_is_no_method_of_some_class():
     given = [
         ApiDoc(name, "function", "(path)", "What documents say.", "", "") for name in ("open", "count", "Jar.open")
     ]
-    sorted_ = sort_out(given, {"mylib": paths}, ())
+    sorted_ = assign_apis(given, {"mylib": paths}, ())
     assert list(sorted_.by_library["mylib"]) == ["mylib.count", "mylib.Jar.open"]
     assert [api.path for api in sorted_.foreign] == ["open"]

@@ -104,14 +104,14 @@ def test_a_source_that_fails_gives_nothing_and_is_told_once(error, why):
     said = []
     soup = Soup([Failing(error), Fixed("snippet", "a")], say=said.append)
     assert _texts(soup, "x", 5) == _texts(soup, "x", 5) == ["a"]
-    assert said == [f"The web could not be searched: {why}"]
+    assert said == [f"Searching the web failed: {why}"]
 
 
 def test_a_source_that_hangs_gives_nothing_and_does_not_hold_up_the_others():
     stuck, said = Stuck(), []
     try:
         assert _texts(Soup([stuck, Fixed("snippet", "a")], say=said.append, patience=0.05), "x", 5) == ["a"]
-        assert said == ["The documentation took longer than 0.05 s to search, and gave nothing."]
+        assert said == ["Searching the documentation timed out after 0.05 s; continuing without it."]
     finally:
         stuck.released.set()
 

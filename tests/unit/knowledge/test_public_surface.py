@@ -6,10 +6,10 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError, MissingMeans
 from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
-from exploracoder_jupyter.knowledge.extraction.public_surface import Found, Surface
+from exploracoder_jupyter.knowledge.extraction.public_surface import FoundLibrary, Surface
 
 pytestmark = pytest.mark.anyio
-FOUND = Found("shop", "py-shop", "1.0", "python")
+FOUND = FoundLibrary("shop", "py-shop", "1.0", "python")
 END = {"library": {"name": "shop", "doc": "A shop."}}
 
 
@@ -79,7 +79,7 @@ async def test_a_module_that_ends_the_interpreter_is_left_out_in_the_next_try(en
 
 async def test_a_library_that_ends_the_interpreter_again_and_again_is_given_up():
     walker = Walker(*([{"loading": f"shop.bad{n}"}, KernelError("killed")] for n in range(9)))
-    with pytest.raises(MissingMeans, match="cannot be imported: several of its modules end the interpreter"):
+    with pytest.raises(MissingMeans, match="cannot be imported: several of its modules crash the interpreter"):
         await read(walker)
     assert len(walker.walks) == 4
 

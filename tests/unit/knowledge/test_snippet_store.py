@@ -12,7 +12,7 @@ import pytest
 from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
 from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, snippet_store
-from exploracoder_jupyter.knowledge.sources.snippet_store import MOST
+from exploracoder_jupyter.knowledge.sources.snippet_store import MAX_SNIPPETS
 
 READ = Snippet(
     "pandas", "2.2.1", "Read a CSV file into a frame", "import pandas\nf = pandas.read_csv('a.csv')",
@@ -46,59 +46,59 @@ def clock(monkeypatch):
 
 
 def test_what_is_kept_is_there_for_the_next_process(store):
-    store.keep([READ], "values")
+    store.add([READ], "values")
     [found] = SnippetStore(store.path).of(VERSIONS, "values")
     assert found.snippet == READ
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600 or sys.platform == "win32"
 
 
 def test_only_the_exact_version_is_offered(store):
-    store.keep([READ, replace(READ, version="2.2.2"), replace(READ, library="polars")], "values")
+    store.add([READ, replace(READ, version="2.2.2"), replace(READ, library="polars")], "values")
     assert [one.snippet for one in store.of(VERSIONS, "values")] == [READ]
     assert store.of({}, "values") == []
     assert len(store.of({"pandas": "2.2.2", "polars": "2.2.1"}, "values")) == 2
 
 
 def test_other_versions_go_when_nothing_used_them_for_a_month(store, clock):
-    store.keep([replace(READ, version="1.0"), replace(READ, version="1.1")], "values")
+    store.add([replace(READ, version="1.0"), replace(READ, version="1.1")], "values")
     old, used = sorted(store.all(), key=lambda one: one.snippet.version)
     clock(20)
-    store.used([used.id])
+    store.mark_used([used.id])
     clock(29)
-    store.keep([READ], "values")
+    store.add([READ], "values")
     assert len(store.all("pandas")) == 3
     clock(31)
-    store.keep([READ], "values")
+    store.add([READ], "values")
     assert sorted(one.snippet.version for one in store.all("pandas")) == ["1.1", "2.2.1"]
     assert old.id != used.id
 
 
 def test_code_that_differs_in_layout_only_is_kept_once(store):
-    store.keep([READ], "values")
-    store.keep([replace(READ, code=f"{READ.code}  # reads it\n\n", title="Another title")], "values")
+    store.add([READ], "values")
+    store.add([replace(READ, code=f"{READ.code}  # reads it\n\n", title="Another title")], "values")
     [found] = store.all()
     assert (found.snippet.title, found.uses) == (READ.title, 1)
 
 
 def test_the_least_used_and_oldest_make_room(store, clock):
-    store.keep([_made("often"), _made("seldom"), replace(_made("other"), library="polars")], "values")
+    store.add([_made("often"), _made("seldom"), replace(_made("other"), library="polars")], "values")
     [often] = [one.id for one in store.all() if one.snippet.title == "often"]
     for _ in range(5):
-        store.used([often])
+        store.mark_used([often])
     clock(2)
-    store.keep([_made(str(number)) for number in range(MOST - 1)], "values")
-    assert len(store.all("pandas")) == MOST
+    store.add([_made(str(number)) for number in range(MAX_SNIPPETS - 1)], "values")
+    assert len(store.all("pandas")) == MAX_SNIPPETS
     assert "often" in _titles(store) and "seldom" not in _titles(store) and "other" in _titles(store)
     clock(3)
-    store.keep([_made("new")], "values")
+    store.add([_made("new")], "values")
     assert "new" in _titles(store) and "0" not in _titles(store)
 
 
 def test_what_was_written_with_values_is_not_offered_where_less_is_shared(store):
-    store.keep([_made("values")], "values")
-    store.keep([_made("schema")], "schema")
-    store.keep([_made("values then none"), _made("schema")], "values")
-    store.keep([_made("values then none")], "none")
+    store.add([_made("values")], "values")
+    store.add([_made("schema")], "schema")
+    store.add([_made("values then none"), _made("schema")], "values")
+    store.add([_made("values then none")], "none")
     offered = {
         level: sorted(one.snippet.title for one in store.of(VERSIONS, level)) for level in ("values", "schema", "none")
     }
@@ -110,9 +110,9 @@ def test_what_was_written_with_values_is_not_offered_where_less_is_shared(store)
 
 
 def test_what_is_kept_again_where_less_is_shared_says_no_more_than_was_shared(store):
-    store.keep([READ], "values")
-    store.keep([replace(READ, title="Read a file", observed="")], "schema")
-    store.keep([READ], "values")
+    store.add([READ], "values")
+    store.add([replace(READ, title="Read a file", observed="")], "schema")
+    store.add([READ], "values")
     [found] = store.of(VERSIONS, "schema")
     assert (found.snippet.title, found.snippet.observed) == ("Read a file", "")
 
@@ -122,7 +122,7 @@ def test_a_file_that_is_no_database_is_set_aside_and_not_lost(store, damage):
     store.path.parent.mkdir()
     store.path.write_bytes(damage)
     assert store.all() == []
-    store.keep([READ], "values")
+    store.add([READ], "values")
     assert _titles(store) == [READ.title]
     [aside] = store.path.parent.glob("snippets.sqlite.unsound-*")
     assert aside.read_bytes() == damage
@@ -131,18 +131,18 @@ def test_a_file_that_is_no_database_is_set_aside_and_not_lost(store, damage):
 
 
 def test_a_file_damaged_inside_is_set_aside_with_the_journal_that_belongs_to_it(store):
-    store.keep([_made(str(number), observed="x" * 500) for number in range(100)], "values")
+    store.add([_made(str(number), observed="x" * 500) for number in range(100)], "values")
     whole = bytearray(store.path.read_bytes())
     whole[4096:40_960] = b"\xff" * (40_960 - 4096)
     store.path.write_bytes(whole)
-    store.keep([READ], "values")
+    store.add([READ], "values")
     assert _titles(store) == [READ.title]
     [aside] = store.path.parent.glob("snippets.sqlite.unsound-*")
     assert len(aside.read_bytes()) == len(whole)
 
 
 def test_a_row_that_cannot_be_read_is_passed_over(store):
-    store.keep([READ, _made("sound", apis=())], "values")
+    store.add([READ, _made("sound", apis=())], "values")
     with sqlite3.connect(store.path) as db:
         db.execute("UPDATE snippets SET body = ? WHERE body LIKE '%read_csv%'", (b"\xff\xfe{",))
     db.close()
@@ -150,12 +150,12 @@ def test_a_row_that_cannot_be_read_is_passed_over(store):
 
 
 def test_a_file_of_a_newer_release_is_left_alone(store):
-    store.keep([READ], "values")
+    store.add([READ], "values")
     with sqlite3.connect(store.path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
     before = store.path.read_bytes()
-    store.keep([_made("new")], "values")
+    store.add([_made("new")], "values")
     assert store.all() == []
     assert store.path.read_bytes() == before
     assert list(store.path.parent.iterdir()) == [store.path]
@@ -164,9 +164,9 @@ def test_a_file_of_a_newer_release_is_left_alone(store):
 def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
     (tmp_path / "file").write_text("")
     store = SnippetStore(tmp_path / "file" / "snippets.sqlite")
-    store.keep([READ], "values")
-    store.used(["x"])
-    store.drop(["x"])
+    store.add([READ], "values")
+    store.mark_used(["x"])
+    store.delete(["x"])
     assert store.all() == [] and store.clear() == 0
 
 
@@ -183,7 +183,7 @@ from exploracoder_jupyter.core.types import Snippet
 
 print(flush=True)
 for at in range(8):
-    SnippetStore(Path(sys.argv[1])).keep([Snippet("pandas", "2.2.1", "", f"b{at}", (), "", "3.11")], "values")
+    SnippetStore(Path(sys.argv[1])).add([Snippet("pandas", "2.2.1", "", f"b{at}", (), "", "3.11")], "values")
 """
 
 
@@ -192,13 +192,13 @@ def test_processes_that_begin_at_once_share_the_file(store):
     with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
         for at in range(8):
-            store.keep([replace(READ, code=f"a{at}")], "values")
+            store.add([replace(READ, code=f"a{at}")], "values")
     assert other.returncode == 0
     assert sorted(one.snippet.code for one in store.all()) == [f"{name}{at}" for name in "ab" for at in range(8)]
 
 
 def test_what_is_cleared_is_gone_from_the_disk(store):
-    store.keep([READ, replace(_made("Uniquely told"), library="polars")], "values")
+    store.add([READ, replace(_made("Uniquely told"), library="polars")], "values")
     assert store.clear("polars") == 1
     assert _titles(store) == [READ.title]
     assert b"Uniquely told" not in store.path.read_bytes()
@@ -250,7 +250,7 @@ def test_below_values_nothing_that_was_shown_is_kept_or_told(store):
     anyio.run(SnippetSource(store, VERSIONS, sharing="schema").learn, [READ])
     assert [one.snippet.observed for one in store.all()] == [""]
     store.clear()
-    store.keep([READ], "schema")
+    store.add([READ], "schema")
     [found] = _search(SnippetSource(store, VERSIONS, sharing="schema"), "read a csv file")
     assert found.passage.text == READ.code
 

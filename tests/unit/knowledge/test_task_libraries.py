@@ -409,7 +409,7 @@ async def test_a_query_whose_vector_is_of_another_length_is_told_and_searched_by
     library = await opened(tmp_path, embedder=Length(3), say=said.append)
     assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
     (sentence,) = said
-    assert "'letters' gives vectors of several lengths. The built-in index is used instead." in sentence
+    assert "'letters' returned vectors of different lengths. The built-in index is used instead." in sentence
 
 
 async def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.knowledge.sources import WorkspaceSource, gitignore
-from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, below
+from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, iter_files
 
 FUNCTION = "def total(rows):\n    '''Add up the prices of the rows.'''\n    return sum(row.price for row in rows)\n"
 
@@ -21,7 +21,7 @@ def _write(folder, **files):
 
 
 def _read(folder, limits=None):
-    return [file.path for file in below(folder, limits or Limits())]
+    return [file.path for file in iter_files(folder, limits or Limits())]
 
 
 def _found(source, query, k=10):

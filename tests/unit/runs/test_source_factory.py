@@ -90,6 +90,6 @@ def test_what_is_learned_is_of_these_versions_and_without_the_key(tmp_path):
     ],
 )
 def test_that_earlier_code_may_leave_the_machine_is_said(tmp_path, base_url, share, said):
-    SnippetStore(snippets_path()).keep([Snippet("statistics", "3.11.7", "x", "x", (), "", "3.11")], "values")
+    SnippetStore(snippets_path()).add([Snippet("statistics", "3.11.7", "x", "x", (), "", "3.11")], "values")
     told = _opened(tmp_path, _kinds, base_url=base_url, share=share)[1]
     assert [text[: len(start)] for text, start in zip(told, said, strict=True)] == said

@@ -15,10 +15,10 @@ import pytest
 from exploracoder_jupyter.web.fetching.bounded_request import Http
 from exploracoder_jupyter.web.fetching.page_fetcher import WebReader
 from exploracoder_jupyter.web.fetching.public_addresses import is_public
-from exploracoder_jupyter.web.fetching.rate_limit import Pace
+from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
 from exploracoder_jupyter.web.fetching.robots_txt import parse_robots
 from exploracoder_jupyter.web.fetching.web_cache import Cache
-from exploracoder_jupyter.web.web_types import BIGGEST, WebError
+from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
 pytestmark = pytest.mark.anyio
 PUBLIC = "93.184.215.14"
@@ -74,11 +74,11 @@ class Time:
 def at_once(time=None, most=100):
     """A pace that takes no time of the test's."""
     time = time or Time()
-    return Pace(most, clock=time, sleep=time.sleep)
+    return RateLimiter(most, clock=time, sleep=time.sleep)
 
 
 def http(site, time=None, most=100):
-    return Http(pace=at_once(time, most), transport=httpx2.MockTransport(site), resolve=site.resolve)
+    return Http(rate_limiter=at_once(time, most), transport=httpx2.MockTransport(site), resolve=site.resolve)
 
 
 def moved(to, status=302):
@@ -134,16 +134,16 @@ def test_public_addresses_are_public(address):
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
-        ("file:///etc/passwd", "no http or https"),
-        ("ftp://a.example/x", "no http or https"),
-        ("//a.example/x", "no http or https"),
-        ("https://", "no http or https"),
-        ("https://[::1", "no http or https"),
-        ("https://a.example:99999/", "no http or https"),
+        ("file:///etc/passwd", "not an HTTP or HTTPS URL"),
+        ("ftp://a.example/x", "not an HTTP or HTTPS URL"),
+        ("//a.example/x", "not an HTTP or HTTPS URL"),
+        ("https://", "not an HTTP or HTTPS URL"),
+        ("https://[::1", "not an HTTP or HTTPS URL"),
+        ("https://a.example:99999/", "not an HTTP or HTTPS URL"),
         ("https://user:secret@a.example/", "name or a password"),
-        ("https://a.example:8080/", "a port of its own"),
-        ("https://a.example/" + "x" * 3000, "no http or https"),
-        ("gopher://a.example", "no http or https"),
+        ("https://a.example:8080/", "non-default port"),
+        ("https://a.example/" + "x" * 3000, "not an HTTP or HTTPS URL"),
+        ("gopher://a.example", "not an HTTP or HTTPS URL"),
     ],
 )
 async def test_only_plain_web_addresses_are_fetched(address, reason):
@@ -162,7 +162,7 @@ async def test_a_redirect_leads_to_plain_web_addresses_only(to):
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "2130706433", "0x7f.1", "[::1]"])
 async def test_this_machine_is_refused_with_the_systems_own_resolver(host):
     async with Http(transport=httpx2.MockTransport(Site({}))) as client:
-        with pytest.raises(WebError, match=r"private network|not known|no http"):
+        with pytest.raises(WebError, match=r"private network|not known|not an HTTP"):
             await client.get(f"http://{host}/", ("text/html",))
 
 
@@ -199,7 +199,7 @@ async def test_another_address_of_a_host_is_tried_where_one_does_not_answer():
 
 async def test_redirects_are_followed_a_few_times():
     pages = {f"https://a.example/{at}": moved(f"/{at + 1}") for at in range(9)}
-    assert "without end" in await why(Site(pages), "https://a.example/0")
+    assert "redirected too many times" in await why(Site(pages), "https://a.example/0")
     pages["https://a.example/5"] = "there"
     async with http(Site(pages)) as client:
         answer = await client.get("https://a.example/0", ("text/html",))
@@ -209,20 +209,20 @@ async def test_redirects_are_followed_a_few_times():
 @pytest.mark.parametrize(
     ("response", "reason"),
     [
-        (httpx2.Response(404), "a.example answered 404."),
-        (httpx2.Response(204), "a.example answered 204."),
-        (httpx2.Response(200, content=b"%PDF", headers={"content-type": "application/pdf"}), "gave no text"),
-        (httpx2.Response(200, content=b"x"), "gave no text (of no type)"),
-        (httpx2.Response(200, content=b"x" * (BIGGEST + 1), headers=HTML), "gave more than 2 MB"),
+        (httpx2.Response(404), "a.example responded with status 404."),
+        (httpx2.Response(204), "a.example responded with status 204."),
+        (httpx2.Response(200, content=b"%PDF", headers={"content-type": "application/pdf"}), "did not return text"),
+        (httpx2.Response(200, content=b"x"), "did not return text (no content type)"),
+        (httpx2.Response(200, content=b"x" * (MAX_PAGE_BYTES + 1), headers=HTML), "returned more than 2 MB"),
         (
             httpx2.Response(
-                200, content=gzip.compress(b"x" * (BIGGEST + 1)), headers={**HTML, "content-encoding": "gzip"}
+                200, content=gzip.compress(b"x" * (MAX_PAGE_BYTES + 1)), headers={**HTML, "content-encoding": "gzip"}
             ),
-            "gave more than 2 MB",
+            "returned more than 2 MB",
         ),
         (httpx2.ReadTimeout("slow"), "could not be reached (ReadTimeout)"),
         (httpx2.ConnectError("no"), "could not be reached (ConnectError)"),
-        (moved("/"), "without end"),
+        (moved("/"), "redirected too many times"),
     ],
 )
 async def test_what_cannot_be_had_is_one_sentence(response, reason):
@@ -282,7 +282,7 @@ async def test_a_run_makes_so_many_requests():
     async with http(site, most=2) as client:
         for _ in range(2):
             await client.get("https://a.example/", ("text/html",))
-        with pytest.raises(WebError, match="as many requests"):
+        with pytest.raises(WebError, match="limit of web requests"):
             await client.get("https://a.example/", ("text/html",))
     assert len(site.asked) == 2
 
@@ -327,15 +327,15 @@ Crawl-delay: 5
     ],
 )
 def test_robots_are_told_by_the_longest_rule_for_us(path, allowed):
-    assert parse_robots(ROBOTS).allow(path) is allowed
-    assert parse_robots("User-agent: *\nDisallow: /x").allow("/x") is False
-    assert parse_robots("User-agent: Other\nDisallow: /").allow("/x") is True
+    assert parse_robots(ROBOTS).allows(path) is allowed
+    assert parse_robots("User-agent: *\nDisallow: /x").allows("/x") is False
+    assert parse_robots("User-agent: Other\nDisallow: /").allows("/x") is True
 
 
 @pytest.mark.timeout(20)
 def test_rules_with_many_stars_take_no_long_time():
     rules = parse_robots("User-agent: *\n" + f"Disallow: {'/*a' * 300}b\n" * 500)
-    assert rules.allow("/a" * 1000)
+    assert rules.allows("/a" * 1000)
 
 
 def reader(client, tmp_path, **more):
@@ -350,7 +350,7 @@ async def test_a_page_is_read_where_robots_may_and_kept(tmp_path):
         assert (page.address, page.form, page.text) == ("https://a.example/yes", "html", "<p>x</p>")
         assert await reader(client, tmp_path).read("https://a.example/yes") == page
         for refused in ("no", "go"):
-            with pytest.raises(WebError, match="wants no robots"):
+            with pytest.raises(WebError, match="disallows robots"):
                 await reader(client, tmp_path).read(f"https://a.example/{refused}")
     assert site.asked.count("https://a.example/yes") == 1
     assert "https://a.example/no" not in site.asked
@@ -401,10 +401,10 @@ async def test_the_users_own_site_may_be_private_and_no_other(httpserver, tmp_pa
     httpserver.expect_request("/page").respond_with_data("<p>x</p>", content_type="text/html")
     httpserver.expect_request("/away").respond_with_data("", 302, {"location": "http://localhost:1/"})
     own = httpserver.url_for("").rstrip("/").replace("127.0.0.1", "localhost")
-    async with Http(pace=at_once()) as client:
+    async with Http(rate_limiter=at_once()) as client:
         page = await reader(client, tmp_path, trusted=own).read(f"{own}/page")
         assert page.text == "<p>x</p>"
-        with pytest.raises(WebError, match="a port of its own"):
+        with pytest.raises(WebError, match="non-default port"):
             await reader(client, tmp_path, trusted=own).read(f"{own}/away")
         with pytest.raises(WebError, match="name or a password"):
             await reader(client, tmp_path, trusted=own).read(f"{own}/page".replace("//", "//me:secret@"))
@@ -431,7 +431,7 @@ async def test_a_connection_serves_one_request():
     server = ThreadingHTTPServer(("127.0.0.1", 0), KeepingAlive)
     own = f"http://127.0.0.1:{server.server_port}"
     Thread(target=server.serve_forever, daemon=True).start()
-    async with Http(pace=at_once()) as client:
+    async with Http(rate_limiter=at_once()) as client:
         for _ in range(2):
             await client.get(f"{own}/", ("text/html",), trusted=own)
     await anyio.to_thread.run_sync(server.shutdown)
@@ -447,7 +447,7 @@ def test_what_is_kept_grows_old_and_is_bounded(tmp_path, monkeypatch):
     assert cache.get("page", "b") is cache.get("page a") is None
     time.now += 8 * 86_400
     assert cache.get("page", "a") is None
-    monkeypatch.setattr("exploracoder_jupyter.web.fetching.web_cache._MOST", 3)
+    monkeypatch.setattr("exploracoder_jupyter.web.fetching.web_cache._MAX_ENTRIES", 3)
     for at in range(5):
         time.now += 1
         cache.put("x", str(at))

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from exploracoder_jupyter.web.passage_ranking import Ranking
-from exploracoder_jupyter.web.reading.hidden_elements import visible
-from exploracoder_jupyter.web.reading.html_parser import parse
-from exploracoder_jupyter.web.reading.page_sections import markdown_sections
-from exploracoder_jupyter.web.reading.site_rules import extract
+from exploracoder_jupyter.web.reading.hidden_elements import strip_invisible
+from exploracoder_jupyter.web.reading.html_parser import parse_html
+from exploracoder_jupyter.web.reading.page_sections import split_markdown
+from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import Page
 
 CODE = "import numpy as np\n\ndef f(x):\n    if x:\n\n        return np.squeeze(x)"
@@ -18,7 +18,7 @@ PROSE = "This paragraph is long enough to be the text of a page, and it says som
 
 
 def page(body, address="https://blog.example/post", head="<title>A post</title>"):
-    return extract(Page(address, "html", f"<html><head>{head}</head><body>{body}</body></html>"))
+    return extract_content(Page(address, "html", f"<html><head>{head}</head><body>{body}</body></html>"))
 
 
 def text_of(told):
@@ -74,7 +74,7 @@ def test_the_api_of_stack_exchange_gives_the_same_form():
         "question": {"title": "Drop &quot;axes&quot;?", "body": "<p>How?</p>", "owner": {"display_name": "A&amp;B"}},
         "answers": [answer],
     }
-    told = extract(Page(thread["address"], "questions", json.dumps(thread)))
+    told = extract_content(Page(thread["address"], "questions", json.dumps(thread)))
     accepted, question = told.sections
     assert accepted.text == f"Use `squeeze`.\n\n```python\n{CODE}\n```"
     assert accepted.anchor == "https://stats.stackexchange.com/a/14"
@@ -237,7 +237,10 @@ def test_what_a_reader_does_not_see_is_not_told(hiding):
 def test_characters_that_are_not_seen_are_taken_out():
     told = page(f"<main><p>{PROSE}<code>x\u200b</code></p><pre>y\u200b</pre><table><td>z\u200b</td></table></main>")
     assert "\u200b" not in text_of(told) and "`x`" in text_of(told)
-    assert visible("a\u200bb\u202ec\u2066d\ufe0fe\x1b[0m\x07\r\nf\tg é 中 😀\U000e0100") == "abcde[0m\nf\tg é 中 😀"
+    assert (
+        strip_invisible("a\u200bb\u202ec\u2066d\ufe0fe\x1b[0m\x07\r\nf\tg é 中 😀\U000e0100")
+        == "abcde[0m\nf\tg é 中 😀"
+    )
 
 
 @pytest.mark.timeout(60)
@@ -246,16 +249,16 @@ def test_characters_that_are_not_seen_are_taken_out():
     ["<", "<!", "<a ", "<!--", "</a", "<?", "&#", "<a x='", "<script>", "<div>", "<p>", "<![CDATA[", "<td>", "<a ="],
 )
 def test_unclosed_markup_takes_no_long_time(piece):
-    root = parse(piece * 8_000)
+    root = parse_html(piece * 8_000)
     assert len(root.raw) <= 8_000 * len(piece)
-    extract(Page("https://x.example", "html", piece * 500))
+    extract_content(Page("https://x.example", "html", piece * 500))
 
 
 def test_elements_without_an_end_are_beside_one_another():
-    lists = parse("<ul><li>one<li>two</ul><p>a<p>b<table><tr><td>1<td>2<tr><td>3</table>")
-    assert [node.text for node in lists.having(tag="li")] == ["one", "two"]
-    assert [node.text for node in lists.having(tag="p")] == ["a", "b"]
-    assert [[cell.text for cell in row.having(tag="td")] for row in lists.having(tag="tr")] == [["1", "2"], ["3"]]
+    lists = parse_html("<ul><li>one<li>two</ul><p>a<p>b<table><tr><td>1<td>2<tr><td>3</table>")
+    assert [node.text for node in lists.find_all(tag="li")] == ["one", "two"]
+    assert [node.text for node in lists.find_all(tag="p")] == ["a", "b"]
+    assert [[cell.text for cell in row.find_all(tag="td")] for row in lists.find_all(tag="tr")] == [["1", "2"], ["3"]]
 
 
 @pytest.mark.timeout(30)
@@ -266,19 +269,23 @@ def test_elements_of_any_depth_and_width_cost_no_more_than_others():
 
 
 def test_a_page_need_not_say_where_its_head_ends():
-    told = extract(Page("https://a.example", "html", f"<title>T</title><meta name=x><main><p>{PROSE}</p></main>"))
+    told = extract_content(
+        Page("https://a.example", "html", f"<title>T</title><meta name=x><main><p>{PROSE}</p></main>")
+    )
     assert (told.title, text_of(told)) == ("T", PROSE.strip())
 
 
 def test_attributes_are_read_in_every_way_of_writing():
-    [node] = parse("""<a HREF=x.html class='one two' data-x = "a &amp; b > c" hidden/>text</a>""").having(tag="a")
+    [node] = parse_html("""<a HREF=x.html class='one two' data-x = "a &amp; b > c" hidden/>text</a>""").find_all(
+        tag="a"
+    )
     assert node.attributes == {"href": "x.html", "class": "one two", "data-x": "a & b > c", "hidden": ""}
     assert node.text == "text"
 
 
 def test_markdown_is_divided_at_headings_and_not_in_code():
     text = f"{PROSE}\n# First #\n{PROSE}\n```python\n# no heading\n```\n## Second\n{PROSE}"
-    assert [section.title for section in markdown_sections(text)] == ["", "First", "Second"]
+    assert [section.title for section in split_markdown(text)] == ["", "First", "Second"]
 
 
 def test_a_long_section_is_told_in_parts_that_are_whole_markdown():

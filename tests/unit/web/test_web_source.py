@@ -27,11 +27,11 @@ from exploracoder_jupyter.web import (
     WebReader,
     WebSource,
 )
-from exploracoder_jupyter.web.outgoing_query import searchable
+from exploracoder_jupyter.web.outgoing_query import sanitize_query
 from tests.unit.web.test_fetching import Site, at_once, http
 
 pytestmark = pytest.mark.anyio
-NO_MORE = "The web failed 2 times one after the other; it is searched no more in this run."
+NO_MORE = "Searching the web failed 2 times in a row; it is disabled for this run."
 SQUEEZE = "Call squeeze on the array and the axes of length one are gone, as everybody has long known."
 INTRO = f"<h1>Intro</h1><p>{'Nothing of interest. ' * 9}</p>"
 HTML = f"<title>Axes</title><main>{INTRO}<h2 id=s>Drop</h2><p>{SQUEEZE}</p></main>"
@@ -68,12 +68,12 @@ def anyio_backend():
     ],
 )
 def test_a_query_is_sent_without_what_is_private(query, sent):
-    assert searchable(query) == sent
+    assert sanitize_query(query) == sent
 
 
 def test_a_query_is_short():
-    assert len(searchable("word " * 1000)) <= 200
-    assert searchable("word " * 1000).endswith("word")
+    assert len(sanitize_query("word " * 1000)) <= 200
+    assert sanitize_query("word " * 1000).endswith("word")
 
 
 async def test_searxng_is_asked_for_json_at_the_users_own_address(httpserver):
@@ -84,7 +84,7 @@ async def test_searxng_is_asked_for_json_at_the_users_own_address(httpserver):
     httpserver.expect_request("/search", query_string={"q": "drop axes & c", "format": "json"}).respond_with_json(
         {"query": "x", "results": results, "answers": []}
     )
-    async with Http(pace=at_once()) as client:
+    async with Http(rate_limiter=at_once()) as client:
         for address in (httpserver.url_for(""), httpserver.url_for("/search")):
             assert await SearXNG(client, address).find("drop axes & c", 5) == [
                 Hit("One", "https://a.example/1", "first")
@@ -94,7 +94,7 @@ async def test_searxng_is_asked_for_json_at_the_users_own_address(httpserver):
 async def test_a_searxng_without_json_is_said_with_the_remedy():
     site = Site({"https://searx.example/search?q=x&format=json": httpx2.Response(403)})
     async with http(site) as client:
-        with pytest.raises(WebError, match=r"answered 403\. Its settings must list `json`"):
+        with pytest.raises(WebError, match=r"responded with status 403\. Its settings must list `json`"):
             await SearXNG(client, "https://searx.example/").find("x", 5)
 
 
@@ -135,7 +135,7 @@ async def test_any_site_is_searched_by_its_address(answer, hits):
 async def test_what_is_no_json_is_said():
     broken = httpx2.Response(200, content=b"{", headers={"content-type": "application/json"})
     async with http(Site({"https://docs.example/x": broken})) as client:
-        with pytest.raises(WebError, match="something else than JSON"):
+        with pytest.raises(WebError, match="did not return JSON"):
             await Template(client, "https://docs.example/{query}").find("x", 5)
 
 
@@ -172,7 +172,7 @@ async def test_duckduckgo_and_no_other_engine_is_asked(monkeypatch):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (RuntimeError("202 Ratelimit"), "could not be searched (RuntimeError)"),
+        (RuntimeError("202 Ratelimit"), "Searching DuckDuckGo failed (RuntimeError)"),
         (RuntimeError("No results found."), None),
     ],
 )
@@ -302,7 +302,7 @@ async def test_what_takes_too_long_makes_way_for_what_the_engine_shows(monkeypat
     assert [item.passage.text for item in await web.search("squeeze", 5)] == ["use squeeze"]
     engine.find = lambda query, most: anyio.sleep(60)
     assert await web.search("axes", 5) == ()
-    assert said == ["The web took longer than 0.2 s to search."]
+    assert said == ["Searching the web timed out after 0.2 s."]
 
 
 async def test_what_was_found_is_found_again_without_asking(tmp_path):
@@ -344,7 +344,7 @@ async def test_two_slow_searches_end_the_asking_and_that_is_said_once(monkeypatc
     web = WebSource(engine, Shelf({}), None, name="test", say=said.append)
     for query in "abcd":
         assert await web.search(query, 5) in ((), [])
-    assert said == ["The web took longer than 0.1 s to search.", NO_MORE]
+    assert said == ["Searching the web timed out after 0.1 s.", NO_MORE]
     assert asked == ["a", "b"]
 
 
@@ -371,7 +371,7 @@ async def test_a_run_searches_so_many_times(tmp_path):
     for at in range(25):
         await web.search(f"query {at}", 5)
     assert len(engine.asked) == 20
-    assert said == ["The web was searched 20 times in this run; no more is searched."]
+    assert said == ["The web was searched 20 times in this run, which is the limit."]
 
 
 @pytest.fixture
@@ -407,7 +407,7 @@ def titles(folder):
 
 
 def test_only_pages_count_among_what_is_in_a_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages._MOST_PAGES", 2)
+    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages._MAX_PAGES", 2)
     for at in range(5):
         (tmp_path / f"a{at}.png").write_bytes(b"")
         (tmp_path / f"b{at}.md").write_text(f"# Page {at}\n\n{SQUEEZE}")
@@ -415,7 +415,7 @@ def test_only_pages_count_among_what_is_in_a_folder(tmp_path, monkeypatch):
 
 
 def test_a_folder_is_not_listed_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages._MOST_NAMES", 30)
+    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages._MAX_ENTRIES", 30)
     listed, scandir = [], os.scandir
     monkeypatch.setattr("exploracoder_jupyter.web.saved_pages.os.scandir", lambda at: listed.append(at) or scandir(at))
     for at in range(100):

@@ -1,1 +1,1 @@
-"""Readers of documents, one a format."""
+"""Readers of documents, one per format."""

@@ -1,4 +1,4 @@
-"""HTML pages: what Sphinx or mkdocstrings describe in them, and the rest as Markdown."""
+"""Reads HTML pages: the APIs that Sphinx or mkdocstrings describe in them, and the rest as Markdown."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from exploracoder_jupyter.knowledge.documents.readers import html_to_markdown, m
 
 
 def read(body: bytes, encoding: str) -> Page:
-    """The page of an HTML document.
+    """Parse an HTML document.
 
     Raises:
-        MissingMeans: what reads HTML is not installed.
-        ValueError: there is nothing in it.
+        MissingMeans: If the package that reads HTML is not installed.
+        ValueError: If it is empty.
     """
-    root = html_to_markdown.tree(body, encoding)
-    title = html_to_markdown.text(head[0]) if (head := root.xpath("//head/title")) else ""
+    root = html_to_markdown.parse_html(body, encoding)
+    title = html_to_markdown.text_line(head[0]) if (head := root.xpath("//head/title")) else ""
     apis = sphinx_html.take_apis(root)
-    page = markdown_reader.read(html_to_markdown.markdown(html_to_markdown.main_part(root)))
+    page = markdown_reader.read(html_to_markdown.to_markdown(html_to_markdown.find_main_element(root)))
     described = {api.path for api in apis}
-    told = (api for api in page.apis if api.path not in described)
-    place = tuple(replace(section, place=f"#{section.title}" if section.title else "") for section in page.sections)
-    return replace(page, title=page.title or title, apis=(*apis, *told), sections=place)
+    others = (api for api in page.apis if api.path not in described)
+    sections = tuple(replace(section, place=f"#{section.title}" if section.title else "") for section in page.sections)
+    return replace(page, title=page.title or title, apis=(*apis, *others), sections=sections)

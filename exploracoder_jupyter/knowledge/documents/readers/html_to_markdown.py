@@ -1,6 +1,7 @@
-"""HTML as a tree, and a tree as Markdown: prose, lists, tables, code in fences. Nothing is loaded, whatever it links.
+"""Parses HTML into a tree and converts the tree to Markdown: prose, lists, tables, fenced code.
 
-lxml reads broken pages, stops at a depth, and knows no entity but HTML's own.
+lxml tolerates malformed pages, limits the depth, and expands only HTML's own entities. Nothing that a page links to is
+loaded.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Any
 from exploracoder_jupyter.core.errors import MissingMeans
 
 Node = Any
-"""An element of lxml, which has no types."""
+"""An lxml element; lxml has no type hints."""
 
-DEEPEST = 200
-"""Elements within elements; what is deeper is left out."""
+MAX_DEPTH = 200
+"""Nesting depth; deeper elements are left out."""
 
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _BLOCKS = frozenset(
@@ -29,95 +30,95 @@ _NOISE_CLASSES = frozenset(
     """headerlink viewcode-link viewcode-block viewcode-back linenos linenodiv prompt sphinxsidebar toctree-wrapper
     mkdocstrings-source sr-only visually-hidden breadcrumbs""".split()  # noqa: SIM905
 )
-_UNSEEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _ZERO_WIDTH = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u202a-\u202e\u00ad¶]")
 _LANGUAGE = re.compile(r"(?:language|highlight|lang|brush)-(\w+)")
 _NOT_A_LANGUAGE = frozenset(("default", "text", "none", "notranslate", "plaintext", "highlight"))
-_MENU = 5
-"""So many links make a list a menu."""
-_MOST_ATTRIBUTES = 1000
-"""Of one element: a tree takes time that grows with their square."""
+_MIN_MENU_ITEMS = 5
+"""The number of links that makes a list a menu."""
+_MAX_ATTRIBUTES = 1000
+"""Attributes of one element: building a tree takes time quadratic in their number."""
 _IN_HEAD = frozenset("base basefont bgsound link meta noscript script style template title".split())  # noqa: SIM905
 
 
-def tree(body: bytes, encoding: str = "utf-8") -> Node:
-    """The tree of a page.
+def parse_html(body: bytes, encoding: str = "utf-8") -> Node:
+    """Parse a page into a tree.
 
     Raises:
-        MissingMeans: lxml is not installed.
-        ValueError: there is nothing in it, or an element with thousands of attributes.
+        MissingMeans: If lxml is not installed.
+        ValueError: If it is empty, or an element has too many attributes.
     """
     try:
-        from lxml import etree, html  # of an extra
+        from lxml import etree, html  # installed by an extra
     except ImportError as error:
         raise MissingMeans(
             "Reading HTML needs the package 'lxml'.", remedy="Install it: pip install 'exploracoder-jupyter[docs]'."
         ) from error
     try:
-        looking = etree.HTMLParser(encoding=encoding, target=_Widest(), no_network=True)
-        if etree.fromstring(body, looking) > _MOST_ATTRIBUTES:
+        counter = etree.HTMLParser(encoding=encoding, target=_AttributeCounter(), no_network=True)
+        if etree.fromstring(body, counter) > _MAX_ATTRIBUTES:
             raise ValueError("an element has too many attributes")
         parser = html.HTMLParser(encoding=encoding, remove_comments=True, remove_pis=True, no_network=True)
-        return _with_ended_head(html.document_fromstring(body, parser=parser))
+        return _close_head(html.document_fromstring(body, parser=parser))
     except (etree.ParserError, etree.XMLSyntaxError, LookupError) as error:
-        raise ValueError("no page") from error
+        raise ValueError("not a page") from error
 
 
-class _Widest:
-    """Takes what lxml reads, and makes no tree: the most attributes of one element."""
+class _AttributeCounter:
+    """Parser target that finds the largest number of attributes of one element without building a tree."""
 
     def __init__(self) -> None:
         self._most = 0
 
     def start(self, _tag: str, attributes: Sized) -> None:
-        """An element begins."""
+        """Handle the start of an element."""
         self._most = max(self._most, len(attributes))
 
     def close(self) -> int:
-        """The page ends."""
+        """Return the result at the end of the page."""
         return self._most
 
 
-def _with_ended_head(root: Node) -> Node:
-    """The page with what its head does not hold behind it: where no end of it is written, lxml ends it late."""
+def _close_head(root: Node) -> Node:
+    """Move elements that do not belong in the head behind it: lxml closes an unclosed head too late."""
     for head in root.findall("head"):
         for child in reversed([child for child in head if child.tag not in _IN_HEAD]):
             head.addnext(child)
     return root
 
 
-def main_part(root: Node) -> Node:
-    """The element that holds what the page is about."""
+def find_main_element(root: Node) -> Node:
+    """Return the element with the page's main content."""
     for path in ("//*[@role='main']", "//main", "//article", "//div[@class='body']", "//div[@class='document']"):
         if found := root.xpath(path):
             return max(found, key=lambda node: len(node.text_content()))
     return root
 
 
-def markdown(node: Node) -> str:
-    """What an element says, as Markdown."""
+def to_markdown(node: Node) -> str:
+    """Convert an element to Markdown."""
     return "\n\n".join(_blocks(node, 0))
 
 
-def text(node: Node) -> str:
-    """What an element says, on one line."""
+def text_line(node: Node) -> str:
+    """Return an element's text on one line."""
     return _clean(_inline(node, 0, code=False))
 
 
 def classes(node: Node) -> frozenset[str]:
-    """The classes of an element."""
+    """Return the classes of an element."""
     return frozenset((node.get("class") or "").split())
 
 
 def is_noise(node: Node) -> bool:
-    """Whether an element is no part of what the page says, or is not seen by its readers."""
+    """Return whether an element is not part of the page's content, or is hidden from its readers."""
     if not isinstance(node.tag, str) or node.tag in _NOISE_TAGS or node.get("hidden") is not None:
         return True
-    return bool(classes(node) & _NOISE_CLASSES) or bool(_UNSEEN.search(node.get("style") or ""))
+    return bool(classes(node) & _NOISE_CLASSES) or bool(_HIDING_STYLE.search(node.get("style") or ""))
 
 
 def _blocks(node: Node, depth: int) -> list[str]:
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return []
     found: list[str] = []
     line = [node.text or ""]
@@ -133,7 +134,7 @@ def _blocks(node: Node, depth: int) -> list[str]:
 
 def _block(node: Node, depth: int) -> list[str]:
     if mark := _HEADINGS.get(node.tag):
-        return [f"{mark} {title}"] if (title := text(node)) else []
+        return [f"{mark} {title}"] if (title := text_line(node)) else []
     if node.tag == "pre":
         return _fenced(node)
     if node.tag in ("ul", "ol"):
@@ -148,7 +149,7 @@ def _block(node: Node, depth: int) -> list[str]:
 
 
 def _inline(node: Node, depth: int, *, code: bool = True) -> str:
-    if depth > DEEPEST or is_noise(node):
+    if depth > MAX_DEPTH or is_noise(node):
         return ""
     if node.tag == "br":
         return "\n"
@@ -163,8 +164,8 @@ def _is_block(node: Node) -> bool:
 
 
 def _is_menu(node: Node) -> bool:
-    """Whether a list is of links and nothing else, as pages have them to lead elsewhere."""
-    if sum(1 for _ in node.iter("li")) < _MENU:
+    """Return whether a list consists almost entirely of links, like navigation menus."""
+    if sum(1 for _ in node.iter("li")) < _MIN_MENU_ITEMS:
         return False
     linked = sum(len(link.text_content()) for link in node.iter("a"))
     return linked >= 0.9 * len("".join(node.text_content().split()))
@@ -180,7 +181,7 @@ def _terms(node: Node, depth: int) -> Iterator[str]:
         if is_noise(child):
             continue
         if child.tag == "dt":
-            yield text(child)
+            yield text_line(child)
         else:
             yield _item("    ", child, depth)
 

@@ -1,4 +1,4 @@
-"""Markdown: its sections, and the APIs that headings, lists, tables and fenced stubs describe."""
+"""Reads Markdown: its sections, and the APIs that headings, lists, tables and fenced stubs describe."""
 
 from __future__ import annotations
 
@@ -12,33 +12,38 @@ from textwrap import indent
 from markdown_it import MarkdownIt
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, programs
+from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, find_programs
 from exploracoder_jupyter.knowledge.documents.readers import rst_reader
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import Signature, api, declared, stubs
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import (
+    Signature,
+    make_api,
+    parse_declaration,
+    parse_stubs,
+)
 from exploracoder_jupyter.knowledge.extraction import api_parameters
 
-_FRONT = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
 _ROW = re.compile(
     r"(?:[-*+]\s+|\|\s*|\d+[.)]\s+)(?:\*\*|__)?`(?P<code>[^`\n]+)`(?:\*\*|__)?\s*(?:[:|]|—|–|--?)\s*(?P<about>[^|\n]*)"
 )
 _DECORATION = re.compile(r"[`*\\]|\s*(?:\{[^{}]*\}|¶|#+\s*$)|\[(?:source|link)\]|<[^<>]*>")
-_SHOWN = re.compile(rf"`([^`]*)`|{_DECORATION.pattern}")
-"""Marks of a heading, which in code are none."""
+_TITLE_FORMATTING = re.compile(rf"`([^`]*)`|{_DECORATION.pattern}")
+"""Formatting of a heading, except inside inline code."""
 _KIND = re.compile(r"^(?:(?:async|class|static)?\s*(?:function|method|property|attribute)|class)\s+")
 _FIELD = re.compile(
     r"\s*(?:[-*+]|\|)\s+(?:\*\*)?`?(?P<name>\*{0,2}[A-Za-z_]\w*)`?(?:\*\*)?\s*(?:[(|]\s*(?P<type>[^()|]{1,80})[)]?\s*)?"
     r"(?:[:|]|—|–|--?)\s+(?P<about>[^|\n]+)"
 )
-_FILES = re.compile(r"\.(?:md|rst|txt|py|pyi|json|ya?ml|toml|ini|cfg|html?|csv|ipynb|sh|com|org|io|net)$")
+_FILE_NAME = re.compile(r"\.(?:md|rst|txt|py|pyi|json|ya?ml|toml|ini|cfg|html?|csv|ipynb|sh|com|org|io|net)$")
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "pyi"))
-_MOST_ROWS = 3_000
-_MOST_PARTS = 5_000
-_MOST_BELOW = 20
+_MAX_ROWS = 3_000
+_MAX_PARTS = 5_000
+_MAX_SUBSECTIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A heading with what stands under it until the next one."""
+    """A heading and the text under it up to the next heading."""
 
     title: str
     level: int
@@ -47,26 +52,28 @@ class _Part:
     codes: tuple[str, ...]
     """Its fenced Python."""
     directives: tuple[str, ...]
-    """Its directives of MyST, as reST."""
+    """Its MyST directives, as reST."""
 
 
 def read(text: str) -> Page:
-    """The page of a Markdown text."""
-    parts = _parts(_FRONT.sub(lambda front: "\n" * front[0].count("\n"), text))
+    """Parse a Markdown text."""
+    parts = _parts(_FRONT_MATTER.sub(lambda front: "\n" * front[0].count("\n"), text))
     title = next((part.title for part in parts if part.title), "")
     sections = [Section(part.title or title, part.text, f"line {part.line + 1}") for part in parts]
     apis = [api for at, owner in enumerate(_owners(parts)) for api in _apis(parts, at, owner)]
     apis += [api for part in parts for code in part.directives for api in rst_reader.read(code).apis]
     return Page(
-        title=plain(title),
-        sections=tuple(replace(section, title=plain(section.title)) for section in sections if section.text.strip()),
+        title=strip_formatting(title),
+        sections=tuple(
+            replace(section, title=strip_formatting(section.title)) for section in sections if section.text.strip()
+        ),
         apis=tuple(apis),
-        programs=programs(text),
+        programs=find_programs(text),
     )
 
 
-def plain(title: str) -> str:
-    """A heading without its marks."""
+def strip_formatting(title: str) -> str:
+    """Strip the formatting of a heading."""
     return _DECORATION.sub("", title).strip()
 
 
@@ -79,7 +86,7 @@ def _parts(text: str) -> list[_Part]:
         if token.type == "heading_open" and token.map and token.level == 0
     ]
     blocks = [(token.map[0], token.info, token.content) for token in tokens if token.type == "fence" and token.map]
-    heads = [("", 0, 0, 0), *heads[:_MOST_PARTS]]
+    heads = [("", 0, 0, 0), *heads[:_MAX_PARTS]]
     ends = [*(head[2] for head in heads[1:]), len(lines)]
     rows = [at for at, _, _ in blocks]
     return [
@@ -100,7 +107,7 @@ def _is_python(info: str) -> bool:
 
 
 def _directive(info: str, code: str) -> str:
-    """A directive of MyST as reST: the braces hold its name, its argument follows."""
+    """Convert a MyST directive to reST: its name is in braces, followed by its argument."""
     name, _, argument = info[1:].partition("}")
     options = "".join(takewhile(lambda line: line.startswith(":"), code.splitlines(keepends=True)))
     body = f"{options}\n{code[len(options) :]}"
@@ -110,69 +117,75 @@ def _directive(info: str, code: str) -> str:
 def _apis(parts: Sequence[_Part], at: int, owner: str) -> Iterator[ApiDoc]:
     part = parts[at]
     place = f"line {part.line + 1}"
-    own = _headed(part)
+    own = _section_signature(part)
     if own:
         above = owner if "." not in own.name else ""
-        told = _whole(parts, at)
-        made = api(f"{above}{own.name}", "method" if above else own.kind, own.signature, told, place=place)
-        yield replace(made, parameters=tuple(_fields(told, own.signature)))
-    for one in (one for code in part.codes for one in stubs(code)):
+        description = _with_subsections(parts, at)
+        documented = make_api(
+            f"{above}{own.name}", "method" if above else own.kind, own.signature, description, place=place
+        )
+        yield replace(documented, parameters=tuple(_fields(description, own.signature)))
+    for one in (one for code in part.codes for one in parse_stubs(code)):
         if not own or one.path != own.name:
             yield replace(one, description=one.description or _prose(part), origin=place)
     for row, about in _rows(part):
-        yield api(row.name, row.kind, row.signature, about, place=place)
+        yield make_api(row.name, row.kind, row.signature, about, place=place)
 
 
-def _headed(part: _Part) -> Signature | None:
-    """What the section is about, where that is an API."""
-    found = titled(part.title) if part.title else None
-    return found if found and found.signature not in ("", "()") else _named_in_fence(part) or found
+def _section_signature(part: _Part) -> Signature | None:
+    """Return the signature that the section describes, if any."""
+    found = parse_title(part.title) if part.title else None
+    return found if found and found.signature not in ("", "()") else _signature_in_fence(part) or found
 
 
-def titled(title: str) -> Signature | None:
-    """What a heading declares: a signature, or a dotted name in code that is no file's."""
-    name = _SHOWN.sub(lambda shown: shown[1] or "", title).strip()
-    found = declared(name)
+def parse_title(title: str) -> Signature | None:
+    """Return what a heading declares: a signature, or a dotted name that is not a file name."""
+    name = _TITLE_FORMATTING.sub(lambda shown: shown[1] or "", title).strip()
+    found = parse_declaration(name)
     if found:
         return found if found.signature or name.startswith("class ") else None
-    if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)+", name) and not _FILES.search(name):
-        return declared(f"function {name}") if name.rpartition(".")[2].islower() else declared(f"class {name}")
+    if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)+", name) and not _FILE_NAME.search(name):
+        return (
+            parse_declaration(f"function {name}")
+            if name.rpartition(".")[2].islower()
+            else parse_declaration(f"class {name}")
+        )
     return None
 
 
-def _named_in_fence(part: _Part) -> Signature | None:
-    """The signature that opens the section's first code, where the heading is the name of it."""
-    name = _KIND.sub("", plain(part.title)).rpartition(".")[2].removesuffix("()")
+def _signature_in_fence(part: _Part) -> Signature | None:
+    """Return the signature at the start of the section's first code block, if the heading is its name."""
+    name = _KIND.sub("", strip_formatting(part.title)).rpartition(".")[2].removesuffix("()")
     if not name.isidentifier() or not part.codes:
         return None
-    found = declared(part.codes[0].strip().removesuffix("...").split("\n\n")[0])
+    found = parse_declaration(part.codes[0].strip().removesuffix("...").split("\n\n")[0])
     return found if found and found.name.rpartition(".")[2] == name else None
 
 
 def _owners(parts: Sequence[_Part]) -> Iterator[str]:
-    """For each section the class whose section it is in, with a dot."""
+    """Yield, for each section, the name of the class whose section contains it, with a trailing dot."""
     above: list[tuple[int, str]] = []
     for part in parts:
         above = [(level, name) for level, name in above if level < part.level]
         yield next((name for _, name in reversed(above) if name), "")
-        found = _headed(part)
+        found = _section_signature(part)
         above.append((part.level, f"{found.name}." if found and found.kind == "class" else ""))
 
 
-def _whole(parts: Sequence[_Part], at: int) -> str:
-    """The section with those below it that describe no API of their own."""
-    said = [parts[at].text]
-    for part in parts[at + 1 : at + 1 + _MOST_BELOW]:
-        if part.level <= parts[at].level or _headed(part):
+def _with_subsections(parts: Sequence[_Part], at: int) -> str:
+    """Return the section's text with that of its subsections, up to the first one that describes an API itself."""
+    texts = [parts[at].text]
+    for part in parts[at + 1 : at + 1 + _MAX_SUBSECTIONS]:
+        if part.level <= parts[at].level or _section_signature(part):
             break
-        said.append(f"{plain(part.title)}:\n{part.text}")
-    return "\n\n".join(filter(None, said))
+        texts.append(f"{strip_formatting(part.title)}:\n{part.text}")
+    return "\n\n".join(filter(None, texts))
 
 
 def _fields(text: str, signature: str) -> Iterator[Parameter]:
-    """What a list says of parameters: `- host (str): where to`."""
-    names = {row.name.lstrip("*") for row in api_parameters.written(signature)} if signature else set()
-    for line in text.splitlines()[:_MOST_ROWS]:
+    """Yield the parameters described by list items such as `- host (str): where to`."""
+    names = {row.name.lstrip("*") for row in api_parameters.parse_signature(signature)} if signature else set()
+    for line in text.splitlines()[:_MAX_ROWS]:
         row = _FIELD.match(line)
         if row and row["name"].lstrip("*") in names:
             yield Parameter(row["name"], (row["type"] or "").strip("` "), about=row["about"].strip())
@@ -183,11 +196,11 @@ def _prose(part: _Part) -> str:
 
 
 def _rows(part: _Part) -> Iterator[tuple[Signature, str]]:
-    """What lists and tables declare, with what they say of it."""
+    """Yield what lists and tables declare, with the descriptions."""
     fenced = False
-    for line in part.text.splitlines()[:_MOST_ROWS]:
+    for line in part.text.splitlines()[:_MAX_ROWS]:
         fenced ^= line.lstrip().startswith(("```", "~~~"))
         row = None if fenced else _ROW.match(line.strip())
-        found = declared(row["code"]) if row else None
+        found = parse_declaration(row["code"]) if row else None
         if row and found and found.signature:
             yield found, row["about"].strip()

@@ -1,4 +1,4 @@
-"""Notebooks: their Markdown with the code cells as fenced code between it. Outputs are left out, nothing is run."""
+"""Reads notebooks as Markdown, with code cells as fenced code. Outputs are left out, and nothing is run."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from exploracoder_jupyter.knowledge.documents.document_page import Page, sound
+from exploracoder_jupyter.knowledge.documents.document_page import Page, replace_surrogates
 from exploracoder_jupyter.knowledge.documents.readers import markdown_reader
 
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$|^.*\?[ \t]*$", re.MULTILINE)
 
 
 def read(text: str) -> Page:
-    """The page of a notebook.
+    """Parse a notebook.
 
     Raises:
-        ValueError: it is none.
+        ValueError: If it is not a notebook.
     """
     try:
         content = json.loads(text)
         cells = content.get("cells") or [cell for sheet in content.get("worksheets", ()) for cell in sheet["cells"]]
-        told = "\n\n".join(_cells(cells))
+        markdown = "\n\n".join(_cells(cells))
     except (AttributeError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError("no notebook") from error
-    page = markdown_reader.read(sound(told))
+        raise ValueError("not a notebook") from error
+    page = markdown_reader.read(replace_surrogates(markdown))
     return replace(page, sections=tuple(replace(section, place=_place(section.place)) for section in page.sections))
 
 
 def _place(line: str) -> str:
-    """Lines are of the text that was made of it: nobody could find them."""
+    """Replace line numbers, which refer to the generated Markdown and would mean nothing to a reader."""
     return line.replace("line", "part")
 
 

@@ -1,4 +1,4 @@
-"""OpenAPI descriptions, JSON or YAML: each operation as a function that is named by its operationId."""
+"""Reads OpenAPI descriptions in JSON or YAML: each operation becomes a function named after its operationId."""
 
 from __future__ import annotations
 
@@ -10,59 +10,61 @@ from typing import Any
 
 from exploracoder_jupyter.core.errors import MissingMeans
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, sound
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import api
+from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, replace_surrogates
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import make_api
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _TYPES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool", "array": "list", "object": "dict"}
-_MOST = 5_000
-_MOST_FIELDS = 40
-_LARGEST_YAML = 4_000_000
-_DEEPEST = 8
-"""References that are followed one after the other."""
-_MARK = re.compile(r"""["']?(?:openapi|swagger)["']?\s*:""")
+_MAX_OPERATIONS = 5_000
+_MAX_FIELDS = 40
+_MAX_YAML_CHARS = 4_000_000
+_MAX_DEPTH = 8
+"""How many references are followed in a row."""
+_VERSION_KEY = re.compile(r"""["']?(?:openapi|swagger)["']?\s*:""")
 
-Table = Mapping[str, Any]
-"""A mapping of a document, whose values may be anything."""
+JsonObject = Mapping[str, Any]
+"""A mapping of arbitrary values from a document."""
 
 
-def is_one(text: str) -> bool:
-    """Whether a JSON or YAML text may be an OpenAPI description: most are something else."""
-    return _MARK.search(text) is not None
+def looks_like_openapi(text: str) -> bool:
+    """Return whether a JSON or YAML text may be an OpenAPI description; most are not."""
+    return _VERSION_KEY.search(text) is not None
 
 
 def read(text: str, *, yaml: bool) -> Page:
-    """The page of an OpenAPI 3 or Swagger 2 description.
+    """Parse an OpenAPI 3 or Swagger 2 description.
 
     Raises:
-        MissingMeans: it is YAML, and what reads that is not installed.
-        ValueError: it is none.
+        MissingMeans: If it is YAML and the package that reads it is not installed.
+        ValueError: If it is not an OpenAPI description.
     """
     try:
         whole = json.loads(
-            sound(json.dumps(_yaml(text) if yaml else json.loads(text), ensure_ascii=False, default=str))
+            replace_surrogates(
+                json.dumps(_parse_yaml(text) if yaml else json.loads(text), ensure_ascii=False, default=str)
+            )
         )
     except RecursionError as error:
         raise ValueError("too deep") from error
     if not isinstance(whole, dict) or not ("openapi" in whole or "swagger" in whole):
-        raise ValueError("no OpenAPI description")
+        raise ValueError("not an OpenAPI description")
     info = _table(whole.get("info"))
     title = _line(info.get("title")) or "API"
-    about = Section(title, f"{_said(info.get('description'))}\n\n{_servers(whole)}".strip(), "info")
+    about = Section(title, f"{_text(info.get('description'))}\n\n{_format_servers(whole)}".strip(), "info")
     return Page(
         title, (about,) if about.text else (), tuple(_operations(whole)), project=f"{title} {info.get('version', '')}"
     )
 
 
-def _yaml(text: str) -> object:
-    """The content of a YAML text; one that repeats itself by anchors is refused: it may unfold without end."""
+def _parse_yaml(text: str) -> object:
+    """Parse a YAML text. Anchors and aliases are rejected, because they may expand without limit."""
     try:
-        import yaml  # of an extra
+        import yaml  # installed by an extra
     except ImportError as error:
         raise MissingMeans(
             "Reading YAML needs the package 'pyyaml'.", remedy="Install it: pip install 'exploracoder-jupyter[docs]'."
         ) from error
-    if len(text) > _LARGEST_YAML:
+    if len(text) > _MAX_YAML_CHARS:
         raise ValueError("too much YAML")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -70,104 +72,104 @@ def _yaml(text: str) -> object:
             raise ValueError("YAML with anchors")
         return yaml.load(text, Loader=loader)
     except yaml.YAMLError as error:
-        raise ValueError("broken YAML") from error
+        raise ValueError("invalid YAML") from error
 
 
-def _operations(whole: Table) -> Iterator[ApiDoc]:
-    made = 0
+def _operations(whole: JsonObject) -> Iterator[ApiDoc]:
+    count = 0
     for path, item in _table(whole.get("paths")).items():
         for method in _METHODS:
-            operation = _table(item).get(method) if made < _MOST else None
+            operation = _table(item).get(method) if count < _MAX_OPERATIONS else None
             if isinstance(operation, Mapping):
-                made += 1
+                count += 1
                 yield _operation(whole, str(path), method, _table(item), operation)
 
 
-def _operation(whole: Table, path: str, method: str, item: Table, operation: Table) -> ApiDoc:
+def _operation(whole: JsonObject, path: str, method: str, item: JsonObject, operation: JsonObject) -> ApiDoc:
     given = [*_list(item.get("parameters")), *_list(operation.get("parameters"))]
-    rows = {row.name: row for row in (_parameter(whole, _followed(whole, one)) for one in given) if row.name}
+    rows = {row.name: row for row in (_parameter(whole, _resolve(whole, one)) for one in given) if row.name}
     body = _body(whole, operation)
     if body:
         rows["body"] = body
-    needed = [row for row in rows.values() if not row.default]
-    ordered = (*needed, *(row for row in rows.values() if row.default))
+    required = [row for row in rows.values() if not row.default]
+    ordered = (*required, *(row for row in rows.values() if row.default))
     returns = _returns(whole, operation)
     name = re.sub(r"\W+", "_", _line(operation.get("operationId")) or f"{method} {path}").strip("_")
     head = f"{method.upper()} {path}"
-    told = (_said(operation.get("summary")), head, _said(operation.get("description")), _fields(ordered))
-    signature = f"({', '.join(map(_shown, ordered))})" + (f" -> {returns}" if returns else "")
-    made = api(name, "function", signature, "\n\n".join(filter(None, told)), place=head)
+    parts = (_text(operation.get("summary")), head, _text(operation.get("description")), _format_fields(ordered))
+    signature = f"({', '.join(map(_format_parameter, ordered))})" + (f" -> {returns}" if returns else "")
+    function = make_api(name, "function", signature, "\n\n".join(filter(None, parts)), place=head)
     deprecated = "deprecated" if operation.get("deprecated") is True else None
-    return replace(made, parameters=ordered, returns=returns, deprecated=deprecated)
+    return replace(function, parameters=ordered, returns=returns, deprecated=deprecated)
 
 
-def _parameter(whole: Table, given: Table) -> Parameter:
-    schema = _followed(whole, given.get("schema") or given)
+def _parameter(whole: JsonObject, given: JsonObject) -> Parameter:
+    schema = _resolve(whole, given.get("schema") or given)
     default = "" if given.get("required") is True else repr(schema.get("default"))[:80]
-    about = f"{_said(given.get('description'))} (in: {_line(given.get('in'))})".strip()
+    about = f"{_text(given.get('description'))} (in: {_line(given.get('in'))})".strip()
     return Parameter(_line(given.get("name")), _type(whole, schema), default, " ".join(about.split()))
 
 
-def _body(whole: Table, operation: Table) -> Parameter | None:
-    request = _followed(whole, operation.get("requestBody"))
+def _body(whole: JsonObject, operation: JsonObject) -> Parameter | None:
+    request = _resolve(whole, operation.get("requestBody"))
     contents = _table(request.get("content"))
     if not contents:
         return None
     kind, content = next(iter(contents.items()))
     schema = _table(content).get("schema")
     fields = ", ".join(_properties(whole, schema))
-    about = " ".join(filter(None, (_said(request.get("description")), f"{kind}:", fields))).rstrip(":")
+    about = " ".join(filter(None, (_text(request.get("description")), f"{kind}:", fields))).rstrip(":")
     return Parameter("body", _type(whole, schema), "" if request.get("required") is True else "None", about)
 
 
-def _properties(whole: Table, schema: object) -> list[str]:
-    found = _followed(whole, schema)
-    needed = _list(found.get("required"))
-    items = list(_table(found.get("properties")).items())[:_MOST_FIELDS]
-    return [f"{name}: {_type(whole, value)}{'' if name in needed else ' (optional)'}" for name, value in items]
+def _properties(whole: JsonObject, schema: object) -> list[str]:
+    found = _resolve(whole, schema)
+    required = _list(found.get("required"))
+    items = list(_table(found.get("properties")).items())[:_MAX_FIELDS]
+    return [f"{name}: {_type(whole, value)}{'' if name in required else ' (optional)'}" for name, value in items]
 
 
-def _returns(whole: Table, operation: Table) -> str:
-    good = [(code, one) for code, one in _table(operation.get("responses")).items() if str(code).startswith("2")]
-    for _, answer in good[:1]:
-        found = _followed(whole, answer)
+def _returns(whole: JsonObject, operation: JsonObject) -> str:
+    successful = [(code, one) for code, one in _table(operation.get("responses")).items() if str(code).startswith("2")]
+    for _, answer in successful[:1]:
+        found = _resolve(whole, answer)
         schema = next((_table(one).get("schema") for one in _table(found.get("content")).values()), found.get("schema"))
         return _type(whole, schema) if schema else ""
     return ""
 
 
-def _type(whole: Table, schema: object, depth: int = 0) -> str:
+def _type(whole: JsonObject, schema: object, depth: int = 0) -> str:
     given = _table(schema)
     if isinstance(name := given.get("$ref"), str):
         return name.rpartition("/")[2]
     kind = given.get("type")
-    if kind == "array" and depth < _DEEPEST:
+    if kind == "array" and depth < _MAX_DEPTH:
         return f"list[{_type(whole, given.get('items'), depth + 1) or 'Any'}]"
     if values := _list(given.get("enum")):
         return f"Literal[{', '.join(map(repr, values[:12]))}]"
     return _TYPES.get(str(kind), "")
 
 
-def _fields(rows: tuple[Parameter, ...]) -> str:
+def _format_fields(rows: tuple[Parameter, ...]) -> str:
     lines = [f"    {row.name}{f' ({row.type})' if row.type else ''}: {row.about}" for row in rows]
     return "\n".join(["Parameters:", *lines]) if lines else ""
 
 
-def _shown(row: Parameter) -> str:
+def _format_parameter(row: Parameter) -> str:
     name = re.sub(r"\W+", "_", row.name)
     typed = f"{name}: {row.type}" if row.type else name
     return f"{typed} = {row.default}" if row.default else typed
 
 
-def _servers(whole: Table) -> str:
+def _format_servers(whole: JsonObject) -> str:
     found = [_line(_table(server).get("url")) for server in _list(whole.get("servers"))]
     return f"Servers: {', '.join(filter(None, found))}" if found else ""
 
 
-def _followed(whole: Table, given: object) -> Table:
-    """What a reference within the document leads to; others are not followed."""
+def _resolve(whole: JsonObject, given: object) -> JsonObject:
+    """Resolve a reference within the document; others are not followed."""
     found: object = given
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         reference = _table(found).get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#/"):
             break
@@ -177,7 +179,7 @@ def _followed(whole: Table, given: object) -> Table:
     return _table(found)
 
 
-def _table(value: object) -> Table:
+def _table(value: object) -> JsonObject:
     return value if isinstance(value, Mapping) else {}
 
 
@@ -189,5 +191,5 @@ def _line(value: object) -> str:
     return " ".join(str(value).split())[:300] if isinstance(value, str | int | float) else ""
 
 
-def _said(value: object) -> str:
+def _text(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""Which reader a document gets, by the ending of its name and what is in it."""
+"""Chooses the reader of a document by its suffix and content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from exploracoder_jupyter.knowledge.documents.document_files import File
 from exploracoder_jupyter.knowledge.documents.document_page import Page
-from exploracoder_jupyter.knowledge.documents.document_set import completed
+from exploracoder_jupyter.knowledge.documents.document_set import complete_api
 from exploracoder_jupyter.knowledge.documents.readers import (
     html_reader,
     markdown_reader,
@@ -22,22 +22,22 @@ from exploracoder_jupyter.knowledge.documents.readers import (
     text_reader,
 )
 
-_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_LOOKED_AT = 8_000
-_HISTORY = re.compile(r"(?:change ?log|changes|history|news|versions?|release|what.?s.?new)s?\b", re.IGNORECASE)
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_PROBED_BYTES = 8_000
+_CHANGELOG = re.compile(r"(?:change ?log|changes|history|news|versions?|release|what.?s.?new)s?\b", re.IGNORECASE)
 _HTML = (".html", ".htm", ".xhtml")
 
 
 ReadPage = Callable[[File], Page]
-"""Reads one document; raises what `page_of` raises, and TookTooLong."""
+"""Reads one document. Raises what `parse_page` raises, and TookTooLong."""
 
 
 class NotText(ValueError):
-    """A document that should be text is not."""
+    """A document that should be text is binary."""
 
 
 class TookTooLong(ValueError):
-    """Reading a document took more time than it may."""
+    """Reading a document exceeded the time limit."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"longer than {seconds:g} s")
@@ -45,37 +45,34 @@ class TookTooLong(ValueError):
 
 
 def read_page(file: File) -> Page:
-    """The page of a document, with what the descriptions of its APIs say of parameters, examples and the like.
-
-    Raises what `page_of` raises.
-    """
+    """Parse a document and complete its APIs from their descriptions. Raises what `parse_page` raises."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of odd escapes in code that is only looked at
-        page = page_of(file)
-        return replace(page, apis=tuple(map(completed, page.apis)))
+        warnings.simplefilter("ignore")  # about invalid escapes in code that is never run
+        page = parse_page(file)
+        return replace(page, apis=tuple(map(complete_api, page.apis)))
 
 
-def page_of(file: File) -> Page:
-    """The page of a document; an empty one where it is none after all, like most JSON.
+def parse_page(file: File) -> Page:
+    """Parse a document; the page is empty if it is not documentation after all, like most JSON.
 
-    What a history of versions mentions is not described by it.
+    APIs that a changelog merely mentions are left out.
 
     Raises:
-        NotText: it is binary.
-        MissingMeans: what reads it is not installed.
-        Exception: it is broken, in whatever way its reader finds.
+        NotText: If it is binary.
+        MissingMeans: If the package that reads it is not installed.
+        Exception: If it is malformed; the type depends on the reader.
     """
-    page = _page(file)
-    if _HISTORY.match(PurePosixPath(file.name).stem) or _HISTORY.match(page.title):
+    page = _read(file)
+    if _CHANGELOG.match(PurePosixPath(file.name).stem) or _CHANGELOG.match(page.title):
         return replace(page, apis=tuple(api for api in page.apis if api.library))
     return page
 
 
-def _page(file: File) -> Page:
+def _read(file: File) -> Page:
     kind = file.suffix
     if kind == ".inv":
         return sphinx_inventory.read(file.body)
-    text, encoding = decoded(file.body)
+    text, encoding = decode(file.body)
     if kind in _HTML:
         return html_reader.read(file.body, encoding)
     if kind in (".rst", ".rest"):
@@ -83,11 +80,11 @@ def _page(file: File) -> Page:
     if kind == ".ipynb":
         return notebook_reader.read(text)
     if kind in (".json", ".yaml", ".yml"):
-        return openapi_reader.read(text, yaml=kind != ".json") if openapi_reader.is_one(text) else Page()
-    return _of_text(kind, PurePosixPath(file.name).stem, text)
+        return openapi_reader.read(text, yaml=kind != ".json") if openapi_reader.looks_like_openapi(text) else Page()
+    return _read_text(kind, PurePosixPath(file.name).stem, text)
 
 
-def _of_text(kind: str, stem: str, text: str) -> Page:
+def _read_text(kind: str, stem: str, text: str) -> Page:
     if kind == ".pyi":
         return text_reader.read_stub(text)
     if kind == ".py":
@@ -95,16 +92,16 @@ def _of_text(kind: str, stem: str, text: str) -> Page:
     return text_reader.read(text) if kind == ".txt" else markdown_reader.read(text)
 
 
-def decoded(body: bytes) -> tuple[str, str]:
-    """The text, and the encoding that it is in: UTF-8, what its mark says, or the one of old Windows files.
+def decode(body: bytes) -> tuple[str, str]:
+    """Decode a document and return the text with its encoding: by its byte order mark, as UTF-8, or as Windows-1252.
 
     Raises:
-        NotText: it is binary.
+        NotText: If it is binary.
     """
-    for mark, encoding in _MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body.decode(encoding, "replace"), encoding
-    if b"\0" in body[:_LOOKED_AT]:
+    if b"\0" in body[:_PROBED_BYTES]:
         raise NotText
     try:
         return body.decode("utf-8"), "utf-8"

@@ -1,4 +1,4 @@
-"""Plain text of signatures, stub files, and example programs."""
+"""Reads plain text with signatures, stub files, and example programs."""
 
 from __future__ import annotations
 
@@ -7,33 +7,41 @@ import re
 from collections.abc import Iterator, Sequence
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, programs
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import Signature, api, declared, stubs
+from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, find_programs
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import (
+    Signature,
+    make_api,
+    parse_declaration,
+    parse_stubs,
+)
 
 _ABOUT = re.compile(r"\s+(?:#|--|—|–|//)\s+|\s*:\s+(?=[A-Z])")
-_MOST_LINES = 20_000
-_LONGEST_LINE = 2_000
-_FEW = 2
-"""So many signatures make lines that look like calls a list of signatures."""
+_MAX_LINES = 20_000
+_MAX_LINE_CHARS = 2_000
+_MIN_SIGNATURES = 2
+"""With at least this many, lines that look like calls are taken for signatures."""
 
 
 def read(text: str) -> Page:
-    """The page of a text: each line that is a signature, with what stands behind it or indented under it."""
-    lines = text.splitlines()[:_MOST_LINES]
-    found = [(at, *one) for at, line in enumerate(lines) if (one := _line(line))]
-    chosen = found if len(found) >= _FEW or any(one[1].sure for one in found) else []
+    """Parse a text: each line that is a signature becomes an API.
+
+    The rest of the line and the indented lines below it are the description.
+    """
+    lines = text.splitlines()[:_MAX_LINES]
+    found = [(at, *one) for at, line in enumerate(lines) if (one := _parse_line(line))]
+    chosen = found if len(found) >= _MIN_SIGNATURES or any(one[1].sure for one in found) else []
     title = next((line.strip() for line in lines if line.strip()), "")
     sections = () if len(chosen) > len(lines) / 3 else (Section(title, text, "line 1"),)
-    return Page(title[:80], sections, tuple(_apis(lines, chosen)), programs(text))
+    return Page(title[:80], sections, tuple(_apis(lines, chosen)), find_programs(text))
 
 
 def read_stub(text: str) -> Page:
-    """The page of a `.pyi` file: what it declares."""
-    return Page(apis=tuple(stubs(text, among_others=True)))
+    """Parse the declarations of a `.pyi` file."""
+    return Page(apis=tuple(parse_stubs(text, among_others=True)))
 
 
 def read_program(text: str) -> Page:
-    """The page of a `.py` file: an example program, or nothing where it is no Python."""
+    """Parse a `.py` file as an example program; empty if it is not Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -42,15 +50,15 @@ def read_program(text: str) -> Page:
     return Page(sections=(Section(about[0] if about else "", text, code=True),), programs=(text.strip(),))
 
 
-def _line(line: str) -> tuple[Signature, str] | None:
-    """The signature that a line begins with, and what it says of it. A method may be indented."""
-    if len(line) > _LONGEST_LINE:
+def _parse_line(line: str) -> tuple[Signature, str] | None:
+    """Return the signature at the start of a line, with its description. A method may be indented."""
+    if len(line) > _MAX_LINE_CHARS:
         return None
-    whole = declared(line)
+    whole = parse_declaration(line)
     if whole and whole.signature:
         return whole, ""
     for mark in _ABOUT.finditer(line):
-        found = declared(line[: mark.start()])
+        found = parse_declaration(line[: mark.start()])
         if found and found.signature:
             return found, line[mark.end() :].strip()
     return None
@@ -63,17 +71,17 @@ def _apis(lines: Sequence[str], found: Sequence[tuple[int, Signature, str]]) -> 
         indent = _indent(lines[at])
         if indent <= depth:
             owner = ""
-        under = "\n".join(line.strip() for line in _under(lines[at + 1 : end], indent))
+        under = "\n".join(line.strip() for line in _indented(lines[at + 1 : end], indent))
         description = "\n".join(filter(None, (about, under.replace('"""', "").strip())))
         kind = "method" if owner and one.kind == "function" else one.kind
         signature = re.sub(r"^\((?:self|cls)(?:, )?", "(", one.signature)
-        yield api(f"{owner}{one.name}", kind, signature, description, place=f"line {at + 1}")
+        yield make_api(f"{owner}{one.name}", kind, signature, description, place=f"line {at + 1}")
         if one.kind == "class":
             owner, depth = f"{one.name}.", indent
 
 
-def _under(lines: Sequence[str], indent: int) -> Iterator[str]:
-    """The lines that are indented deeper."""
+def _indented(lines: Sequence[str], indent: int) -> Iterator[str]:
+    """Yield the lines that are indented more deeply."""
     for line in lines:
         if line.strip() and _indent(line) <= indent:
             return
