@@ -1,4 +1,4 @@
-"""Documented examples as they can be run: with the imports that documentation leaves out, the telling ones first."""
+"""Makes documented examples runnable by adding omitted imports, and sorts them by usefulness."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def runnable(api: ApiDoc, knowledge: Knowledge) -> tuple[str, ...]:
-    """The examples of an API with their imports; first those of which nothing is missing and that call the API."""
-    made = [_completed(code, api, Pool(knowledge)) for code in api.examples]
-    return tuple(dict.fromkeys(code for *_, code in sorted(made, key=lambda one: one[:2])))
+    """Return the examples of an API with their imports; first those that are complete and call the API."""
+    completed = [_completed(code, api, Pool(knowledge)) for code in api.examples]
+    return tuple(dict.fromkeys(code for *_, code in sorted(completed, key=lambda one: one[:2])))
 
 
 def _completed(code: str, api: ApiDoc, pool: Pool) -> tuple[bool, bool, str]:
-    """Whether something is missing, whether it does not call the API, and the code with its imports."""
+    """Return whether a name is undefined, whether the API is not called, and the code with its imports."""
     try:
         tree = ast.parse(code)
-    except (SyntaxError, ValueError):  # read from foreign documents: shown as it stands
+    except (SyntaxError, ValueError):  # from foreign documents: returned unchanged
         return True, True, code
     imports = [pool.import_for(name, api) for name in sorted(_free(tree))]
     lines = [*dict.fromkeys(line for line in imports if line)]
@@ -33,7 +33,7 @@ def _completed(code: str, api: ApiDoc, pool: Pool) -> tuple[bool, bool, str]:
 
 
 def _free(tree: ast.Module) -> set[str]:
-    """Names that are read and that nothing in the code defines."""
+    """Return the names that the code reads but does not define."""
     return {name for name in loads(tree) - _BUILTINS if not name.startswith("_")} - _bound(tree)
 
 

@@ -1,4 +1,4 @@
-"""One exploration, from order to summary. Whatever ends it, its siblings are ended and its trace is closed."""
+"""Executes one exploration, from order to summary. However it ends, its siblings are ended and its trace is closed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from exploracoder_jupyter.trace.sanitizing.path_redaction import own_homes
 from exploracoder_jupyter.trace.trace_paths import files_path
 
 CellListener = Callable[[list[CellChange]], None]
-"""Is told what has to change in the calling notebook."""
+"""Called with the changes to make in the calling notebook."""
 
 
 async def run(
@@ -54,13 +54,19 @@ async def run(
     begun: Place | None = None,
     cells: CellListener | None = None,
 ) -> Summary:
-    """Carry an order out and return its summary; `begun` is told where the trace is, once there is one, and `cells`
-    what changes in the notebook of the calling cell, where the order names one.
+    """Execute an order and return its summary.
+
+    Args:
+        order: the run to execute.
+        listen: called with every record.
+        steering: stops or steers the run.
+        begun: called with the path of the trace once it exists.
+        cells: called with the changes in the notebook of the calling cell, if the order names one.
 
     Raises:
-        UsageError, MissingMeans: the order cannot be carried out; no trace was written.
-        EndpointError, KernelError, InternalError: our means failed on the way, or this package did; the trace is closed
-            and says so, and the error has the `summary`.
+        UsageError, MissingMeans: the order cannot be executed; no trace was written.
+        EndpointError, KernelError, InternalError: the endpoint, a kernel or this package failed during the run; the
+            trace is closed and contains the failure, and the error has the `summary`.
     """
     steering = steering or RunSteering()
     settings = checked(order)
@@ -69,73 +75,73 @@ async def run(
     if cells and order.cell:
         listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
     historian = Historian(order, settings, listen, begun or (lambda path: None))
-    teller = Teller(order, settings, historian.listen, begun=historian.begun, renamed=historian.renamed, hidden=hidden)
+    emit = Teller(order, settings, historian.listen, begun=historian.begun, renamed=historian.renamed, hidden=hidden)
     failure: ExploraError | None = None
     try:
         with anyio.CancelScope() as scope:
             steering.bind(scope)
-            await _carry_out(order, settings, keys, teller, steering)
+            await _carry_out(order, settings, keys, emit, steering)
     except Exception as error:
-        failure = teller.failed(error)
+        failure = emit.failed(error)
         failure.__cause__ = unwrapped(error)
     finally:
-        teller.close()
+        emit.close()
     if failure is None:
-        return teller.summary()
-    if teller.records:
-        failure.summary = teller.summary()
+        return emit.summary()
+    if emit.records:
+        failure.summary = emit.summary()
     raise failure
 
 
 def _with_cells(listen: Listener, view: CellView, cells: CellListener) -> Listener:
-    """Tell the record, then the changes of cells that follow from it.
+    """Return a listener that also passes on the cell changes that follow from each record.
 
-    Until the libraries are read nothing is changed: a mistake in a name must not replace an earlier exploration.
+    Changes are deferred until the libraries are read: a typo in a name must not replace an earlier exploration.
     """
-    held: list[CellChange] | None = []
+    deferred: list[CellChange] | None = []
 
-    def both(record: Record) -> None:
-        nonlocal held
+    def listen_with_cells(record: Record) -> None:
+        nonlocal deferred
         listen(record)
         changes = view.apply(record)
-        if held is not None:
-            held += changes
+        if deferred is not None:
+            deferred += changes
             if not isinstance(record.event, LibraryRead):
                 return
-            changes, held = held, None
+            changes, deferred = deferred, None
         if changes:
             cells(changes)
 
-    return both
+    return listen_with_cells
 
 
-async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Teller, steering: RunSteering) -> None:
+async def _carry_out(order: Order, settings: Settings, keys: Secrets, emit: Teller, steering: RunSteering) -> None:
     meter = Meter(settings.budget)
     await check_libraries_at_target(order.task.libraries, settings, folder=order.workdir)
     async with AsyncExitStack() as stack:
         siblings = await stack.enter_async_context(
             open_siblings(settings.sandbox, workdir=order.workdir, variables=order.variables, live=order.live)
         )
-        root = await siblings.root()  # at once: it is the caller's kernel as it is now
+        root = await siblings.root()  # first, so that it has the state of the caller's kernel at the start of the run
         if order.recording:
             root = await order.recording.begin(root)
         else:
-            settings = await _settled(order, settings, keys)  # an endpoint may take its time
+            settings = await _settled(order, settings, keys)  # after the root, since an endpoint may be slow
         environment = replace(siblings.environment(), folder=str(order.workdir.resolve()))
         _check_variables(order, environment)
         task = told_of_variables(order, environment)
-        tell(_with_earlier(_started(task, settings, environment), order.earlier, tell.path))
+        emit(_with_earlier(_started(task, settings, environment), order.earlier, emit.path))
         for notice in _notices(
             order, settings, keys, (*siblings.notices, unseen(order, task), missing_names_notice(task))
         ):
-            tell(notice)
+            emit(notice)
         knowledge = await open_knowledge(
             order.task.libraries,
             settings,
             keys,
             inspect=siblings.inspect,
-            advance=tell.advance,
-            tell=tell,
+            advance=emit.advance,
+            emit=emit,
             stack=stack,
             folder=order.workdir,
             acquainted=order.recording is None,
@@ -143,20 +149,20 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
         if not order.recording:
             seconds = settings.exploration.timeout
             for notice in await import_notices(root, knowledge.unread, timeout=seconds):
-                tell(notice)
-        model, soup = await _asked(order, settings, keys, knowledge, tell, stack)
+                emit(notice)
+        model, soup = await _asked(order, settings, keys, knowledge, emit, stack)
         run = Run(
             task,
             exploration(settings),
             model,
             knowledge,
             root,
-            tell,
+            emit,
             steering,
             meter,
             sharing=settings.endpoint.share,
             parallel=os.cpu_count() or 2,
-            files=files_path(tell.path) if settings.view.keep_files else None,
+            files=files_path(emit.path) if settings.view.keep_files else None,
             unsent=lacking(order, task),
             steerable=order.steerable,
             given=order.given,
@@ -171,18 +177,18 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
 
 
 async def _settled(order: Order, settings: Settings, keys: Secrets) -> Settings:
-    """As `settled`, saying of an address that it comes from a trace."""
+    """Call `settled`; if the endpoint's address comes from the trace, the error's remedy mentions that."""
     try:
         return await settled(settings, keys)
     except EndpointError as error:
         if not (order.earlier and order.earlier.address):
             raise
-        more = "That address is the trace's: --base-url names another, --model offline asks none."
+        more = "That address comes from the trace: use --base-url for another endpoint, or --model offline for none."
         raise EndpointError(error.message, remedy=f"{error.remedy} {more}".strip()) from None
 
 
 def _check_variables(order: Order, environment: Environment) -> None:
-    """Refuse to explore without variables that were named: a fresh kernel has only what could be sent."""
+    """Refuse to explore without the requested variables: a fresh kernel only has those that could be sent."""
     if not order.unsent or environment.state.startswith("live"):
         return
     why = f"Experiments start {environment.state}." if ":" in environment.state else ""
@@ -192,26 +198,26 @@ def _check_variables(order: Order, environment: Environment) -> None:
 
 
 async def _asked(
-    order: Order, settings: Settings, keys: Secrets, knowledge: Library, tell: Teller, stack: AsyncExitStack
+    order: Order, settings: Settings, keys: Secrets, knowledge: Library, emit: Teller, stack: AsyncExitStack
 ) -> tuple[Model, Soup]:
-    """What is asked in the run: a model and what is searched, or a recording in place of both."""
+    """Return the model and the sources to search; in a replay, the recorded ones."""
     if order.recording:
         return order.recording.model, order.recording.soup
-    soup = await open_soup(order, settings, keys, knowledge=knowledge, tell=tell, stack=stack)
-    model = await choose_model(settings, keys, knowledge, stack, advance=tell.advance)
+    soup = await open_soup(order, settings, keys, knowledge=knowledge, emit=emit, stack=stack)
+    model = await choose_model(settings, keys, knowledge, stack, advance=emit.advance)
     if order.earlier and order.earlier.exchanges:
-        hide = Redactor(hidden_strings(settings.endpoint, keys), homes=own_homes()).text  # as the trace has them
-        model = RememberingModel(model, order.earlier.exchanges, clean=lambda text: without_offer(hide(text)))
+        redact = Redactor(hidden_strings(settings.endpoint, keys), homes=own_homes()).text  # as in the trace
+        model = RememberingModel(model, order.earlier.exchanges, clean=lambda text: without_offer(redact(text)))
     return model, soup
 
 
-def _notices(order: Order, settings: Settings, keys: Secrets, said: Iterable[str]) -> list[Notice]:
-    """What the user should know before anything is asked."""
+def _notices(order: Order, settings: Settings, keys: Secrets, messages: Iterable[str]) -> list[Notice]:
+    """Return what the user should know before the model is called."""
     if order.recording:
-        return [Notice(order.recording.said), *map(Notice, filter(None, said))]
+        return [Notice(order.recording.said), *map(Notice, filter(None, messages))]
     before = [Notice(order.earlier.said)] if order.earlier else []
-    unknown = [Notice(f"{what} {remedy}", "warning") for what, remedy in unknown_variables()]
-    return [*before, *unknown, *map(Notice, filter(None, said)), *notices(settings, keys)]
+    unknown = [Notice(f"{problem} {remedy}", "warning") for problem, remedy in unknown_variables()]
+    return [*before, *unknown, *map(Notice, filter(None, messages)), *notices(settings, keys)]
 
 
 def _leave_no_empty(folder: Path | None) -> None:
@@ -227,7 +233,7 @@ def _started(task: Task, settings: Settings, environment: Environment) -> RunSta
 
 
 def _with_earlier(started: RunStarted, earlier: Earlier | None, trace: Path) -> RunStarted:
-    """With the run that it goes on from, and from where: it may be cut off before it has taken that over."""
+    """Add the run that is resumed, and from which cell: needed if this run is cut off before it has repeated that."""
     if earlier is None:
         return started
     beside = earlier.trace.parent == trace.parent

@@ -1,7 +1,7 @@
-"""The line that a run leaves in the history: begun with its first event, written again where something is reached.
+"""Writes a run's entry in the history: created with its first event, and updated at each milestone.
 
-A run that shows a recorded one again leaves none, and neither does one that was refused, or stopped, before there was
-anything to keep. What goes wrong with the history never touches the run.
+Replays are not recorded, and neither are runs that were refused, or stopped before they had a trace. Errors of the
+history never affect the run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WORTH_WRITING = (LibraryRead, PlanMade, SubtaskFinished, RunFinished)
 
 
 class Historian:
-    """Stands between a run and those who are told of it, and keeps the run's line up to date."""
+    """Wraps a run's listeners, and keeps the run's history entry up to date."""
 
     def __init__(self, order: Order, settings: Settings, listen: Listener, begun: Place) -> None:
         self._listen, self._begun = listen, begun
@@ -47,13 +47,13 @@ class Historian:
             self._store = HistoryStore(history_path())
 
     def listen(self, record: Record) -> None:
-        """Take a record, and hand it on."""
-        with suppress(Exception):  # of whatever kind: a line in the history is worth less than a run
+        """Update the entry from a record, and pass the record on."""
+        with suppress(Exception):  # no error of the history may end the run
             self._take(record)
         self._listen(record)
 
     def begun(self, path: Path) -> None:
-        """Take the place of the trace, and hand it on."""
+        """Store the path of the trace, and pass it on."""
         with suppress(Exception):
             if self._store and self._line:
                 self._line = replace(self._line, trace=str(path))
@@ -61,7 +61,7 @@ class Historian:
         self._begun(path)
 
     def renamed(self, old: Path, new: Path) -> None:
-        """Note that the trace of an earlier run has another name now."""
+        """Update the entry of an earlier run whose trace was renamed."""
         with suppress(Exception):
             HistoryStore(history_path()).rename(str(old), str(new))
 
@@ -93,8 +93,8 @@ def _next(line: PastRun, record: Record) -> PastRun:
         case LibraryRead(libraries=libraries):
             return replace(line, libraries=libraries[:_MOST_LIBRARIES])
         case ModelCalled(exchange=exchange):
-            spent = exchange.usage
-            return replace(line, calls=line.calls + spent.calls, tokens=line.tokens + spent.tokens)
+            usage = exchange.usage
+            return replace(line, calls=line.calls + usage.calls, tokens=line.tokens + usage.tokens)
         case CandidateObserved():
             return replace(line, executions=line.executions + 1)
         case SolutionTested(results=results):
@@ -106,16 +106,16 @@ def _next(line: PastRun, record: Record) -> PastRun:
 
 
 def _last(line: PastRun, event: RunFinished) -> PastRun:
-    """With the verdict, and what the run itself says that it took; one that broke off does not say it."""
+    """Add the verdict, and the run's own totals unless it was cut off and has none."""
     reason = _text(event.verdict.reason, _MOST_REASON)
     line = replace(line, ended=line.updated, outcome=event.verdict.outcome, reason=reason)
-    spent = event.usage
-    if not spent.seconds:
+    usage = event.usage
+    if not usage.seconds:
         return line
-    seconds = round(spent.seconds, 3)
-    return replace(line, calls=spent.calls, tokens=spent.tokens, seconds=seconds, executions=spent.executions)
+    seconds = round(usage.seconds, 3)
+    return replace(line, calls=usage.calls, tokens=usage.tokens, seconds=seconds, executions=usage.executions)
 
 
 def _text(text: str, most: int) -> str:
-    """On one line, clipped, and such that it can be written."""
+    """Put a text on one line, clipped, and encodable."""
     return clip(text, most).encode("utf-8", "replace").decode()

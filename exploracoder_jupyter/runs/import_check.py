@@ -1,4 +1,4 @@
-"""Whether experiments can import what could not be imported to be read."""
+"""Checks whether experiments can import the libraries that could not be imported for indexing."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from exploracoder_jupyter.pipeline.ports import Branch
 
 
 async def import_notices(root: Branch, names: Sequence[str], *, timeout: float) -> list[Notice]:
-    """A notice on each of these libraries, found by importing it in a branch that is then given up.
+    """Import each library in a temporary branch, and return a notice with the result.
 
-    `timeout`: seconds for each import.
+    `timeout` is in seconds, for each import.
     """
     return [await _tried(root, name, timeout) for name in names]
 
@@ -19,10 +19,10 @@ async def import_notices(root: Branch, names: Sequence[str], *, timeout: float) 
 async def _tried(root: Branch, name: str, timeout: float) -> Notice:
     (branch,) = await root.fork(1)
     try:
-        seen = await branch.run(f"import {name}", timeout=timeout)
+        observation = await branch.run(f"import {name}", timeout=timeout)
     finally:
         await branch.close()
-    if seen.ran:
+    if observation.ran:
         return Notice(f"Experiments can import {name!r}.")
-    why = seen.error.headline if seen.error else "the import does not end"
-    return Notice(f"Experiments cannot import {name!r} either ({why}): all that use it will fail.", "warning")
+    why = observation.error.headline if observation.error else "the import does not end"
+    return Notice(f"Experiments cannot import {name!r} either ({why}), so all that use it will fail.", "warning")

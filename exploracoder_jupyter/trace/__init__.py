@@ -1,7 +1,7 @@
-"""A run as notebook cells: live changes, the trace file, the summary, all computed from the run's events.
+"""Renders a run as notebook cells, as a trace file and as a summary, all computed from the run's events.
 
-`CellView` gives the changes that each record makes to a notebook, `Trace` keeps a notebook of its own on disk,
-`summary` puts a run into one JSON object. Outputs are sanitized and secrets redacted before anything is written.
+`CellView` returns the cell changes that each record causes, `Trace` writes a separate notebook to disk, and `summary`
+returns a run as one JSON object. Outputs are sanitized and secrets are redacted before anything is written.
 """
 
 import exploracoder_jupyter.trace.nbformat_import  # noqa: F401  must come first

@@ -1,4 +1,4 @@
-"""A run in one JSON object: what `run --json` prints and what the engine ends with."""
+"""Summarizes a run as one JSON object, which `run --json` prints and the engine returns."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _CUT_OFF = Verdict("stopped", "The run was cut off before its end.")
 
 
 def summary(records: Iterable[Record], *, trace: Path | None = None) -> dict[str, JsonValue]:
-    """The summary of the run that these records tell, complete or not.
+    """Summarize the run with these records, whether or not it has finished.
 
     Args:
         records: all records of the run, in order.
-        trace: where the trace was written, if it was.
+        trace: the path of the trace, if one was written.
 
     Returns:
         `status`, `reason`, `solution` (code or null), `trace`, `library` (version by import name), `model`, `usage`,
         `subtasks` (`apis` are those that the candidate carried forward really calls), `isolation`, `branching`,
-        `state` (`live` or `fresh`, and why), `files` (paths of what the solution wrote, where it was kept), `tests`
-        (generated inputs on which the solution was tried: how that ended, or `unusable`, and how it was judged).
+        `state` (`live` or `fresh`, and why), `files` (paths of the files that the solution wrote, if they were kept),
+        `tests` (generated inputs on which the solution was tested: the status, or `unusable`, and the ruling).
     """
     run = fold_all(records)
     verdict = run.finished.verdict if run.finished else _CUT_OFF

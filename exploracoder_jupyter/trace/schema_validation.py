@@ -1,4 +1,4 @@
-"""Whether a notebook is what the shipped schema says of a trace."""
+"""Validates a notebook against the shipped JSON schema of traces."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LONGEST: Final = 300
 
 
 def problems(notebook: NotebookNode) -> list[str]:
-    """What is wrong with a trace, a sentence each, twenty at most; empty where nothing is.
+    """List the problems of a trace, one sentence each, at most twenty; empty if it is valid.
 
-    Traces of earlier versions are looked at as they are read: brought up to this one.
+    Traces of earlier versions are migrated first, as when they are loaded.
     """
     found = [*_form_problems(notebook), *_fact_problems(notebook), *_cell_problems(notebook)]
     return found[:_MOST]
@@ -33,30 +33,30 @@ def problems(notebook: NotebookNode) -> list[str]:
 def _form_problems(notebook: NotebookNode) -> Iterator[str]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of ids that it gives to cells without one
+            warnings.simplefilter("ignore")  # about ids that it adds to cells without one
             nbformat.validate(notebook)
     except nbformat.ValidationError as error:
         yield f"It is no valid notebook: {_clipped(str(error.message))}."
-    except (AttributeError, AssertionError, TypeError, ValueError, LookupError):  # on what is no notebook at all
+    except (AttributeError, AssertionError, TypeError, ValueError, LookupError):  # not a notebook at all
         yield "It is no valid notebook: its parts are of other kinds."
 
 
 def _fact_problems(notebook: NotebookNode) -> Iterator[str]:
-    facts = _marked(notebook)
-    if not isinstance(facts, dict):
-        yield "It is no trace: its metadata tells of no run."
-    elif sentence := too_new(version_of(facts)):
+    metadata = _marked(notebook)
+    if not isinstance(metadata, dict):
+        yield "It is not a trace: its metadata contains no run."
+    elif sentence := too_new(version_of(metadata)):
         yield sentence
     else:
-        yield from _said("metadata", _notebook_validator().iter_errors(_current(facts)))
+        yield from _said("metadata", _notebook_validator().iter_errors(_current(metadata)))
 
 
-def _current(facts: dict[str, Any]) -> dict[str, Any]:
-    version, records = version_of(facts), facts.get("records")
+def _current(metadata: dict[str, Any]) -> dict[str, Any]:
+    version, records = version_of(metadata), metadata.get("records")
     if version == SCHEMA_VERSION:
-        return facts
-    brought = {"records": migrated(records, version)} if isinstance(records, list) else {}
-    return {**facts, **brought, "schema_version": SCHEMA_VERSION}
+        return metadata
+    changes = {"records": migrated(records, version)} if isinstance(records, list) else {}
+    return {**metadata, **changes, "schema_version": SCHEMA_VERSION}
 
 
 def _cell_problems(notebook: NotebookNode) -> Iterator[str]:
@@ -68,7 +68,7 @@ def _cell_problems(notebook: NotebookNode) -> Iterator[str]:
 
 
 def _marked(thing: object) -> JsonValue:
-    """What the metadata of a notebook or cell say in our name."""
+    """Return the metadata of a notebook or cell in this package's namespace."""
     match thing:
         case {"metadata": {"exploracoder_jupyter": found}}:
             return _plain(found)

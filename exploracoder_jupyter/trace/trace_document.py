@@ -1,7 +1,7 @@
-"""A run as one notebook file: its cells, and in the metadata what is needed to run it again.
+"""Renders a run as one notebook: its cells, and in the metadata everything needed to run it again.
 
-The file is written as Jupyter writes notebooks, keys in order and one item a line: the same records give the same
-bytes, opening and saving it changes nothing, and version control shows what differs.
+The file is formatted exactly as Jupyter formats notebooks, with sorted keys and one item per line. So the same records
+always produce the same bytes, opening and saving the file in Jupyter changes nothing, and diffs are readable.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ _PYTHON: Final[dict[str, JsonValue]] = {
     "nbconvert_exporter": "python",
     "pygments_lexer": "ipython3",
 }
-"""As kernels tell it, and front ends write it into a notebook."""
+"""The `language_info` that kernels report and front ends write into notebooks."""
 _MOST_EXACT: Final = 2**53
+"""Integers up to this size are exact as floats."""
 
 
 def document(run: Run, records: Sequence[Record]) -> NotebookNode:
-    """The notebook of the run with these records; without records it cannot be told again."""
+    """Build the notebook of a run. Without `records` the run cannot be restored from it."""
     cells = Layout(show=_show(run)).cells(run)
     metadata: dict[str, JsonValue] = {"language_info": {"name": "python"}}
     if run.started:
@@ -49,28 +50,33 @@ def document(run: Run, records: Sequence[Record]) -> NotebookNode:
         display = "Python 3 (ipykernel)" if environment.kernel == "python3" else environment.kernel
         metadata["kernelspec"] = {"name": environment.kernel, "display_name": display, "language": "python"}
         metadata["language_info"] = {**_PYTHON, "version": environment.python}
-        kept, cells = _kept(records, cells)
-        metadata[NAMESPACE] = {**_facts(run, run.started), **kept}
-    whole: dict[str, JsonValue] = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": [*cells]}
-    notebook: NotebookNode = nbformat.from_dict(whole)  # type: ignore[no-untyped-call]
+        stored_records, cells = _kept(records, cells)
+        metadata[NAMESPACE] = {**_facts(run, run.started), **stored_records}
+    content: dict[str, JsonValue] = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": [*cells]}
+    notebook: NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
     return notebook
 
 
 def _kept(records: Sequence[Record], cells: list[Cell]) -> tuple[dict[str, JsonValue], list[Cell]]:
-    """The records as they go into the metadata, and the cells. A large trace keeps what is large once, and says so."""
+    """Return the records as stored in the metadata, and the cells.
+
+    A large trace stores large values only once, and its summary cell reports that.
+    """
     if not records:
         return {}, cells
-    kept = stored(records)
-    if len(to_json(kept)) + len(to_json(cells)) <= MOST_TWICE:
-        return kept, cells
-    raw: Any = kept["records"]
-    gone, lost = left_out(records)
+    metadata = stored(records)
+    if len(to_json(metadata)) + len(to_json(cells)) <= MOST_TWICE:
+        return metadata, cells
+    raw: Any = metadata["records"]
+    omitted, omitted_size = left_out(records)
     count, size = keep_once(raw, cells)
-    said = f"Large: {_outputs(count, size)} stand in the cells alone, so clear no outputs here"
-    more = f"; {_outputs(gone, lost)} left out, for which there was no room" if gone else ""
-    told = [with_line(cell, said + more) if (ours(cell) or {}).get("role") == "summary" else cell for cell in cells]
-    missing: dict[str, JsonValue] = {"left_out": {"outputs": gone, "bytes": lost}} if gone else {}
-    return {**kept, "trimmed": {"outputs": count, "bytes": size, **missing}}, told
+    # `edit_detection` recognizes this line by its first word
+    line = f"Large: {_outputs(count, size)} stored only in the cells, so do not clear the outputs of this notebook"
+    if omitted:
+        line += f"; {_outputs(omitted, omitted_size)} left out to limit the size"
+    annotated = [with_line(cell, line) if (ours(cell) or {}).get("role") == "summary" else cell for cell in cells]
+    missing: dict[str, JsonValue] = {"left_out": {"outputs": omitted, "bytes": omitted_size}} if omitted else {}
+    return {**metadata, "trimmed": {"outputs": count, "bytes": size, **missing}}, annotated
 
 
 def _outputs(count: int, size: int) -> str:
@@ -78,13 +84,13 @@ def _outputs(count: int, size: int) -> str:
 
 
 def content(notebook: NotebookNode) -> bytes:
-    """The file's content: the very bytes that Jupyter writes when it saves the notebook."""
+    """Serialize the notebook to exactly the bytes that Jupyter writes when it saves it."""
     lines = _whole(split_lines(notebook))  # type: ignore[no-untyped-call]
     return f"{json.dumps(lines, ensure_ascii=False, indent=1, sort_keys=True)}\n".encode()
 
 
 def _whole(value: Any) -> Any:
-    """The value with `60.0` as `60`: browsers know no difference."""
+    """Convert whole floats to integers (`60.0` to `60`), because JavaScript does not distinguish them."""
     if isinstance(value, dict):
         return {key: _whole(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -93,12 +99,12 @@ def _whole(value: Any) -> Any:
 
 
 def keeps_prompts(run: Run) -> bool:
-    """Whether what the model is asked goes into the trace, as the run's settings say."""
+    """Whether the run's settings allow the model's prompts to be stored in the trace."""
     return _view(run).get("prompts") is not False
 
 
 def _show(run: Run) -> Show:
-    """Which candidates get cells, as the run's settings say; the records in the metadata are complete in any case."""
+    """Return which candidates get cells, from the run's settings. The records in the metadata are always complete."""
     wanted = _view(run).get("show")
     return "selected" if wanted == "selected" else "none" if wanted == "none" else "all"
 
@@ -109,7 +115,7 @@ def _view(run: Run) -> dict[str, JsonValue]:
 
 
 def _facts(run: Run, started: RunStarted) -> dict[str, JsonValue]:
-    """What is needed to run it again, readable without folding the records."""
+    """Return what is needed to run the task again, readable without folding the records."""
     facts: dict[str, JsonValue] = {
         "schema_version": SCHEMA_VERSION,
         "package_version": started.version,
@@ -131,5 +137,5 @@ def _facts(run: Run, started: RunStarted) -> dict[str, JsonValue]:
 
 
 def _plain(value: Task | Environment | Usage | Verdict | LibraryInfo) -> dict[str, JsonValue]:
-    """As JSON, fields without a value left out."""
+    """Convert a dataclass to JSON, without fields that are `None`."""
     return {key: json.loads(json.dumps(item)) for key, item in asdict(value).items() if item is not None}

@@ -1,4 +1,4 @@
-"""Where a run took another course than a recorded one: what was tried, what came of it, what was carried forward."""
+"""Compares a replayed run with the recorded one: what was tried, with what result, and what was carried forward."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ SAME = (WHOLE, AS_FAR)
 
 
 def course(now: Run, recorded: Run) -> str:
-    """Where the run first went another way than the recorded one, and how it ended; or one of `SAME`."""
-    if parted := next(_differences(now, recorded), ""):
-        return f"It took another course at {parted}.{_end(now, recorded)}"
+    """Describe the first difference from the recorded run, and how the run ended; or return one of `SAME`."""
+    if first := next(_differences(now, recorded), ""):
+        return f"It took another course at {first}.{_end(now, recorded)}"
     return AS_FAR if cut_off(recorded) else WHOLE
 
 
 def _differences(now: Run, recorded: Run) -> Iterator[str]:
     if _titles(now)[: len(_titles(recorded))] != _titles(recorded):
-        yield "its beginning: the plan is another one"
+        yield "its beginning: the plan is different"
     for id_, before in recorded.sections.items():
         yield from _in_section(now.sections.get(id_), before)
     if not cut_off(recorded) and _outcome_of(now) != _outcome_of(recorded):
@@ -32,7 +32,7 @@ def _differences(now: Run, recorded: Run) -> Iterator[str]:
 
 
 def _end(now: Run, recorded: Run) -> str:
-    """How both ended, where they did; a sentence behind another."""
+    """Describe how both runs ended, if they did, as a sentence with a leading space."""
     if not now.finished or cut_off(recorded):
         return ""
     same = _outcome_of(now) == _outcome_of(recorded)
@@ -48,17 +48,20 @@ def _titles(run: Run) -> list[str]:
 
 
 def _in_section(now: Section | None, before: Section) -> Iterator[str]:
-    """Candidates are told apart by their code: their numbers depend on which reply came first."""
+    """Yield the differences in one section.
+
+    Candidates are matched by their code, because their numbers depend on which reply arrived first.
+    """
     name = "the solution" if before.subtask.id == SOLUTION else f"subtask {before.subtask.id}"
-    known = {_code(one): one for one in (now.ordered if now else ()) if one.observation}
+    by_code = {_code(one): one for one in (now.ordered if now else ()) if one.observation}
     for attempt in before.ordered:
         if attempt.observation is None:
             continue
-        again = known.get(_code(attempt))
+        again = by_code.get(_code(attempt))
         if again is None or again.observation is None:
             yield f"{name}: candidate {attempt.candidate.id} was not tried"
         elif _outcome(again.observation) != _outcome(attempt.observation):
-            outcomes = f"gave {_outcome(again.observation)}, not {_outcome(attempt.observation)}"
+            outcomes = f"ended with {_outcome(again.observation)}, not {_outcome(attempt.observation)}"
             yield f"{name}: candidate {again.candidate.id} {outcomes}"
     if before.selected and _code(now.selected if now else None) != _code(before.selected):
         yield f"{name}: {_selected(now)}, not {before.selected.candidate.id}"
@@ -67,7 +70,7 @@ def _in_section(now: Section | None, before: Section) -> Iterator[str]:
 
 
 def _selected(section: Section | None) -> str:
-    """What was carried forward, and why that."""
+    """Describe what was carried forward, and why."""
     if section is None or section.selection is None:
         return "nothing was carried forward"
     return f"{section.selection.candidate} was carried forward ({'; '.join(section.selection.reasons)})"

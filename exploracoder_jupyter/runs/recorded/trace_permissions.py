@@ -1,8 +1,8 @@
-"""What a recorded run had reached, or had been allowed, and a trace alone must not bring about.
+"""Prevents a trace from escalating permissions.
 
-A trace may be anybody's: an address in it would be sent the keys of this account, an interpreter that it names would be
-started, and files that it names would be read to a model. So these settings are in force only where they are set now as
-well, and what is stricter now stays so.
+A trace may come from an untrusted source: an endpoint that it names would receive the keys of this account, an
+interpreter that it names would be started, and files that it names would be sent to a model. So such recorded settings
+take effect only if they are also set now, and settings that are stricter now stay in force.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ _LIMITS = ("memory_mb", "cpu_seconds", "processes", "open_files", "file_mb", "ou
 
 
 def refuse_beyond(recorded: Layer, now: Settings, *, address_allowed: bool = False) -> None:
-    """Let a recorded layer reach no further than the settings of now do.
+    """Refuse recorded settings that allow more than the current ones.
 
-    `address_allowed`: whether the user has agreed to the endpoint that it names.
+    `address_allowed`: whether the user has approved the endpoint that they name.
 
     Raises:
-        UsageError: it would; the remedy names the options that allow it.
+        UsageError: they allow more; the remedy names the options that permit it.
     """
     address = [] if address_allowed else list(_address(recorded))
     flags = " ".join([*address, *_flags(recorded, now)])
     if address and flags == address[0]:
         raise UsageError(
-            f"Only the trace names the endpoint {recorded['endpoint']['base_url']}, so nothing is sent there.",
+            f"The endpoint {recorded['endpoint']['base_url']} is named only by the trace, so nothing is sent there.",
             remedy=f"To send it the task, code, outputs and your API key, add: {flags}",
         )
     if flags:
         raise UsageError(
-            "That run reached further than your settings do, which a trace alone does not bring about again.",
-            remedy=f"Where you want that, add: {flags}",
+            "That run had more permissions than your current settings allow, and a trace cannot grant permissions.",
+            remedy=f"To allow them, add: {flags}",
         )
 
 
 def no_looser(recorded: Layer, now: Settings) -> Layer:
-    """The recorded layer without what would tell more, isolate less or allow more than the settings of now."""
+    """Remove recorded settings that would share more, isolate less or allow more than the current ones."""
     endpoint, sandbox = (dict(recorded.get(name, {})) for name in ("endpoint", "sandbox"))
     if endpoint.get("share") in _LESS_STRICT[now.endpoint.share]:
         del endpoint["share"]
@@ -56,7 +56,7 @@ def no_looser(recorded: Layer, now: Settings) -> Layer:
 
 
 def interpreters(recorded: Layer, now: Settings) -> Iterator[str]:
-    """The interpreters that a recorded layer names by their paths and that are not those of now, as options."""
+    """Yield options for the interpreters that recorded settings name by path, if they differ from the current ones."""
     sandbox = recorded.get("sandbox", {})
     kernel, python = sandbox.get("kernel"), sandbox.get("python")
     if isinstance(kernel, str) and _is_path(kernel) and not _same(kernel, now.sandbox.kernel or sys.executable):
@@ -66,7 +66,7 @@ def interpreters(recorded: Layer, now: Settings) -> Iterator[str]:
 
 
 def _looser(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
-    """Settings of the sandbox that allow more than those of now."""
+    """Yield the names of recorded sandbox settings that allow more than the current ones."""
     if now.sandbox.isolation == "require":
         yield "isolation"
     if sandbox.get("branching") == "fork":
@@ -80,7 +80,10 @@ def _looser(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
 
 
 def _told_from_home(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
-    """Interpreters that are those of now, whose paths a trace may tell from a home: what is set now says them whole."""
+    """Yield the interpreter settings that equal the current ones.
+
+    Their recorded paths may have a redacted home folder, so the current settings are used instead.
+    """
     for name in ("kernel", "python"):
         value = sandbox.get(name)
         if isinstance(value, str) and _is_path(value) and _same(value, getattr(now.sandbox, name) or sys.executable):
@@ -88,14 +91,14 @@ def _told_from_home(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[st
 
 
 def _address(recorded: Layer) -> Iterator[str]:
-    """The option for the endpoint that a recorded layer names. This machine is no exception: anything may listen."""
+    """Yield the option for the recorded endpoint, also for one on this machine, where any program may listen."""
     address = recorded.get("endpoint", {}).get("base_url")
     if isinstance(address, str):
         yield f"--base-url {quote(address)}"
 
 
 def _more_to_read(sandbox: Mapping[str, JsonValue], now: Settings) -> Iterator[str]:
-    """Paths that experiments might read then and may not now."""
+    """Yield the paths that experiments could read then but may not read now."""
     paths = sandbox.get("allow_read")
     for path in map(str, paths if isinstance(paths, list) else ()):
         if not any(_same(path, one) for one in now.sandbox.allow_read):
@@ -116,11 +119,11 @@ def _flags(recorded: Layer, now: Settings) -> Iterator[str]:
 
 
 def _reading(recorded: Layer, now: Settings) -> Iterator[str]:
-    """Options for what is read for the model: the web, files of this machine, a model of embeddings."""
+    """Yield options for what is read for the model: the web, files of this machine, an embedding model."""
     retrieval = recorded.get("retrieval", {})
     web, place = retrieval.get("web"), retrieval.get("web_address")
-    known = web in (None, now.retrieval.web) and (place is None or _same(str(place), now.retrieval.web_address))
-    if (web or place) and web != "off" and not known:
+    unchanged = web in (None, now.retrieval.web) and (place is None or _same(str(place), now.retrieval.web_address))
+    if (web or place) and web != "off" and not unchanged:
         yield f"--web {quote(str(place or web))}"
     folder = retrieval.get("embedding_folder")
     if isinstance(folder, str) and not _same(folder, now.retrieval.embedding_folder):
@@ -134,12 +137,12 @@ def _reading(recorded: Layer, now: Settings) -> Iterator[str]:
 
 
 def _same(recorded: str, now: str | None) -> bool:
-    """Whether both are one path; a trace tells it from a home."""
+    """Whether both are the same path; the recorded one may have a redacted home folder."""
     return now is not None and recorded in (now, own_homes().hidden(now))
 
 
 def _whole(path: str) -> str:
-    """The path with this home, where it is told from one."""
+    """Expand a redacted home folder to the current one."""
     return f"{Path.home()}{path[1:]}" if path.startswith("~/") else path
 
 

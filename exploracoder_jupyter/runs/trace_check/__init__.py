@@ -1,7 +1,7 @@
-"""Whether a trace still holds: all that it records, executed again without a model, and compared.
+"""Checks whether a trace is still reproducible: executes all its code again, without a model, and compares the results.
 
-What differs is executed again in fresh kernels before it is blamed: forks of one kernel share its random state and the
-seed of its hashes, so that only another kernel tells what varies from what has changed.
+Code whose results differ is executed again in fresh kernels before it is reported: forks of one kernel share its random
+state and hash seed, so only another kernel shows whether a result varies or has changed.
 """
 
 from __future__ import annotations
@@ -44,45 +44,45 @@ from exploracoder_jupyter.trace.size_limit import as_kept, left_out_of
 __all__ = ["Asked", "Report", "check"]
 
 Advance = Callable[[str, int, int], None]
-"""Is told what is being done, how much of it is done, and of how much (0: unknown)."""
+"""Called with a description of the current work, the amount done, and the total (0: unknown)."""
 
 _MOST_PASSES = 4
-"""How often, at most, something that differs is executed, each time in fresh kernels: what has few values (a die)
-shows the same twice by chance, and seldom four times."""
+"""Maximum number of executions of code whose results differ, each in fresh kernels. A result with few possible values
+(a die) is often the same twice by chance, but rarely four times."""
 _SECONDS = 60.0
-"""For one execution, where the trace does not say."""
+"""Time limit for one execution, if the trace has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A check as ordered."""
+    """The options of a check."""
 
     path: Path
     selected: bool = False
-    """Only what was carried forward, and the solution."""
+    """Whether to check only what was carried forward, and the solution."""
     tolerance: float = TOLERANCE
     before: Path | None = None
-    """A file with what is to be run first."""
+    """A file with code to run first."""
     otherwise: tuple[str, ...] = ()
-    """What is to be run first where the run needs variables, and nothing else makes them."""
+    """Code to run first if the run needs variables that nothing else defines."""
     env: bool = False
-    """Whether an environment is built as it was recorded."""
+    """Whether to build the recorded environment."""
     overrides: tuple[str, ...] = ()
-    """`name==version`, in place of what was recorded."""
+    """`name==version` lines that replace recorded ones."""
     kernel: str | None = None
     network: bool = False
     isolation: Literal["best", "require"] | None = None
-    """Which level is needed; none: the one that the run needed, or the settings of now."""
+    """The required level; by default that of the run, or of the current settings if stricter."""
     workdir: Path | None = None
-    """Where the run had its files; none: where its trace says."""
+    """The folder with the run's files; by default determined from the trace."""
 
 
 async def check(asked: Asked, advance: Advance) -> Report:
-    """Execute what a trace records again, and compare.
+    """Execute the code of a trace again, and compare the results.
 
     Raises:
-        UsageError, MissingMeans: it cannot be done, and why.
-        KernelError: no kernel could be had.
+        UsageError, MissingMeans: the trace cannot be checked here.
+        KernelError: no kernel could be started.
     """
     subject = await to_thread.run_sync(read, asked.path)
     chosen = _chosen(subject, selected=asked.selected)
@@ -101,22 +101,22 @@ async def check(asked: Asked, advance: Advance) -> Report:
 
 
 def _chosen(subject: Subject, *, selected: bool) -> tuple[Execution, ...]:
-    """What is compared.
+    """Return the executions to compare.
 
     Raises:
-        UsageError: nothing.
+        UsageError: there are none.
     """
     if not selected:
         return subject.executions
     chosen = tuple(one for one in subject.executions if one.selected or one.id == subject.solution)
     if not chosen:
-        raise UsageError("In that run nothing was carried forward.", remedy="Leave --selected out.")
+        raise UsageError("Nothing was carried forward in that run.", remedy="Omit --selected.")
     return chosen
 
 
 @dataclass(slots=True)
 class _Checking:
-    """A check under way."""
+    """The state of a check."""
 
     asked: Asked
     subject: Subject
@@ -125,20 +125,20 @@ class _Checking:
     advance: Advance
     chosen: Sequence[Execution]
     shown: dict[str, list[Observation]] = field(default_factory=dict)
-    """By id, what each execution anew showed."""
+    """The observations of each re-execution, by id."""
     environment: Environment | None = None
 
     @property
     def workdir(self) -> str:
-        """The working directory, as it stands in observations."""
+        """The working directory as it appears in redacted observations."""
         return _redactor().text(str(relocated_paths.workdir_of(self.subject.path, self.asked.workdir)))
 
     async def report(self) -> Report:
-        """Execute all that is compared, and say what was found.
+        """Execute everything, compare, and return the report.
 
         Raises:
-            Lacking: variables that the run had are not there.
-            ExploraError: it cannot be executed, for another reason.
+            Lacking: variables that the run used are missing.
+            ExploraError: the code cannot be executed for another reason.
         """
         try:
             await self._execute_all()
@@ -147,27 +147,27 @@ class _Checking:
         return self._report()
 
     async def _execute_all(self) -> None:
-        """What differs several times, and what had no state to be run in."""
-        wanted = self.chosen
+        """Execute everything once, and repeatedly what differs or could not run because its state was lost."""
+        pending = self.chosen
         for _ in range(_MOST_PASSES):
-            await self._execute(with_ancestors([one.id for one in wanted], self.subject.executions))
-            wanted = [one for one in wanted if not self._row(one).same]
-            if not wanted:
+            await self._execute(with_ancestors([one.id for one in pending], self.subject.executions))
+            pending = [one for one in pending if not self._row(one).same]
+            if not pending:
                 return
 
     async def _execute(self, executions: Sequence[Execution]) -> None:
-        """Execute these once, in kernels that are made for it."""
+        """Execute these once, in new kernels."""
         asked = self.asked
         workdir = relocated_paths.workdir_of(self.subject.path, asked.workdir)
         self.advance("Starting kernels", 0, 0)
         async with open_siblings(self.sandbox, workdir=workdir) as siblings:
-            root, first = await siblings.root(), self.environment is None
+            root, is_first = await siblings.root(), self.environment is None
             base = await settled(lambda: begun(root, self.code))
-            if first:
+            if is_first:
                 await settled(lambda: require(base, self.subject, executions))
             self.environment = siblings.environment()
             again = await execute_again(base, executions, self._how(len(executions)))
-        if first:
+        if is_first:
             require_names(self.subject, again, executions)
         self._take(executions, again)
 
@@ -188,28 +188,28 @@ class _Checking:
                 self.shown.setdefault(one.id, []).append(_as_recorded(observation))
 
     def _row(self, one: Execution) -> Row:
-        """How an execution compares with its record, as far as is known."""
+        """Compare an execution with its record, using the re-executions so far."""
         if never_ran(one.observation):
-            return Row(one.id, "not run", "it was not run when it was recorded", counts=False)
+            return Row(one.id, "not run", "it did not run in the recorded run either", counts=False)
         if one.id not in self.shown:
             return Row(one.id, "not run", f"the state after {one.parent} was lost")
-        judged = judge(self._recorded(one), self._shown(one), tolerance=self.asked.tolerance)
-        gone = ", ".join(sorted({name for output in one.observation.outputs for name in left_out_of(output)}))
-        unseen = f"not compared: {gone}, for which the trace had no room" if gone else ""
-        untold = "a trace hides homes and keys, and its code named one" if relocated_paths.tells_less(one.code) else ""
-        why = (judged.why, unseen, untold if judged.result == "changed" else "")
-        return Row(one.id, judged.result, "; ".join(filter(None, why)))
+        comparison = judge(self._recorded(one), self._shown(one), tolerance=self.asked.tolerance)
+        omitted = ", ".join(sorted({name for output in one.observation.outputs for name in left_out_of(output)}))
+        reasons = [comparison.why, f"not compared: {omitted}, too large for the trace" if omitted else ""]
+        if comparison.result == "changed" and relocated_paths.tells_less(one.code):
+            reasons.append("its code contained a home folder or key, which traces redact")
+        return Row(one.id, comparison.result, "; ".join(filter(None, reasons)))
 
     def _recorded(self, one: Execution) -> Seen:
-        found = relocated_paths.tails(self.shown[one.id], self.workdir)
-        told = relocated_paths.below(_as_recorded(one.observation), self.subject.started.environment.folder)
-        return seen(relocated_paths.below_any(told, found), day=self.subject.day, code=one.code)
+        paths = relocated_paths.tails(self.shown[one.id], self.workdir)
+        observation = relocated_paths.below(_as_recorded(one.observation), self.subject.started.environment.folder)
+        return seen(relocated_paths.below_any(observation, paths), day=self.subject.day, code=one.code)
 
     def _shown(self, one: Execution) -> list[Seen]:
-        today, known = datetime.now(UTC).date(), bool(self.subject.started.environment.folder)
-        kept = (as_kept(one.observation, shown) for shown in self.shown[one.id])
-        told = [relocated_paths.below(shown, self.workdir, itself=known) for shown in kept]
-        return [seen(shown, day=today, code=one.code) for shown in told]
+        today, is_folder_known = datetime.now(UTC).date(), bool(self.subject.started.environment.folder)
+        trimmed = (as_kept(one.observation, again) for again in self.shown[one.id])
+        relative = [relocated_paths.below(again, self.workdir, itself=is_folder_known) for again in trimmed]
+        return [seen(again, day=today, code=one.code) for again in relative]
 
     def _report(self) -> Report:
         subject, recorded = self.subject, self.subject.started.environment
@@ -232,13 +232,13 @@ class _Checking:
             return row
         if row.result == "changed" and edited.endswith(f": {row.why}"):
             return Row(
-                row.id, "edited", f"its record was edited: executed again it shows what the cell does: {row.why}"
+                row.id, "edited", f"its record was edited: its re-execution gives what the cell shows: {row.why}"
             )
         return Row(row.id, "edited", f"{edited}; executed again: {row.why}" if row.result == "changed" else edited)
 
 
 def _as_recorded(observation: Observation) -> Observation:
-    """The observation as a trace would hold it: without secrets and homes, in plain JSON."""
+    """Convert an observation to what a trace would contain: redacted, in plain JSON."""
     event = _redactor().record(Record(0, 0.0, CandidateObserved("", observation))).event
     return event.observation if isinstance(event, CandidateObserved) else observation
 

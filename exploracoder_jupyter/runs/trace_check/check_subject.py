@@ -1,4 +1,4 @@
-"""What is checked: a trace, read; and what a person ran before the exploration that it holds."""
+"""Reads the trace that is checked, and the user's code that ran before the exploration."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ class Subject:
     path: Path
     started: RunStarted
     day: date
-    """On which the run began."""
+    """The day on which the run started."""
     libraries: tuple[LibraryInfo, ...]
     executions: tuple[Execution, ...]
     edited: Mapping[str, str]
-    """Cells that are not what the records tell, by id, with what is different; `notebook` for the whole of it."""
+    """Descriptions of edits, by id of the cell; `notebook` for the notebook's metadata."""
     before: tuple[str, ...]
-    """Code cells of a person that stand before the first of the run."""
+    """The user's code cells before the first cell of the run."""
     solution: str
     """Id of the solution that the run ended with, if any."""
     complete: bool
-    """Whether the notebook holds the whole run; else its journal knows more."""
+    """Whether the notebook contains the complete run; otherwise its journal has more."""
     goes_on: bool
     """Whether the run is still writing it."""
 
     def setting(self, section: str, name: str) -> JsonValue:
-        """A recorded setting; `None` where there is none."""
+        """Return a recorded setting; `None` if it is missing."""
         values = self.started.settings.get(section)
         return values.get(name) if isinstance(values, dict) else None
 
 
 def read(path: Path) -> Subject:
-    """The trace at this path, a notebook or the journal of a run that was cut off.
+    """Read the trace at this path, a notebook or the journal of a run that was cut off.
 
     Raises:
-        UsageError: it is no trace, one of a later version, or nothing was executed in its run.
+        UsageError: it is not a trace, is of a later version, or nothing was executed in its run.
     """
     goes_on, content = is_held(path), _content(path)
     notebook = notebook_in(content)
@@ -68,7 +68,7 @@ def read(path: Path) -> Subject:
     started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
     ran = executions(records)
     if not isinstance(started, RunStarted) or not ran:
-        raise UsageError(f"In the run of {str(path)!r} nothing was executed.", remedy="There is nothing to check.")
+        raise UsageError(f"Nothing was executed in the run of {str(path)!r}.", remedy="There is nothing to check.")
     solution = finished.solution if isinstance(finished, RunFinished) else None
     return Subject(
         path,
@@ -85,7 +85,7 @@ def read(path: Path) -> Subject:
 
 
 def _content(path: Path) -> bytes:
-    """What is in the file, read once: a run that goes on replaces it; nothing where it cannot be read."""
+    """Read the file once, because an active run replaces it; empty if it is unreadable."""
     try:
         return path.read_bytes()
     except OSError:
@@ -93,7 +93,7 @@ def _content(path: Path) -> bytes:
 
 
 def _saved(content: bytes) -> list[Record]:
-    """The records that the notebook itself holds; a run that was cut off has more of them in its journal."""
+    """Return the records in the notebook itself; a run that was cut off has more in its journal."""
     try:
         return restored(json.loads(content))
     except (ValueError, RecursionError):
@@ -101,7 +101,7 @@ def _saved(content: bytes) -> list[Record]:
 
 
 def _edited(notebook: NotebookNode | None, saved: Sequence[Record]) -> dict[str, str]:
-    """What is not as the run wrote it: cells, and the notebook where it is no valid trace any more."""
+    """Describe edits of cells, and of the notebook if it is not a valid trace any more."""
     if not saved:
         return {}
     if notebook is None:
@@ -113,15 +113,17 @@ def _edited(notebook: NotebookNode | None, saved: Sequence[Record]) -> dict[str,
 
 
 def code_of(path: Path) -> tuple[str, ...]:
-    """What `--before` names: a Python file, or the code cells of a notebook that stand before its first exploration.
+    """Return the code in the file named by `--before`.
+
+    This is a Python file, or a notebook, of which the code cells before its first exploration are used.
 
     Raises:
-        UsageError: it cannot be read, or is neither.
+        UsageError: the file is unreadable, or neither.
     """
     if path.suffix == ".ipynb":
         notebook = notebook_at(path)
         if notebook is None or not is_whole(notebook):
-            raise UsageError(f"--before: {str(path)!r} is not a notebook that can be read.", remedy="Name another.")
+            raise UsageError(f"--before: {str(path)!r} is not a readable notebook.", remedy="Name another file.")
         return before_the_run(notebook)
     try:
         code = path.read_text(encoding="utf-8")

@@ -1,8 +1,9 @@
-"""Environments built from what a trace has recorded: the task's libraries at their versions, with what they need.
+"""Builds the environment recorded in a trace: the task's libraries at their versions, with their dependencies.
 
-uv, where it is installed, or venv makes them, in a folder of the user's cache that is named after all that decides its
-content, so that the next check finds it. A folder is put in place in one move when it is whole. pip installs, and uv
-only where pip is missing: uv does not read pip's configuration, and would ask PyPI for what a private index alone has.
+Environments are created by uv if it is installed, else by venv, in a folder of the user's cache named by a hash of the
+content, so that later checks reuse it. A folder is moved into place when it is complete. Packages are installed by pip,
+and by uv only if pip is missing: uv does not read pip's configuration, and would ask PyPI for packages that only a
+private index has.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from exploracoder_jupyter.trace.needed_packages import PINNED, canonical, useful
 _OURSELVES = "exploracoder-jupyter"
 _MINOR = re.compile(r"\d+\.\d+")
 _ALONE = ("-I", "-m")
-"""The folder in which somebody checks a stranger's trace is not where modules are looked for."""
+"""Isolated mode: with an untrusted trace, the current folder must not be on the module search path."""
 _ACCESS = re.compile(r"(?<=://)[^/@\s]+@")
-_MOST_TOLD = 300
+_MOST_SHOWN = 300
 _UNREACHED = re.compile(r"after connection broken by|error sending request|dns error|Connection refused")
 _WHY = ("No matching distribution", "No solution found", "ERROR", "error")
-"""What installers say where they say why, the most telling first."""
+"""Markers of the lines in which installers report a reason, the most specific first."""
 _OPTIONAL = """
 import json, sys
 from importlib.metadata import PackageNotFoundError, requires
@@ -53,25 +54,26 @@ print(json.dumps(found))
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """What an environment is made of."""
+    """The content of an environment."""
 
     python: str
     """Version of the interpreter, as recorded."""
     versions: Mapping[str, str]
-    """Of all recorded packages, by canonical name."""
+    """Versions of all recorded packages, by canonical name."""
     libraries: tuple[str, ...]
-    """Canonical names of the distributions that are wanted, with what they need."""
+    """Canonical names of the distributions to install, with their dependencies."""
 
     @classmethod
     def of(cls, python: str, packages: Iterable[str], libraries: Iterable[str], overrides: Sequence[str]) -> Lock:
-        """The lock of recorded `name==version` lines, with others in their place. Libraries that are not among these
-        are left out: an index may have something else of that name.
+        """Create a lock from recorded `name==version` lines and overrides.
+
+        Libraries that are not among the lines are omitted: an index may have another package with that name.
 
         Raises:
-            UsageError: an override has another form, or nobody knows of which Python the lines are.
+            UsageError: an override is malformed, or the version of Python is unknown.
         """
         if not _MINOR.match(python):
-            raise UsageError("The trace does not record the version of Python.", remedy="Leave --env out.")
+            raise UsageError("The trace does not record the version of Python.", remedy="Omit --env.")
         replaced = versions_of(map(_override, overrides))
         versions = {**versions_of(packages), **replaced}
         versions.pop(_OURSELVES, None)
@@ -86,20 +88,20 @@ class Lock:
 
     @property
     def digest(self) -> str:
-        """Names this very content."""
+        """A hash of the content, used as the name of the environment."""
         content = json.dumps([self.minor, sorted(self.versions.items()), sorted(self.libraries), sys.platform])
         return blake2b(content.encode(), digest_size=10).hexdigest()
 
     def requirements(self, names: Iterable[str]) -> list[str]:
-        """What to ask an installer for."""
+        """Return the requirements of these packages for an installer."""
         return [f"{name}=={self.versions[name]}" if name in self.versions else name for name in names]
 
 
 async def interpreter_of(lock: Lock, cache: Path, advance: Callable[[str, int, int], None]) -> Path:
-    """The interpreter of an environment of this content, built if it is not there.
+    """Return the interpreter of the environment with this content, and build it if it does not exist.
 
     Raises:
-        MissingMeans: it cannot be built; the reason is the installer's.
+        MissingMeans: the environment cannot be built; the message has the installer's reason.
     """
     place = cache / lock.digest
     if not _python(place).exists():
@@ -120,7 +122,10 @@ async def _build(lock: Lock, place: Path) -> None:
 
 
 def _put(draft: Path, place: Path) -> None:
-    """In place of one whose interpreter has gone; one that another process has put there meanwhile is as good."""
+    """Move a new environment into place.
+
+    It replaces one whose interpreter is missing; one that another process has built in the meantime is kept.
+    """
     if place.exists() and not _python(place).exists():
         shutil.rmtree(place)
     with suppress(OSError):
@@ -140,17 +145,17 @@ async def _fill(lock: Lock, folder: Path) -> None:
 
 
 def _maker(lock: Lock) -> list[str]:
-    """The command that makes an environment of the recorded version of Python, without the folder."""
+    """Return the command that creates an environment with the recorded version of Python, without the folder."""
     if uv := shutil.which("uv"):
         return [uv, "venv", "--quiet", "--python", lock.minor]
     return [shutil.which(f"python{lock.minor}") or sys.executable, *_ALONE, "venv", "--without-pip"]
 
 
 def _installer(python: str) -> list[str]:
-    """The command that installs for that interpreter, without what is to be installed.
+    """Return the command that installs packages for that interpreter, without the requirements.
 
     Raises:
-        MissingMeans: there is neither pip nor uv.
+        MissingMeans: neither pip nor uv is installed.
     """
     if find_spec("pip"):
         return [sys.executable, *_ALONE, "pip", "--python", python, "install", "--quiet"]
@@ -164,7 +169,7 @@ def _write(path: Path, requirements: Iterable[str]) -> None:
 
 
 async def _install_what_can_be(install: Sequence[str], requirements: Sequence[str]) -> None:
-    """Install all of these, or, where one of them cannot be, each that can: calls that miss one will say so."""
+    """Install all of these, or one by one if that fails. Code that needs a missing one will report it."""
     try:
         await _run([*install, *requirements])
     except MissingMeans:
@@ -174,21 +179,21 @@ async def _install_what_can_be(install: Sequence[str], requirements: Sequence[st
 
 
 async def _optional(lock: Lock, python: str) -> list[str]:
-    """What the libraries can use beside what they need, and the run had: calls may depend on it."""
+    """Return the optional dependencies of the libraries that the run had installed: results may depend on them."""
     lines = json.loads(await _run([python, "-I", "-c", _OPTIONAL, *lock.libraries]))
     return [name for name in useful(lines) if name in lock.versions and name not in lock.libraries]
 
 
 async def _run(command: Sequence[str]) -> str:
-    """What a command prints; it is ended, with all that it has started, where nobody waits for it any more.
+    """Run a command and return its output. On cancellation, its process tree is killed.
 
     Raises:
-        MissingMeans: it fails.
+        MissingMeans: the command fails.
     """
-    with TemporaryFile() as printed, TemporaryFile() as said:
+    with TemporaryFile() as stdout, TemporaryFile() as stderr:
         try:
             process = await anyio.open_process(
-                command, stdin=subprocess.DEVNULL, stdout=printed, stderr=said, start_new_session=True
+                command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True
             )
         except OSError as error:
             raise _failed(str(error)) from error
@@ -200,8 +205,8 @@ async def _run(command: Sequence[str]) -> str:
                     await Census(process.pid).end(root_follows=False)
                 await process.aclose()
         if status != 0:
-            raise _failed(f"{_all_of(said)}\n{_all_of(printed)}")
-        return _all_of(printed)
+            raise _failed(f"{_all_of(stderr)}\n{_all_of(stdout)}")
+        return _all_of(stdout)
 
 
 def _all_of(file: IO[bytes]) -> str:
@@ -209,22 +214,20 @@ def _all_of(file: IO[bytes]) -> str:
     return file.read().decode("utf-8", "replace")
 
 
-def _failed(said: str) -> MissingMeans:
-    lines = [line.strip(" \t╰─▶×") for line in said.splitlines()]
-    telling = [place for why in _WHY for place, line in enumerate(lines) if why in line]
-    first = telling[0] if telling else len(lines) - 1
-    told = " ".join(line.removeprefix("ERROR: ").removeprefix("error: ") for line in lines[first : first + 2])
-    why = clip(_ACCESS.sub("", told), _MOST_TOLD).rstrip(".:") or "no reason was given"
-    unreached = " (a package index could not be reached)" if _UNREACHED.search(said) else ""
-    remedy = "--kernel names an environment of yours, --with NAME==VERSION another version."
+def _failed(log: str) -> MissingMeans:
+    lines = [line.strip(" \t╰─▶×") for line in log.splitlines()]
+    matches = [place for marker in _WHY for place, line in enumerate(lines) if marker in line]
+    first = matches[0] if matches else len(lines) - 1
+    text = " ".join(line.removeprefix("ERROR: ").removeprefix("error: ") for line in lines[first : first + 2])
+    why = clip(_ACCESS.sub("", text), _MOST_SHOWN).rstrip(".:") or "no reason was given"
+    unreached = " (a package index could not be reached)" if _UNREACHED.search(log) else ""
+    remedy = "Use another environment with --kernel, or another version with --with NAME==VERSION."
     return MissingMeans(f"The recorded environment cannot be built: {why}{unreached}.", remedy=remedy)
 
 
 def _override(text: str) -> str:
     if PINNED.fullmatch(text.strip()) is None:
-        raise UsageError(
-            f"--with takes NAME==VERSION, not {text!r}.", remedy='Write for example --with "networkx==3.2".'
-        )
+        raise UsageError(f"--with takes NAME==VERSION, not {text!r}.", remedy='For example: --with "networkx==3.2"')
     return text.strip()
 
 

@@ -1,6 +1,6 @@
-"""Executing what is recorded once more: each piece of code in a fork of the state that it had, in one set of siblings.
+"""Executes recorded code again: each piece in a fork of the state that it started from, in one set of siblings.
 
-States form a tree. A branch is ended as soon as nothing that is still to come starts from it.
+States form a tree. A branch is closed as soon as no remaining execution starts from it.
 """
 
 from __future__ import annotations
@@ -25,44 +25,46 @@ from exploracoder_jupyter.trace.recorded_executions import Execution
 _T = TypeVar("_T")
 _LOST = "StateLost"
 _PATIENCE = 3
-"""How many times as long as it took an execution may take, where it took long: another machine may be slower."""
+"""Factor by which a long execution may take longer than recorded, because this machine may be slower."""
 
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How things are executed; the same for all."""
+    """Options for all executions of a check."""
 
     timeout: float
-    """Seconds that an execution had in the run."""
+    """Time limit of an execution in the run, in seconds."""
     probe: Probe | None
-    """What checks a solution."""
+    """The user's check of a solution."""
     parallel: int
     done: Callable[[str], None]
-    """Is told the id of what has been executed."""
+    """Called with the id of each finished execution."""
 
 
-def with_ancestors(wanted: Iterable[str], every: Sequence[Execution]) -> tuple[Execution, ...]:
-    """Those of these ids, and all that they start from, in the order recorded."""
+def with_ancestors(ids: Iterable[str], every: Sequence[Execution]) -> tuple[Execution, ...]:
+    """Return the executions with these ids and all that they start from, in recorded order."""
     parents = {one.id: one.parent for one in every}
-    kept: set[str] = set()
-    for id_ in wanted:
-        while id_ in parents and id_ not in kept:
-            kept.add(id_)
+    needed: set[str] = set()
+    for id_ in ids:
+        while id_ in parents and id_ not in needed:
+            needed.add(id_)
             id_ = parents[id_]
-    return tuple(one for one in every if one.id in kept)
+    return tuple(one for one in every if one.id in needed)
 
 
 async def execute_again(root: Branch, chosen: Sequence[Execution], how: How) -> Mapping[str, Observation]:
-    """What each shows now, by id; what could not be run because the state before it was lost is missing.
+    """Execute everything again and return the observations by id.
+
+    Executions whose starting state was lost are missing.
 
     Raises:
-        KernelError: no kernel could be had.
+        KernelError: no kernel could be started.
     """
     return await settled(lambda: _Pass.over(root, chosen, how))
 
 
 async def settled(work: Callable[[], Awaitable[_T]]) -> _T:
-    """What the work gives; done from the beginning where branches turn out to be made in another way from then on."""
+    """Return the result of `work`, restarted if the method of branching changes."""
     for _ in range(MOST_CHANGES):
         with suppress(BranchingChanged):
             return await work()
@@ -73,7 +75,7 @@ async def settled(work: Callable[[], Awaitable[_T]]) -> _T:
 class _Pass:
     how: How
     following: dict[str, list[Execution]]
-    """By id, what starts from it."""
+    """The executions that start from each id."""
     limiter: anyio.CapacityLimiter
     seen: dict[str, Observation] = field(default_factory=dict)
 
@@ -116,21 +118,21 @@ class _Pass:
         except BranchingChanged:
             raise
         except KernelError:
-            if not one.parent:  # what starts from the root has lost nothing
+            if not one.parent:  # the root state cannot have been lost
                 raise
             return None
         return branch
 
 
 def never_ran(observation: Observation) -> bool:
-    """Whether the code was not run at all, because the state before it was gone."""
+    """Whether the code did not run at all, because its starting state was lost."""
     error = observation.error
     return observation.status == "died" and error is not None and error.name == _LOST and not observation.outputs
 
 
 async def _observed(one: Execution, branch: Branch, how: How) -> Observation:
-    taken = 0.0 if one.observation.status == "timeout" else min(one.observation.seconds, how.timeout)
-    seconds = max(how.timeout, _PATIENCE * taken)
+    duration = 0.0 if one.observation.status == "timeout" else min(one.observation.seconds, how.timeout)
+    seconds = max(how.timeout, _PATIENCE * duration)
 
     async def step(code: str) -> Observation:
         return await branch.run(relocated_paths.at_home(code), timeout=seconds)

@@ -1,4 +1,4 @@
-"""What a run says of itself beside what it executed: whether its own records bear that out."""
+"""Checks a run's claims (its verdict, solution and library versions) against its own records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from exploracoder_jupyter.trace.recorded_executions import Execution
 
 
 def unfounded(records: Sequence[Record], ran: Sequence[Execution]) -> dict[str, str]:
-    """What the records do not bear out and why, by what it is about: the solution's id, `verdict`, `libraries`."""
+    """Describe the claims that the records contradict, by subject: the solution's id, `verdict` or `libraries`."""
     events = [record.event for record in records]
     started = next((event for event in events if isinstance(event, RunStarted)), None)
     judged = (event for event in events if isinstance(event, SolutionJudged))
@@ -25,7 +25,7 @@ def unfounded(records: Sequence[Record], ran: Sequence[Execution]) -> dict[str, 
 
 
 def _ending(event: RunFinished, ran: Mapping[str, Execution], right: set[str], *, checked: bool) -> dict[str, str]:
-    """What is wrong with a verdict that says that a solution ran."""
+    """Describe what is wrong with the verdict that a solution ran."""
     outcome, solution = event.verdict.outcome, event.solution
     if outcome not in ("solved", "unchecked"):
         return {}
@@ -40,11 +40,11 @@ def _ending(event: RunFinished, ran: Mapping[str, Execution], right: set[str], *
 
 
 def _versions(event: LibraryRead, packages: Sequence[str]) -> dict[str, str]:
-    """What is wrong with the versions that the libraries were said to have: the list of packages has others."""
+    """Describe which library versions contradict the list of installed packages."""
     pairs = [(canonical(name), version) for name, _, version in (line.partition("==") for line in packages)]
     listed = {name for name, _ in pairs}
     for info in event.libraries:
         name = canonical(info.distribution)
         if info.version and name in listed and (name, info.version) not in pairs:
-            return {"libraries": f"{info.name} is said to be {info.version}, the list of packages has another version"}
+            return {"libraries": f"{info.name} is recorded as {info.version}, the list of packages has another version"}
     return {}

@@ -1,4 +1,4 @@
-"""The state that executions start from anew: what a person ran before the run, with all that the run found there."""
+"""Restores the starting state for re-execution: the user's code before the run, and what the run requires."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from exploracoder_jupyter.trace.needed_packages import imported_at_once, provide
 from exploracoder_jupyter.trace.recorded_executions import Execution
 
 _LONG = 600.0
-"""Seconds for a cell of a person, who may have waited long for it."""
+"""Time limit in seconds for one of the user's cells, which may take long."""
 _LOOK = """
 def _look(modules, names):
     import importlib.util, json
@@ -29,20 +29,20 @@ def _look(modules, names):
 _look({modules}, {names})
 """
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
-_ENVIRONMENTS = "--env builds an environment as it was recorded; --kernel names another one."
-_REMEDY = "--before FILE runs a .py or .ipynb first that makes them."
+_ENVIRONMENTS = "Build the recorded environment with --env, or use another one with --kernel."
+_REMEDY = "Define them in a .py or .ipynb and pass it with --before FILE."
 
 
 class Lacking(UsageError):
-    """Variables that the run found in a kernel are not there."""
+    """Variables that the run used are missing."""
 
 
 async def begun(root: Branch, code: Sequence[str]) -> Branch:
-    """The root, or a branch of it in which this code was run, piece by piece.
+    """Run this code in a branch of the root, piece by piece, and return the branch; without code return the root.
 
     Raises:
-        MissingMeans: a piece fails for want of a library.
-        UsageError: one fails otherwise.
+        MissingMeans: a piece fails because a library is missing.
+        UsageError: a piece fails for another reason.
     """
     if not code:
         return root
@@ -57,19 +57,18 @@ async def begun(root: Branch, code: Sequence[str]) -> Branch:
 def _fails(observation: Observation) -> UsageError | MissingMeans:
     error = observation.error
     why = error.headline if error else observation.note or observation.status
-    said = f"What was run before the exploration fails now: {why.rstrip('.')}."
+    message = f"The code that was run before the exploration fails now: {why.rstrip('.')}."
     if error and error.name == "ModuleNotFoundError":
-        return MissingMeans(said, remedy=_ENVIRONMENTS)
-    return UsageError(said, remedy="Mend it, or give what is to be run instead with --before.")
+        return MissingMeans(message, remedy=_ENVIRONMENTS)
+    return UsageError(message, remedy="Fix it, or name a file with other code to run first with --before.")
 
 
 async def require(base: Branch, subject: Subject, chosen: Sequence[Execution] = ()) -> None:
-    """Make sure that the libraries of the task, what the code imports of other packages that the run had, and the
-    variables that it was given are there.
+    """Check that the task's libraries, other recorded packages that the code imports, and the run's variables exist.
 
     Raises:
         MissingMeans: a library is not installed.
-        Lacking: a variable is not there.
+        Lacking: a variable is missing.
     """
     modules = [*dict.fromkeys([*(info.name for info in subject.libraries), *_imported(subject, chosen)])]
     names = [name for name in subject.started.task.uses if name.isidentifier()]
@@ -87,7 +86,7 @@ async def require(base: Branch, subject: Subject, chosen: Sequence[Execution] = 
 
 
 def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Sequence[Execution]) -> None:
-    """Make sure that no execution failed for want of what a live kernel had had.
+    """Check that no execution failed because a variable of the live kernel is missing.
 
     Raises:
         Lacking: one did.
@@ -100,34 +99,36 @@ def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Se
         found = _UNDEFINED.search(now.message) if now and now.name == "NameError" else None
         if found and not (before and before.name == "NameError") and found[1] not in _bound(one.code):
             lost[found[1]] = None
-    made = {name for observation in again.values() for name, _ in observation.names}
-    if names := [name for name in lost if name not in made]:
+    defined = {name for observation in again.values() for name, _ in observation.names}
+    if names := [name for name in lost if name not in defined]:
         raise _lacking(names)
 
 
 def _imported(subject: Subject, chosen: Sequence[Execution]) -> list[str]:
-    """The modules of recorded packages that code imported which ran; others may be the code's own work."""
+    """Return the modules of recorded packages that code imported which ran; others may be files of the code itself."""
     versions = versions_of(subject.started.environment.packages)
     modules = {module for one in chosen if one.observation.ran for module in imported_at_once(one.code)}
     return sorted(module for module in modules if providers(module, versions))
 
 
 def _not_there(modules: Sequence[str], uninstalled: Set[str]) -> MissingMeans:
-    """`uninstalled`: those that no package of the run had, so that they lay among its files."""
-    if beside := [name for name in modules if name in uninstalled]:
-        return MissingMeans(f"Not there: {', '.join(beside)}.", remedy="--workdir names the folder that it lies in.")
+    """Return the error for missing modules; `uninstalled` are those that were files of the run, not packages."""
+    if local := [name for name in modules if name in uninstalled]:
+        return MissingMeans(
+            f"Not found: {', '.join(local)}.", remedy="Name the folder that contains it with --workdir."
+        )
     return MissingMeans(f"Not installed here: {', '.join(modules)}.", remedy=_ENVIRONMENTS)
 
 
 def _lacking(names: Sequence[str]) -> Lacking:
-    return Lacking(f"The run used variables of a kernel that are not there now: {', '.join(names)}.", remedy=_REMEDY)
+    return Lacking(f"The run used variables of a kernel that are missing now: {', '.join(names)}.", remedy=_REMEDY)
 
 
 def _answer(observation: Observation) -> tuple[list[str], list[str]]:
     text = "".join(str(output.get("text", "")) for output in observation.outputs)
     try:
         absent, lost = json.loads(text.strip().splitlines()[-1])
-    except (ValueError, IndexError):  # it could not be asked: then executions will tell
+    except (ValueError, IndexError):  # the probe failed: missing names will show in the executions
         return [], []
     return list(map(str, absent)), list(map(str, lost))
 

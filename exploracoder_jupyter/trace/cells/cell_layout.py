@@ -1,10 +1,10 @@
-"""Where each cell of a run goes: the whole list of cells, computed from the run.
+"""Lays out a run as a list of cells.
 
-Plan, notices, then per subtask a heading, its candidates by round and number, its notices; at the end the solution
-and the summary. What a solution gave for generated inputs stands where it was tried. Cells of what was tried start with
-`%%explored ID` and carry `skip-execution`, so that running the whole notebook leaves them alone; a notebook of its own
-loads that magic first. The solution is plain code. Ids depend on the run and the cell's part in it only, so the same
-run always gives the same cells.
+The order is: plan, notices, then for each subtask a heading, its candidates by round and number, and its notices; at
+the end the solution and the summary. The results of a solution on generated inputs follow that solution. Cells of tried
+code start with `%%explored ID` and are tagged `skip-execution`, so that running the whole notebook skips them; a trace
+notebook loads that magic first. The solution is plain code. Cell ids depend only on the run and the cell's role in it,
+so the same run always gives the same cells.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Show = Literal["all", "selected", "none"]
 
 
 class Layout:
-    """Lays a run out as cells, again and again as it goes on.
+    """Lays out a run as cells, repeatedly as it progresses.
 
-    A section is laid out anew only when it has changed: most records change one of them.
+    A section is laid out again only if it has changed, because most records change only one section.
 
     Args:
         show: which candidates get cells.
-        caller: id of the calling cell. Without one the cells are for a notebook of its own: the task comes first, then
-            a cell that makes `%%explored` known, and the solution keeps its recorded outputs.
+        caller: id of the calling cell. Without one the cells form a separate notebook: the task comes first, then a
+            cell that registers `%%explored`, and the solution keeps its recorded outputs.
     """
 
     def __init__(self, *, show: Show, caller: str | None = None) -> None:
@@ -53,7 +53,7 @@ class Layout:
         self._known: dict[str, tuple[Section, bool, list[Cell]]] = {}
 
     def cells(self, run: Run) -> list[Cell]:
-        """The cells of the run in their order."""
+        """Return the cells of the run, in order."""
         return list(self._cells(run)) if run.started else []
 
     def _cells(self, run: Run) -> Iterator[Cell]:
@@ -67,9 +67,9 @@ class Layout:
             yield from self._marked([_summary(run, run.finished)])
 
     def _remembered(self, run: Run, section: Section) -> list[Cell]:
-        over, known = run.finished is not None, self._known.get(section.subtask.id)
-        if known and known[0] is section and known[1] is over:
-            return known[2]
+        over, cached = run.finished is not None, self._known.get(section.subtask.id)
+        if cached and cached[0] is section and cached[1] is over:
+            return cached[2]
         cells = list(self._marked(_subtask_cells(run, section, self._show)))
         self._known[section.subtask.id] = (section, over, cells)
         return cells
@@ -79,8 +79,11 @@ class Layout:
 
 
 def _live(cell: Cell, caller: str) -> Cell:
-    """The cell as it goes into the user's notebook. Code is trusted: its outputs are sanitized, and one cell that is
-    not trusted would take the trust from the whole notebook. The page itself writes the second form of folding."""
+    """Adapt a cell for the user's notebook.
+
+    Code cells are marked as trusted: their outputs are sanitized, and one untrusted cell would make the whole notebook
+    untrusted. `collapsed` is dropped, because the front end writes it itself.
+    """
     metadata = {name: value for name, value in _mapping(cell["metadata"]).items() if name != "collapsed"}
     marked: dict[str, JsonValue] = {**metadata, NAMESPACE: {**_mapping(metadata[NAMESPACE]), "caller": caller}}
     return {**cell, "metadata": {**marked, "trusted": True} if cell["cell_type"] == "code" else marked}
@@ -103,7 +106,10 @@ def _summary(run: Run, finished: RunFinished) -> Cell:
 
 
 def _setup(run: Run) -> Cell:
-    """Makes `%%explored` known. Without this package it fails before a candidate is reached, which ends Run All."""
+    """Return the cell that registers `%%explored`.
+
+    Without this package it fails before any candidate, which stops Run All.
+    """
     cell = _cell(run, "setup", "", f"%load_ext {NAMESPACE}", {}, [TAG_SKIP])
     return {**cell, "cell_type": "code", "execution_count": None, "outputs": []}
 
@@ -140,13 +146,14 @@ def _solution_cells(run: Run, section: Section, show: Show, *, standalone: bool)
 
 
 def _best(run: Run, section: Section) -> Attempt | None:
-    """The attempt to go on from where there is no solution: the one that the run kept, else the last one."""
-    kept = run.finished.solution if run.finished else None
-    return section.attempts.get(kept.candidate if kept else "", section.ordered[-1] if section.ordered else None)
+    """Return the best attempt if there is no solution: the one that the run returned, else the last one."""
+    returned = run.finished.solution if run.finished else None
+    last = section.ordered[-1] if section.ordered else None
+    return section.attempts.get(returned.candidate if returned else "", last)
 
 
 def _round_cells(run: Run, section: Section, attempt: Attempt, *, selected: bool | None) -> Iterator[Cell]:
-    """A solution's trial on generated inputs: a cell for each, and what was said of them."""
+    """Yield a cell for each result of a solution on generated inputs, and one for their judgement."""
     id = attempt.candidate.id
     round_ = section.rounds.get(id)
     if round_ is None:
@@ -186,12 +193,12 @@ def _test(run: Run, attempt: Attempt, round_: Round, shown: Shown, *, selected: 
 def _recorded_code(cell: Cell, outputs: Iterable[Output], *, hidden: bool) -> Cell:
     if hidden:
         folded: dict[str, JsonValue] = {"jupyter": {"source_hidden": True, "outputs_hidden": True}, "collapsed": True}
-        cell["metadata"] = {**_mapping(cell["metadata"]), **folded}  # front ends write both forms of it
+        cell["metadata"] = {**_mapping(cell["metadata"]), **folded}  # both forms are in use by front ends
     return {**cell, "cell_type": "code", "execution_count": None, "outputs": [*outputs]}
 
 
 def final_solution(run: Run) -> Solution | None:
-    """The solution that is handed to the user: not one that failed its check or did not run."""
+    """Return the solution to give to the user; `None` if it failed its check or did not run."""
     finished = run.finished
     if finished is None or finished.solution is None or finished.verdict.outcome == "unsolved":
         return None
@@ -240,16 +247,16 @@ def _markdown(run: Run, role: Role, part: str, source: str, fields: dict[str, Js
 
 
 def _cell(run: Run, role: Role, part: str, source: str, fields: dict[str, JsonValue], tags: list[str]) -> Cell:
-    known: dict[str, JsonValue] = {"schema_version": SCHEMA_VERSION, "run_id": run.run_id, "role": role}
+    common: dict[str, JsonValue] = {"schema_version": SCHEMA_VERSION, "run_id": run.run_id, "role": role}
     source = encodable(source)
-    metadata: dict[str, JsonValue] = {NAMESPACE: {**known, **fields, "source_hash": source_hash(source)}}
+    metadata: dict[str, JsonValue] = {NAMESPACE: {**common, **fields, "source_hash": source_hash(source)}}
     if tags:
         metadata["tags"] = [*tags]
     return {"id": cell_id(run.run_id, role, part), "source": source, "metadata": metadata}
 
 
 def with_line(cell: Cell, line: str) -> Cell:
-    """A generated Markdown cell with one more item at the end of its list."""
+    """Append an item to the list at the end of a generated Markdown cell."""
     source = f"{cell['source']}\n- {line}"
     metadata = _mapping(cell["metadata"])
     marked: JsonValue = {**_mapping(metadata[NAMESPACE]), "source_hash": source_hash(source)}
@@ -257,7 +264,7 @@ def with_line(cell: Cell, line: str) -> Cell:
 
 
 def cell_id(run_id: str, role: Role, part: str = "") -> str:
-    """The id of a generated cell: letters, digits, `-` and `_`, at most 64 characters."""
+    """Return the id of a generated cell: letters, digits, `-` and `_`, at most 64 characters."""
     natural = "-".join(["explora", run_id, role, *([part.replace(".", "_")] if part else [])])
     if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", natural) and "_" not in part:
         return natural
@@ -266,7 +273,7 @@ def cell_id(run_id: str, role: Role, part: str = "") -> str:
 
 
 def source_hash(source: str) -> str:
-    """Sixteen hexadecimal digits by which an edited cell is told from an untouched one."""
+    """Return a hash of a cell's source, as sixteen hexadecimal digits, which shows whether the cell was edited."""
     return blake2b(source.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 

@@ -1,7 +1,7 @@
-"""The Markdown of the generated cells: task, plan, subtask headings, notices, summary.
+"""Markdown of the generated cells: task, plan, subtask headings, notices, summary.
 
-Each function takes the run (or a section of it) and gives the cell's text. Statuses are said by a symbol and a word,
-never by colour alone. Whatever a model or a library wrote goes through `text`.
+Each function takes the run (or a section of it) and returns the cell's text. A status is shown by a symbol and a word,
+never by color alone. Text from models and libraries is always escaped with `escaped_text`.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _STEPS = {
     "explain": "explaining failures",
     "execute": "executions",
 }
-"""Steps as people call them, in the order in which they are told; others are called as they are."""
+"""Display names of steps, in the order of the cost table; unknown steps are shown by their own name."""
 _LONGEST_TASK = 4000
 _MOST_FILES = 20
 
 
 def task_words(run: Run) -> str:
-    """The opening cell of a trace."""
+    """Render the opening cell of a trace."""
     if run.started is None:
-        return "# Exploration\n\nThe record of how it began is missing."
+        return "# Exploration\n\nThe record of the start of this run is missing."
     task, environment = run.started.task, run.started.environment
     quoted = "  \n".join("> " + prose(line) for line in task.text.strip()[:_LONGEST_TASK].splitlines())
     facts = {
@@ -68,9 +68,9 @@ def task_words(run: Run) -> str:
 
 
 def plan_words(run: Run) -> str:
-    """The plan with live statuses, and what was spent so far."""
+    """Render the plan with live statuses and the cost so far."""
     parts = ["### Exploration plan", _plan_list(run)]
-    parts += ["**The plan waits for your word.**"] if run.reviewing else []
+    parts += ["**The plan is waiting for your review.**"] if run.reviewing else []
     parts += [f"*Plan revised: {prose(clip(reason, 300))}*" for reason in run.revisions if reason]
     parts += found_words(run.searches, ())
     parts.append(_cost_line(run))
@@ -78,15 +78,15 @@ def plan_words(run: Run) -> str:
 
 
 def solution_words(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
-    """The heading above the solutions: how they fared, what the last one wrote. `over`: whether the run is."""
-    joined = "What ran in each subtask, put together. **It was not run as a whole.**" if outcome == "stopped" else ""
+    """Render the heading above the solutions: their outcomes, and the files written. `over`: whether the run is."""
+    joined = "The code that ran in each subtask, joined. **It was not run as a whole.**" if outcome == "stopped" else ""
     found = found_words(section.searches, section.lookups)
     parts = ("### Solution", *found, _fates(section, over=over), joined, _files(files) if files else "")
     return "\n\n".join(part for part in parts if part)
 
 
 def input_words(given: InventedInput, solution: str) -> str:
-    """The code of a generated input, with a line where the solution runs."""
+    """Render the code of a generated input, with a comment at the place where the solution runs."""
     title = " ".join(given.title.split())
     here = f"# here {solution} runs, as above" if given.before.strip() else f"# after {solution}"
     parts = (f"# {title}", given.before.strip("\n"), here, given.after.strip("\n"))
@@ -94,30 +94,30 @@ def input_words(given: InventedInput, solution: str) -> str:
 
 
 def judgement_words(solution: str, round_: Round, *, over: bool) -> str:
-    """What was said of a solution's outputs, as a whole and for each input."""
+    """Render the judgement of a solution's outputs, overall and for each input."""
     judgement = round_.judgement
     name = f"**Solution {prose(solution)}**"
     if judgement is None:
-        said = "was tried on generated inputs, and not judged" if over else "is being judged by what it gave"
-        return f"{name} {said}."
+        state = "was run on generated inputs, but not judged" if over else "is being judged by its outputs"
+        return f"{name} {state}."
     reason = f": {prose(clip(judgement.reason, 400).rstrip('.'))}" if judgement.reason else ""
     listed = "\n".join(_input_line(shown, round_) for shown in round_.shown)
-    return f"{name} judged by what it gave: **{_RULINGS[judgement.ruling]}**{reason}.\n\n{listed}".strip()
+    return f"{name} judged by its outputs: **{_RULINGS[judgement.ruling]}**{reason}.\n\n{listed}".strip()
 
 
 def _input_line(shown: Shown, round_: Round) -> str:
     title = prose(clip(shown.given.title, 200))
     if not shown.usable:
-        return f"- {title}: left out, it fails by itself"
+        return f"- {title}: left out, because the input itself fails"
     ruling = round_.judged(shown.given.id)
     opinions = round_.judgement.opinions if round_.judgement else ()
     reason = next((item.reason for item in opinions if item.input == shown.given.id), "")
     why = f" ({prose(clip(reason, 300))})" if reason else ""
-    return f"- {title}: {_RULINGS[ruling] if ruling else 'not judged by itself'}{why}"
+    return f"- {title}: {_RULINGS[ruling] if ruling else 'not judged separately'}{why}"
 
 
 def heading_words(section: Section, *, over: bool) -> str:
-    """A subtask's heading: recommended APIs, how its candidates fared, and why one was carried forward."""
+    """Render a subtask's heading: recommended APIs, the outcomes of its candidates, and why one was carried forward."""
     parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
     parts.append(_api_table(section.apis) if section.apis else "")
     parts += [_wish(wish) for wish in section.wishes]
@@ -133,21 +133,21 @@ def _wish(wish: Steered) -> str:
 
 
 def notice_words(notices: Sequence[Notice]) -> str:
-    """What the user should have seen."""
+    """Render notices for the user."""
     signs = {"info": "ℹ Note", "warning": "⚠ Warning"}
     quoted = "\n>\n".join(f"> {signs[notice.level]}: {prose(notice.text)}" for notice in notices)
     return "\n\n".join([quoted, *(_details(notice.details) for notice in notices if notice.details)])
 
 
 def _details(traceback: str) -> str:
-    """The traceback of an internal error, folded away; no blank line ends the block."""
+    """Render the traceback of an internal error, collapsed; without blank lines, which would end the block."""
     lines = (f"{'&nbsp;' * (len(line) - len(line.lstrip()))}{html(line)}" for line in traceback.splitlines())
     shown = "\n".join(filter(None, lines))
     return f"<details><summary>Traceback for a bug report</summary>\n<pre>\n{shown}\n</pre>\n</details>"
 
 
 def summary_words(run: Run, finished: RunFinished) -> str:
-    """The verdict in words, the cost by step, and what it was made with."""
+    """Render the verdict, the cost by step, and the model, libraries and environment used."""
     parts = ["### Summary", verdict_words(finished.verdict)]
     parts.append(cost_table(finished))
     parts.append("\n".join(f"- {line}" for line in _made_with(run)))
@@ -155,7 +155,7 @@ def summary_words(run: Run, finished: RunFinished) -> str:
 
 
 def verdict_words(verdict: Verdict, *, where: str = "above") -> str:
-    """How the run ended, in one line; `where` the cells of the run are."""
+    """Render how the run ended, in one line; `where` are the run's cells, relative to it."""
     return f"{_VERDICTS[verdict.outcome].format(where=where)} {prose(verdict.reason)}"
 
 
@@ -170,8 +170,8 @@ def _plan_item(section: Section, *, over: bool) -> str:
     if over and not section.settled:
         state = "■ **{id}.** {title} (not finished)"
     else:
-        said = "ran" if section.status == "done" else section.status  # whether it did what was asked, nobody has said
-        state = f"{_SYMBOLS[section.status]} **{{id}}.** {{title}} ({said})"
+        word = "ran" if section.status == "done" else section.status  # whether its result is correct is not known
+        state = f"{_SYMBOLS[section.status]} **{{id}}.** {{title}} ({word})"
     why = f": {prose(clip(section.reason, 300))}" if section.reason else ""
     return "- " + state.format(id=prose(section.subtask.id), title=title) + why
 
@@ -188,7 +188,7 @@ def _cost_line(run: Run) -> str:
     return f"Cost so far: {spent}. Expected in all: {run.estimate}."
 
 
-@lru_cache(maxsize=64)  # it never changes, and the cell around it changes with every event
+@lru_cache(maxsize=64)  # the table never changes, while the cell around it changes with every event
 def _api_table(apis: tuple[ApiDoc, ...]) -> str:
     rows = "\n".join(
         f"<tr><td><code>{html(api.path)}</code></td><td><code>{html(clip(api.signature, 160))}</code></td>"
@@ -204,7 +204,7 @@ def _api_summary(api: ApiDoc) -> str:
 
 
 def _fates(section: Section, *, over: bool) -> str:
-    """One line on how each candidate fared, those without a cell of their own included."""
+    """Return one line with the outcome of each candidate, including those without a cell."""
     fates = [_fate(attempt, over=over or section.given_up(attempt)) for attempt in section.ordered]
     return "Tried: " + "; ".join(fates) + "." if fates else ""
 
@@ -219,12 +219,18 @@ def _fate(attempt: Attempt, *, over: bool) -> str:
     if observation is None:
         return f"{name} {'not finished' if over else 'running'}"
     what = observation.error.headline if observation.error else observation.note
-    said = {"ok": "ran", "error": "failed", "timeout": "timed out", "died": "kernel died", "interrupted": "interrupted"}
+    words = {
+        "ok": "ran",
+        "error": "failed",
+        "timeout": "timed out",
+        "died": "kernel died",
+        "interrupted": "interrupted",
+    }
     reason = f" ({prose(clip(what, 160).rstrip('.'))})" if what else ""
     if observation.status == "error" and observation.note.startswith("The program ran, but the check"):
         return f"{name} ran, but its check failed{reason}"
     wrote = _wrote(observation.files) if candidate.subtask != "solution" else ""
-    return f"{name} {said[observation.status]}{reason}{wrote}"
+    return f"{name} {words[observation.status]}{reason}{wrote}"
 
 
 def _wrote(files: Sequence[str]) -> str:
@@ -235,10 +241,10 @@ def _wrote(files: Sequence[str]) -> str:
 def _files(kept: FilesKept) -> str:
     if not kept.files:
         return "The solution wrote no files."
-    named = ", ".join(span(clip(name, 200)) for name in kept.files[:_MOST_FILES])
+    names = ", ".join(span(clip(name, 200)) for name in kept.files[:_MOST_FILES])
     rest = f" and {len(kept.files) - _MOST_FILES} more" if len(kept.files) > _MOST_FILES else ""
     folder = kept.folder.replace("\\", "/").rpartition("/")[2]
-    return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {span(folder)}: {named}{rest}."
+    return f"The solution wrote {plural(len(kept.files), 'file')}, stored in {span(folder)}: {names}{rest}."
 
 
 def _choice(section: Section) -> str:
@@ -261,11 +267,11 @@ def _choice(section: Section) -> str:
 
 
 def cost_table(finished: RunFinished) -> str:
-    """What each step cost, and all of them."""
+    """Render a table with the cost of each step and the total."""
     steps = sorted(finished.usage_by_step, key=lambda step: list(_STEPS).index(step) if step in _STEPS else len(_STEPS))
     rows = [_cost_row(prose(_STEPS.get(step, step)), finished.usage_by_step[step]) for step in steps]
-    worked = sum(usage.seconds for usage in finished.usage_by_step.values())  # the run's own time is below
-    rows.append(_cost_row("**all**", replace(finished.usage, seconds=worked)))
+    total = sum(usage.seconds for usage in finished.usage_by_step.values())  # the elapsed time of the run is below
+    rows.append(_cost_row("**all**", replace(finished.usage, seconds=total)))
     head = "| Step | Calls | Prompt tokens | Completion tokens | Executions | Seconds |\n|:--|--:|--:|--:|--:|--:|"
     return "\n".join([head, *rows])
 

@@ -1,7 +1,7 @@
-"""The Markdown on what was found beside the APIs: searches anew, look-ups, and the passages that prompts were given.
+"""Markdown about repeated searches, look-ups, and the passages that were added to prompts.
 
-A passage is named with where it is from and its licence; its text stays in the records. Whatever a source said of
-itself goes through `text`.
+A passage is listed with its origin and license; its text stays in the records. Text from sources is always escaped with
+`escaped_text`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _MOST_NAMED: Final = 4
 
 
 def found_words(searches: Sequence[KnowledgeSearched], lookups: Sequence[LookedUp]) -> list[str]:
-    """Paragraphs on what was searched anew and looked up, and the folded list of passages."""
-    again = [words for search in searches if search.round and (words := _again(search))]
-    asked = dict.fromkeys(clip(item.argument, 80) for item in lookups)
-    looked = f"*Looked up while writing:* {', '.join(map(span, asked))}" if asked else ""
+    """Return paragraphs on repeated searches and look-ups, and a collapsed list of the passages found."""
+    repeated = [line for search in searches if search.round and (line := _again(search))]
+    arguments = dict.fromkeys(clip(item.argument, 80) for item in lookups)
+    looked_up = f"*Looked up while writing:* {', '.join(map(span, arguments))}" if arguments else ""
     passages = tuple(dict.fromkeys(item for search in searches for item in search.passages))
-    return [*again, *filter(None, (looked, _passages(passages) if passages else ""))]
+    return [*repeated, *filter(None, (looked_up, _passages(passages) if passages else ""))]
 
 
 def _again(search: KnowledgeSearched) -> str:
-    """One line on a search after a failure; nothing where only passages were looked for, and none were found."""
+    """Return one line on a search after a failure; empty if nothing was found and no APIs were searched."""
     if not (search.apis or search.passages):
         return ""
     names = _named([span(path) for path in search.apis], "API")
@@ -50,7 +50,7 @@ def _named(names: Sequence[str], noun: str) -> str:
     return f"{listed} and {plural(more, f'more {noun}')}" if more > 0 else listed
 
 
-@lru_cache(maxsize=64)  # it never changes, and the cell around it changes with every event
+@lru_cache(maxsize=64)  # the list never changes, while the cell around it changes with every event
 def _passages(passages: tuple[Passage, ...]) -> str:
     items = "\n".join(f"<li>{_item(item)}</li>" for item in _without_repeats(passages))
     return f"<details><summary>Passages found ({len(passages)})</summary>\n<ul>\n{items}\n</ul>\n</details>"

@@ -1,9 +1,9 @@
-"""Whether what an execution showed is what it shows again.
+"""Compares the outputs of an execution with those of its re-execution.
 
-Two observations are compared in a form without what depends on moment, machine and process (`normal`): first their
-structure, which is status, type of error, names that were bound and kinds of outputs; then what they showed, part by
-part. Several executions anew tell what of the difference is the code's own doing: what they differ in among themselves
-varies and is not blamed.
+Observations are compared in normalized form, without what depends on the time, machine or process (`normal`). First
+comes their structure: status, type of error, bound names and kinds of outputs. Then come the outputs, part by part.
+Several re-executions show which differences are inherent to the code: where they differ from one another, the output
+varies, and the difference does not count as a change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from exploracoder_jupyter.trace.comparing.output_parts import CLIPPED, Part, Tex
 from exploracoder_jupyter.trace.comparing.text_normalization import normal
 
 TOLERANCE: Final = 1e-6
-"""Of numbers with a fraction, relative."""
+"""Relative tolerance for floating-point numbers."""
 
 Result = Literal["same", "varies", "changed"]
 
@@ -31,29 +31,35 @@ _THREADS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What an execution showed, in the form in which two are compared."""
+    """The result of an execution in comparable form."""
 
     status: str
     error: str
-    """Type of the error; empty where there was none."""
+    """Type of the error; empty if there was none."""
     names: Mapping[str, str]
     """New and rebound names with their types."""
     kinds: tuple[tuple[str, ...], ...]
     """The MIME types of each display, in order."""
     parts: Mapping[str, Part]
-    """What was shown, by where: `stdout`, `text/html`, `2nd text/plain`."""
+    """The outputs by place: `stdout`, `message`, `text/html`, `output 2, text/plain`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How an execution compares with its record, and what differs, in words."""
+    """How an execution compares with its record, and a description of the difference."""
 
     result: Result
     why: str = ""
 
 
 def seen(observation: Observation, *, day: date, code: str = "") -> Seen:
-    """What an observation shows; `day` is when it was made, `code` what was run, which says whether order counts."""
+    """Convert an observation to comparable form.
+
+    Args:
+        observation: the observation.
+        day: when it was made; dates of that day are masked.
+        code: the code that was run; if it uses threads or processes, the order of its output does not matter.
+    """
     error, streams, displays = observation.error, {"stdout": "", "stderr": ""}, []
     for output in observation.outputs:
         if output.get("output_type") == "stream":
@@ -61,9 +67,9 @@ def seen(observation: Observation, *, day: date, code: str = "") -> Seen:
             streams[name] = streams.get(name, "") + joined(output.get("text"))
         elif isinstance(data := output.get("data"), dict):
             displays.append({mime: data[mime] for mime in sorted(data, key=_readable_first)})
-    several = bool(_THREADS.search(code))
-    said = {**streams, "message": error.message if error else ""}
-    parts: dict[str, Part] = {where: Text(normal(text, day=day), several) for where, text in said.items()}
+    unordered = bool(_THREADS.search(code))
+    texts = {**streams, "message": error.message if error else ""}
+    parts: dict[str, Part] = {where: Text(normal(text, day=day), unordered) for where, text in texts.items()}
     for number, data in enumerate(displays, 1):
         for mime, value in data.items():
             parts[mime if len(displays) == 1 else f"output {number}, {mime}"] = part_of(mime, value, day)
@@ -72,32 +78,33 @@ def seen(observation: Observation, *, day: date, code: str = "") -> Seen:
 
 
 def judge(recorded: Seen, again: Sequence[Seen], *, tolerance: float = TOLERANCE) -> Judged:
-    """What several executions anew say of a record: `same`, `varies`, or `changed`.
+    """Compare a record with several re-executions: `same`, `varies`, or `changed`.
 
-    It varies where they differ from one another while the structure of one is as recorded. With one execution there is
-    no telling: then what differs is changed. What is shown by those of another structure is not judged.
+    It varies if the re-executions differ from one another while at least one has the recorded structure. One
+    re-execution cannot show that, so any difference counts as changed. The outputs of re-executions with another
+    structure are ignored.
     """
-    framed = [one for one in again if not _frame(recorded, one)]
-    if not framed:
+    comparable = [one for one in again if not _frame(recorded, one)]
+    if not comparable:
         return Judged("changed", _frame(recorded, again[0]))
-    if len(framed) > 1 or len(framed) == len(again):
+    if len(comparable) > 1 or len(comparable) == len(again):
         for where, part in recorded.parts.items():
-            if why := _blame(part, [one.parts[where] for one in framed], tolerance):
+            if why := _blame(part, [one.parts[where] for one in comparable], tolerance):
                 return Judged("changed", f"{where}: {why}")
     why = difference(recorded, again[0], tolerance=tolerance)
     return Judged("varies", why) if why else Judged("same")
 
 
 def difference(old: Seen, new: Seen, *, tolerance: float = TOLERANCE) -> str:
-    """The first thing in which two differ, in words; nothing where they are the same."""
-    if frame := _frame(old, new):
-        return frame
+    """Describe the first difference between two results; empty if they are the same."""
+    if structure := _frame(old, new):
+        return structure
     found = ((where, part.unlike(new.parts[where], tolerance)) for where, part in old.parts.items())
     return next((f"{where}: {why}" for where, why in found if why), "")
 
 
 def _blame(recorded: Part, shown: Sequence[Part], tolerance: float) -> str:
-    """How a part differs from all that was shown again, where that agrees: in full, or in form."""
+    """Describe how a part differs from all re-executions, if these agree with one another in content or in form."""
     why = [recorded.unlike(part, tolerance) for part in shown]
     if not all(why):
         return ""
@@ -108,7 +115,7 @@ def _blame(recorded: Part, shown: Sequence[Part], tolerance: float) -> str:
 
 
 def _frame(old: Seen, new: Seen) -> str:
-    """How two differ in structure, in words."""
+    """Describe how two results differ in structure."""
     if (old.status, old.error) != (new.status, new.error):
         return f"{_ending(old)} -> {_ending(new)}"
     if old.kinds != new.kinds:

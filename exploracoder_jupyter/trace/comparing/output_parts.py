@@ -1,4 +1,4 @@
-"""The parts of what an execution showed: texts, pictures, trees of JSON, each in a form that can be compared."""
+"""The parts of an execution's output (texts, pictures, JSON trees) in comparable form."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from exploracoder_jupyter.trace.comparing import image_comparison
 from exploracoder_jupyter.trace.comparing.text_normalization import normal
 
 CLIPPED: Final = 80
-"""Characters of a text that differs that are told."""
+"""Length to which texts are clipped in descriptions of differences."""
 
 _BEFORE: Final = 20
+"""Characters shown before the first difference."""
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"})
 _MARKUP: Final = frozenset({"text/html", "image/svg+xml", "application/xml", "text/xml"})
 _OF_WIDGETS: Final = "application/vnd.jupyter.widget-"
@@ -30,27 +31,27 @@ _SPACES = re.compile(r"(?<=\S)[ \t]+")
 
 
 class Part(Protocol):
-    """Something that an execution showed."""
+    """One part of an execution's output."""
 
     def unlike(self, other: Part, tolerance: float) -> str:
-        """How it differs, in words: old, then new. Nothing where both are the same."""
+        """Describe how `other` differs: old, then new. Empty if both are the same."""
         ...
 
     def form(self) -> object:
-        """What is left of it when its values vary."""
+        """Return its structure without values."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text in its normal form."""
+    """A normalized text."""
 
     text: str
     unordered: bool = False
-    """Whether it was written by several threads or processes, so that its order tells nothing."""
+    """Whether several threads or processes wrote it, so that its order does not matter."""
 
     def unlike(self, other: Part, tolerance: float) -> str:
-        """The first line that differs."""
+        """Describe the first line that differs."""
         if not isinstance(other, Text):
             return "another kind of output"
         if same_text(self.text, other.text, tolerance) or (self.unordered and self._mixed(other, tolerance)):
@@ -61,12 +62,11 @@ class Text:
         return next((_arrow(one, two) for one, two in pairs if not same_text(one, two, tolerance)), "")
 
     def form(self) -> object:
-        """The text without numbers, and without the spaces and line breaks that follow from their widths and signs."""
+        """Return the text without numbers and white space, which depends on the widths and signs of the numbers."""
         return "".join(_NUMBER.sub("#", self.text).split())
 
     def _mixed(self, other: Text, tolerance: float) -> bool:
-        """Whether both say the same in another order: line by line, or within lines where one wrote before another
-        had ended its line."""
+        """Whether both are the same in another order, of lines or of fragments of interleaved lines."""
         one, two = (sorted(filter(str.strip, text.split("\n"))) for text in (self.text, other.text))
         return same_text("\n".join(one), "\n".join(two), tolerance) or _same_pieces(self.text, other.text)
 
@@ -78,7 +78,7 @@ class Picture:
     content: str
 
     def unlike(self, other: Part, tolerance: float) -> str:
-        """How many pixels differ."""
+        """Describe how the pixels differ."""
         return (
             image_comparison.unlike(self.content, other.content)
             if isinstance(other, Picture)
@@ -86,31 +86,31 @@ class Picture:
         )
 
     def form(self) -> object:
-        """That it is one."""
+        """Return a constant, since pictures have no structure."""
         return "picture"
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A JSON value, its texts in their normal form."""
+    """A JSON value with normalized texts."""
 
     value: JsonValue
 
     def unlike(self, other: Part, tolerance: float) -> str:
-        """The first place that differs."""
+        """Describe the first place that differs."""
         if not isinstance(other, Tree):
             return "another kind of output"
         return _unlike(self.value, other.value, tolerance, "")
 
     def form(self) -> object:
-        """What is found where, without values."""
+        """Return the keys and types, without values."""
         return _shape(self.value)
 
 
 def part_of(mime: str, value: JsonValue, day: date) -> Part:
-    """An output of this MIME type, made on this day, in the form that is compared."""
+    """Convert an output of this MIME type, made on this day, to comparable form."""
     if mime.startswith(_OF_WIDGETS):
-        return Text(mime)  # what it names is made up anew each time
+        return Text(mime)  # its content is an id that is random each time
     if mime in _PICTURES and isinstance(value, str):
         return Picture(value.strip())
     if isinstance(value, dict) or mime.endswith("json"):
@@ -120,17 +120,17 @@ def part_of(mime: str, value: JsonValue, day: date) -> Part:
 
 
 def _tags_apart(text: str) -> str:
-    """Markup with each tag on a line of its own, so that what is between them is text."""
+    """Put each tag of the markup on a separate line, so that the text between tags can be compared."""
     return "\n".join(filter(str.strip, _TAG.sub(lambda found: f"\n{found[0]}\n", text).split("\n")))
 
 
 def joined(value: JsonValue) -> str:
-    """A text that a notebook may hold in lines."""
+    """Join a text that a notebook may store as a list of lines."""
     return "".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 
 
 def changed(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
-    """The value with each text in it changed; keys stay."""
+    """Apply a function to every string in a JSON value, except keys."""
     if isinstance(value, dict):
         return {key: changed(item, change) for key, item in value.items()}
     if isinstance(value, list):
@@ -139,8 +139,11 @@ def changed(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
 
 
 def same_text(one: str, other: str, tolerance: float) -> bool:
-    """Whether two normal texts are the same: numbers with a fraction within the relative tolerance, the rest exactly,
-    but for the widths of columns, which follow from the digits of such numbers."""
+    """Whether two normalized texts are the same.
+
+    Floating-point numbers may differ within the relative tolerance, and so may the widths of columns, which depend on
+    their digits. All else must be equal.
+    """
     if one == other:
         return True
     if _SPACES.sub(" ", _FLOAT.sub("#", one)) != _SPACES.sub(" ", _FLOAT.sub("#", other)):
@@ -150,8 +153,10 @@ def same_text(one: str, other: str, tolerance: float) -> bool:
 
 
 def _same_pieces(one: str, other: str) -> bool:
-    """Whether two texts have the same numbers and the same other characters, in whatever order; where numbers have run
-    into one another, the same digits."""
+    """Whether two texts have the same numbers and the same other characters, in any order.
+
+    If interleaved output has joined numbers, their digits are compared instead.
+    """
     numbers = [sorted(_NUMBER.findall(text)) for text in (one, other)]
     if len(numbers[0]) != len(numbers[1]):
         numbers = [sorted("".join(found)) for found in numbers]
@@ -160,10 +165,10 @@ def _same_pieces(one: str, other: str) -> bool:
 
 
 def _arrow(old: str, new: str) -> str:
-    """Both texts, from a little before the place where they part."""
+    """Show both texts, starting shortly before the first difference."""
     pairs = enumerate(zip(old, new, strict=False))
-    alike = next((place for place, (one, other) in pairs if one != other), min(len(old), len(new)))
-    start = alike - _BEFORE if alike > CLIPPED // 2 else 0
+    first = next((place for place, (one, other) in pairs if one != other), min(len(old), len(new)))
+    start = first - _BEFORE if first > CLIPPED // 2 else 0
     return " -> ".join(f"{'…' if start else ''}{clip(text[start:], CLIPPED)}" or "nothing" for text in (old, new))
 
 
@@ -179,9 +184,9 @@ def _unlike(old: JsonValue, new: JsonValue, tolerance: float, at: str) -> str:
 def _same_leaf(old: JsonValue, new: JsonValue, tolerance: float) -> bool:
     if isinstance(old, str) and isinstance(new, str):
         return same_text(old, new, tolerance)
-    if _is_number(old) and _is_number(new):  # a saved file has 1 for 1.0
-        whole = isinstance(old, int) and isinstance(new, int)
-        return old == new or (not whole and math.isclose(float(str(old)), float(str(new)), rel_tol=tolerance))
+    if _is_number(old) and _is_number(new):  # a saved notebook has 1 for 1.0
+        integers = isinstance(old, int) and isinstance(new, int)
+        return old == new or (not integers and math.isclose(float(str(old)), float(str(new)), rel_tol=tolerance))
     return type(old) is type(new) and old == new
 
 

@@ -1,8 +1,8 @@
-"""SVG from candidates, rebuilt from known elements and attributes.
+"""Sanitizes SVG from candidates by rebuilding it from known elements and attributes.
 
-Front ends show SVG as an image, but exporters put it into the page, where scripts, event handlers, foreign HTML and
-references would act. So the picture is parsed as XML and written again from an allow-list; what is not on it goes,
-with everything in it. References may only point into the picture itself.
+Front ends show SVG as an image, but exporters embed it in the page, where scripts, event handlers, foreign HTML and
+external references would be active. So the image is parsed as XML and rebuilt from an allow-list; other elements are
+removed with all their content. References may only point into the image itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
 
 def safe_svg(text: str) -> str | None:
-    """The picture with known elements and attributes only; `None` if not SVG, with own entities, or too deep."""
+    """Reduce SVG to known elements and attributes; `None` if it is not SVG, defines entities or is too deep."""
     if "<!ENTITY" in text.upper():
         return None
     try:
