@@ -148,7 +148,7 @@ class Teller:
 
     def close(self) -> None:
         """Finish the run if it was cut off, and close the trace."""
-        self._finish("The run was stopped before it started to explore.")
+        self._finish("The run was stopped before it began to explore.")
         if self._trace:
             self._trace.close()
         self._lock.release()

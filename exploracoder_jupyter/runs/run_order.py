@@ -82,9 +82,10 @@ class Order:
 
 
 class RunSteering:
-    """Controls an active run. Except for `bind` and `next`, all methods may be called from any thread or signal handler.
+    """Controls an active run.
 
-    Controls sent before the run accepts them are queued; those sent after its end are ignored.
+    Except for `bind` and `next`, all methods may be called from any thread or signal handler. Controls sent before the
+    run accepts them are queued; those sent after its end are ignored.
     """
 
     def __init__(self) -> None:

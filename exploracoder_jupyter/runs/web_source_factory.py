@@ -92,4 +92,4 @@ def _folder(address: str | None, workdir: Path) -> Path:
             return folder
     except (RuntimeError, OSError):  # no such user, no permission, or the name is too long
         pass
-    raise UsageError(f"The folder {address!r} of saved pages does not exist.", remedy=PLACES)
+    raise UsageError(f"There is no folder {address!r} of saved pages to search.", remedy=PLACES)

@@ -77,8 +77,8 @@ def test_a_trace_that_had_no_room_for_what_was_shown_still_holds(tmp_path, monke
     assert count == 3
     report = anyio.run(check, Asked(path, workdir=tmp_path), lambda what, done, of: None)
     told = {row.id: (row.result, row.why) for row in report.rows}
-    assert told["1.1"] == ("same", "not compared: image/png, for which the trace had no room")
-    assert told["2.1"] == ("same", "not compared: text, text/plain, for which the trace had no room")
+    assert told["1.1"] == ("same", "not compared: image/png, too large for the trace")
+    assert told["2.1"] == ("same", "not compared: text, text/plain, too large for the trace")
 
 
 def test_code_that_named_a_home_of_another_machine_is_said_to_have_done_so(tmp_path, monkeypatch):
@@ -87,5 +87,5 @@ def test_code_that_named_a_home_of_another_machine_is_said_to_have_done_so(tmp_p
     report = anyio.run(check, Asked(path, workdir=tmp_path), lambda what, done, of: None)
     told = {row.id: (row.result, row.why) for row in report.rows}
     assert told["1.1"][0] == "changed"
-    assert told["1.1"][1].endswith("; a trace hides homes and keys, and its code named one")
+    assert told["1.1"][1].endswith("; its code contained a home folder or key, which traces redact")
     assert told["1.2"] == ("same", "")

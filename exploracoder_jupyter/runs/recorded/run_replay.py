@@ -205,7 +205,7 @@ async def _from_the_start(root: Branch, trace: Path, code: Sequence[str]) -> Bra
 
 
 def _given(records: list[Record], run: Run) -> Given:
-    """Return what the recorded run did not request from the model, because it resumed another or had an introduction."""
+    """Return what the recorded run had without requesting it from the model, e.g. because it resumed another run."""
     requested = {(one.step, one.subject) for one in exchanges(records)}
     steps = {step for step, _ in requested}
     hint = run.started.resumes_hint if run.started else ""

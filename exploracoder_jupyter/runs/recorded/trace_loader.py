@@ -30,7 +30,7 @@ def _reasons(path: Path) -> Iterator[UsageError]:
     from exploracoder_jupyter.runs.trace_check.explored_notebook import explorations  # avoids a circular import
 
     if not path.exists():
-        yield UsageError(f"The file {str(path)!r} does not exist.", remedy="Name the trace of a run.")
+        yield UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
     elif (metadata := _facts(path)) is None:
         message = f"{str(path)!r} is damaged, and there is no journal beside it."
         yield UsageError(message, remedy="Use a backup copy if you have one, or explore again.")

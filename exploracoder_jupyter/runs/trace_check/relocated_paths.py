@@ -33,7 +33,7 @@ def workdir_of(trace: Path, named: Path | None = None) -> Path:
     beside = trace.resolve().parent
     folder = (named or (beside.parent if beside.name == FOLDER else beside)).resolve()
     if not folder.is_dir():
-        raise UsageError(f"The folder {str(named or folder)!r} does not exist.", remedy="Name one with --workdir.")
+        raise UsageError(f"There is no folder {str(named or folder)!r}.", remedy="Name one with --workdir.")
     return folder
 
 

@@ -114,9 +114,7 @@ def _imported(subject: Subject, chosen: Sequence[Execution]) -> list[str]:
 def _not_there(modules: Sequence[str], uninstalled: Set[str]) -> MissingMeans:
     """Return the error for missing modules; `uninstalled` are those that were files of the run, not packages."""
     if local := [name for name in modules if name in uninstalled]:
-        return MissingMeans(
-            f"Not found: {', '.join(local)}.", remedy="Name the folder that contains it with --workdir."
-        )
+        return MissingMeans(f"Not found: {', '.join(local)}.", remedy="Name the folder that has it with --workdir.")
     return MissingMeans(f"Not installed here: {', '.join(modules)}.", remedy=_ENVIRONMENTS)
 
 

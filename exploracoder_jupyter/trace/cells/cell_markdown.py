@@ -244,7 +244,7 @@ def _files(kept: FilesKept) -> str:
     names = ", ".join(span(clip(name, 200)) for name in kept.files[:_MOST_FILES])
     rest = f" and {len(kept.files) - _MOST_FILES} more" if len(kept.files) > _MOST_FILES else ""
     folder = kept.folder.replace("\\", "/").rpartition("/")[2]
-    return f"The solution wrote {plural(len(kept.files), 'file')}, stored in {span(folder)}: {names}{rest}."
+    return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {span(folder)}: {names}{rest}."
 
 
 def _choice(section: Section) -> str:

@@ -251,7 +251,7 @@ async def test_the_solution_alone_is_tried_again():
     [
         ("9", "There is no cell '9' in that run. Use one of: 1, 1.1, 1.2, 2, 3, 3.1, 3.2, solution."),
         ("2.1", "Candidate 2.1 did not run to its end. Use one of: 1, 1.1, 1.2, 2, 3, 3.1, 3.2, solution."),
-        ("s1", "s1 is a solution: nothing goes on from it. --from solution tries anew."),
+        ("s1", "s1 is a solution, and a run cannot continue from it. Use --from solution to write a new solution."),
     ],
 )
 async def test_a_cell_that_a_run_cannot_go_on_from_is_told_with_those_that_it_can(cell, sentence):
@@ -265,9 +265,11 @@ async def test_a_cell_that_the_run_had_not_come_to_is_told():
     _, whole, _ = await gone(ScriptedModel(script()))
     end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished")
     before = whole[:end]
-    with pytest.raises(UsageError, match="had not come to 3 yet"):
+    with pytest.raises(UsageError, match="had not reached 3 yet"):
         given(before, fold_all(before), cell="3")
-    with pytest.raises(UsageError, match=r"There is no cell '1' in that run\. Use one of: none, for it had no plan\."):
+    with pytest.raises(
+        UsageError, match=r"There is no cell '1' in that run\. Use one of: none, because it had no plan\."
+    ):
         given(whole[:2], fold_all(whole[:2]), cell="1")
 
 
@@ -351,7 +353,7 @@ async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
     _, again, _ = await gone(ReplayModel([*exchanges(whole), *debugged(whole)]))
     told = course(fold_all(again), fold_all(whole))
     assert told == (
-        "It took another course at subtask 1: candidate 1.1 gave KeyError, not ok. It ended stopped, not unchecked."
+        "It took another course at subtask 1: candidate 1.1 ended with KeyError, not ok. It ended stopped, not unchecked."
     )
     assert course(fold_all(whole), fold_all(whole[:20])) == AS_FAR
     stopped = Record(len(whole), 0.0, RunFinished(Verdict("stopped", "The user stopped it."), None, Usage()))
@@ -359,7 +361,7 @@ async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
     assert course(fold_all([*whole[:-1], stopped]), fold_all(whole)).endswith(
         "at its end. It ended stopped, not unchecked."
     )
-    assert "the plan is another one" in course(fold_all(whole[:3]), fold_all(whole))
+    assert "the plan is different" in course(fold_all(whole[:3]), fold_all(whole))
 
 
 async def test_what_else_a_replay_carried_forward_is_told_with_its_reasons():
@@ -391,7 +393,7 @@ async def test_a_plan_is_not_needed_to_go_on():
 
 async def test_a_hint_that_nothing_is_left_for_is_refused():
     _, whole, _ = await gone(ScriptedModel(script()))
-    with pytest.raises(UsageError, match="No subtask is left to explore that the hint could be for"):
+    with pytest.raises(UsageError, match="No subtask is left to explore, so the hint cannot be used"):
         onward(whole, fold_all(whole), Path("t.ipynb"), cell="solution", hint="use sqrt")
 
 

@@ -115,7 +115,7 @@ class TestClaims:
                 else event
             )
 
-        assert "networkx is said to be 9.9" in claims(change)["libraries"]
+        assert "networkx is recorded as 9.9" in claims(change)["libraries"]
 
 
 class TestReading:
@@ -138,7 +138,7 @@ class TestReading:
         subject = read(trace)
         run.release()
         assert subject.edited == {}
-        assert told_of(subject) == ("the run is still going on: checked is what it has recorded so far",)
+        assert told_of(subject) == ("the run is still active: only what it has recorded so far is checked",)
         assert not read(trace).goes_on
 
     def test_a_journal_beside_it_is_no_cover_for_a_notebook_that_was_edited(self, trace):
@@ -218,7 +218,7 @@ class TestSurroundings:
             return read(written(trace, recorded(events(change))))
 
         assert "numpy" not in lock_of(begun("NumPy"), ()).versions
-        with pytest.raises(UsageError, match=r"No package index had networkx: a folder.*--with NAME==VERSION"):
+        with pytest.raises(UsageError, match=r"networkx came from a folder.*--with NAME==VERSION"):
             lock_of(begun("networkx"), ("numpy==2.3.0",))
         assert lock_of(begun("networkx"), ("networkx==3.6",)).versions["networkx"] == "3.6"
 

@@ -124,7 +124,7 @@ ORDER = Order(
 def test_where_experiments_start_live_the_task_names_the_variables_that_it_speaks_of():
     task = told_of_variables(ORDER, replace(ENVIRONMENT, state="live: nothing speaks against it"))
     assert task == replace(ORDER.task, uses=("a", "b", "c"))
-    assert lacking(ORDER, task) == "They were not sent. They lack b, c: `--state fresh --use b c` sends that."
+    assert lacking(ORDER, task) == "They were not sent. They lack b, c: use `--state fresh --use b c` to send a copy."
     assert lacking(replace(ORDER, unsent=""), replace(task, uses=("a",))) == ""
 
 

@@ -74,7 +74,7 @@ def test_task_and_settings_come_from_the_trace(tmp_path):
     assert order.given.introduction.text == "Graphs."
     assert order.earlier.run_id == RUN_ID
     assert [one.id for one in order.earlier.exchanges] == [1]
-    assert "1 of 2 subtasks are taken over. It had cost 1 call and 120 tokens" in order.earlier.said
+    assert "1 of 2 subtasks are reused. It had cost 1 call and 120 tokens" in order.earlier.said
 
 
 def test_what_is_given_now_wins(tmp_path):
@@ -255,7 +255,7 @@ def test_a_trace_alone_reaches_no_further_than_the_settings_of_now(tmp_path, mon
     with pytest.raises(UsageError) as caught:
         again(path)
     assert caught.value.remedy == (
-        "Where you want that, add: --base-url https://models.example/v1 --gateway https://kernels.example --network"
+        "To allow them, add: --base-url https://models.example/v1 --gateway https://kernels.example --network"
         " --allow-read '~/letters' --kernel /bin/sh --python ./python --web 'https://find.example/?key={key}&q={query}'"
         " --embedding-folder model --docs ref --docs '~/notes' --workspace"
     )
@@ -309,9 +309,9 @@ def test_no_limit_of_a_trace_is_wider_than_that_of_now(tmp_path):
 def test_a_run_of_no_moment_is_gone_on_from_and_shown_all_the_same(tmp_path, at):
     records = [replace(one, at=at) for one in recorded([started(settings=SETTINGS), *complete_events()[1:CUT_OFF]])]
     journal_path(tmp_path / "old.ipynb").write_text("".join(f"{dump(record)}\n" for record in records))
-    assert again(tmp_path / "old.ipynb").earlier.said.startswith("This goes on from the run (old.ipynb, ")
+    assert again(tmp_path / "old.ipynb").earlier.said.startswith("This continues from the run (old.ipynb, ")
     said = replayed(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.said
-    assert said.startswith("This shows the run (old.ipynb, ")
+    assert said.startswith("This replays the run (old.ipynb, ")
 
 
 def test_it_is_told_where_files_are_looked_for_now(tmp_path):
@@ -342,9 +342,9 @@ def test_a_run_that_is_still_going_on_is_not_gone_on_from(tmp_path, monkeypatch)
     for event in [started(settings=SETTINGS), *complete_events()[1:CUT_OFF]]:
         teller(event)
     for named in (path, journal_path(path)):
-        with pytest.raises(UsageError, match=r"The run of old\..* is still going on.*Wait for its end, or stop it\."):
+        with pytest.raises(UsageError, match=r"The run of old\..* is still active.*Wait until it ends, or stop it\."):
             again(named)
-    with pytest.raises(UsageError, match=r"The run of old\.ipynb is still going on"):
+    with pytest.raises(UsageError, match=r"The run of old\.ipynb is still active"):
         Teller(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
     teller.close()
     assert again(path).earlier.run_id == RUN_ID
@@ -397,10 +397,12 @@ def test_a_run_with_a_solution_has_nothing_to_resume_but_can_be_branched_off(tmp
     path = trace(tmp_path, complete_events())
     with pytest.raises(UsageError) as caught:
         again(path)
-    assert str(caught.value).startswith("There is nothing to resume: the run of old.ipynb ended solved. --from CELL ")
+    assert str(caught.value).startswith(
+        "There is nothing to resume: the run of old.ipynb ended solved. Use --from CELL "
+    )
     order = again(path, cell="2", hint="look")
     assert order.given.hint == "look"
-    assert order.earlier.said.startswith("This goes on from 2 in the run of ")
+    assert order.earlier.said.startswith("This continues from 2 in the run of ")
 
 
 def test_variables_of_a_notebook_are_told_to_be_missing(tmp_path):
@@ -441,8 +443,8 @@ def test_what_is_no_trace_is_told(tmp_path):
         "other.ipynb": "other.ipynb' is not the trace of a run",
         "torn.ipynb": r"torn\.ipynb' is damaged, and there is no journal beside it",
         "missing.ipynb": r"There is no file '.*missing\.ipynb'",
-        "made.ipynb": r"made\.ipynb' was made from a trace",
-        "mine.ipynb": r"mine\.ipynb' has explored; its trace is .*/t\.ipynb\. Name that",
+        "made.ipynb": r"made\.ipynb' was exported from a trace",
+        "mine.ipynb": r"mine\.ipynb' is not a trace, but contains explorations with the trace .*/t\.ipynb\. Name the trace",
     }
     for name, sentence in told.items():
         with pytest.raises(UsageError, match=sentence):

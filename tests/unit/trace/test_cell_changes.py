@@ -446,7 +446,7 @@ def test_a_skipped_subtask_carries_nothing_forward():
 
 @pytest.mark.parametrize("word", [Steered("replan"), finished("stopped", None)])
 def test_a_plan_under_review_says_so_until_the_word_comes(word):
-    waits = "**The plan waits for your word.**"
+    waits = "**The plan is waiting for your review.**"
     assert waits in role(told_back(ReviewAsked(), after=EXPLORED[:1]), "plan")[0]["source"]
     assert waits not in role(told_back(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
 

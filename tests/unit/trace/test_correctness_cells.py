@@ -119,9 +119,9 @@ def test_a_failed_input_shows_its_error_and_what_failed_by_itself_is_not_judged(
 
 def test_each_round_is_judged_in_words_and_nothing_of_it_is_markup():
     first, second = (cell.source for cell in about(render(recorded(run())), "judgement"))
-    assert first.startswith("**Solution s1** judged by what it gave: **✗ wrong**: NaN is paired with NaN.\n")
+    assert first.startswith("**Solution s1** judged by its outputs: **✗ wrong**: NaN is paired with NaN.\n")
     assert "- NaN in both rows: ✗ wrong" in first
-    assert "broken: left out, it fails by itself" in first
+    assert "broken: left out, because the input itself fails" in first
     assert "<b>" not in first and "<i>" not in first
     assert "**✓ right**" in second
 
@@ -129,10 +129,10 @@ def test_each_round_is_judged_in_words_and_nothing_of_it_is_markup():
 def test_what_was_not_judged_is_said():
     events = [event for event in run() if event.kind != "solution_judged"]
     [first, _] = (cell.source for cell in about(render(recorded(events)), "judgement"))
-    assert first == "**Solution s1** was tried on generated inputs, and not judged."
+    assert first == "**Solution s1** was run on generated inputs, but not judged."
     under_way = events[: next(i for i, event in enumerate(events) if event.kind == "solution_tested") + 1]
     [cell] = about(render(recorded(under_way)), "judgement")
-    assert cell.source == "**Solution s1** is being judged by what it gave."
+    assert cell.source == "**Solution s1** is being judged by its outputs."
 
 
 def test_a_program_that_is_wrong_because_of_one_input_is_not_said_to_be_wrong_on_another():

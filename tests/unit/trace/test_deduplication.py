@@ -67,7 +67,7 @@ def test_pictures_stand_in_the_cells_alone_and_the_summary_says_so(trace):
     assert text.count(a_picture(3)) == 1
     assert facts(trace)["trimmed"]["outputs"] == 22
     summary = nbformat.read(trace, 4).cells[-1].source
-    assert "Large: 22 outputs (8.0 MB) stand in the cells alone, so clear no outputs here" in summary
+    assert "Large: 22 outputs (8.0 MB) stored only in the cells, so do not clear the outputs" in summary
 
 
 def test_a_trace_that_is_not_large_keeps_everything_in_its_records(tmp_path):

@@ -96,7 +96,7 @@ def test_the_cell_that_loads_the_extension_loads_nothing_else(notebook):
 def test_a_cell_that_does_not_run_any_more_is_named(notebook):
     one = candidate(notebook, "1.1")
     one.cell_type = "markdown"
-    assert edited(notebook)["1.1"] == "it is a cell of another kind"
+    assert edited(notebook)["1.1"] == "it is a cell of another type"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_cell_that_does_not_run_any_more_is_named(notebook):
 )
 def test_what_the_notebook_says_of_the_run_is_what_the_records_say(notebook, fact, change):
     change(facts(notebook))
-    assert edited(notebook) == {"notebook": f"what it says of the run was edited: {fact}"}
+    assert edited(notebook) == {"notebook": f"its metadata about the run was edited: {fact}"}
 
 
 def test_words_that_were_edited_are_told_with_the_line_that_differs(notebook):

@@ -212,7 +212,7 @@ def test_what_has_no_room_beside_the_trace_is_kept_elsewhere_and_read_with_it(tm
     for record in records[20:]:
         trace.append(record)
     spare = spare_path(records[0].event.run_id)
-    assert "No space left on device" in trace.problem and trace.problem.endswith(f"What it lacks is in {spare}.")
+    assert "No space left on device" in trace.problem and trace.problem.endswith(f"The missing records are in {spare}.")
     assert load(path) == load(spare) == records
     assert stat.S_IMODE(spare.stat().st_mode) == 0o600
     monkeypatch.undo()
@@ -458,7 +458,7 @@ def test_a_notebook_that_somebody_else_has_written_over_is_told(tmp_path):
     trace = traced(path, complete_run())
     path.write_text("{}")
     trace.close()
-    assert "does not read back as it was written; its journal is kept" in trace.problem
+    assert "does not match what was written, so its journal is kept" in trace.problem
     assert load(path) == complete_run()
 
 
