@@ -38,7 +38,7 @@ _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSW(?:OR)?D|CREDENTIALS?)$", r
 _SECRET_VALUE = re.compile(r"(?=.*\d)[^\s/]\S{11,}")
 """Excludes plain words, and paths of files that contain the secret."""
 
-_OFFLINE_ROUNDS = 20
+_OFFLINE_SOLUTION_ROUNDS = 20
 """Maximum rounds for the offline model: solutions cost it no tokens, so it may try more of them."""
 
 
@@ -52,7 +52,7 @@ def is_offline(endpoint: Endpoint) -> bool:
     return endpoint.model == OFFLINE or (endpoint.model is None and endpoint.base_url is None)
 
 
-def asks_endpoint(settings: Settings) -> bool:
+def uses_endpoint(settings: Settings) -> bool:
     """Whether anything is sent to the endpoint: model requests, or texts to embed."""
     embeds = settings.endpoint.embedding_model and not settings.retrieval.embedding_folder
     return not is_offline(settings.endpoint) or bool(embeds)
@@ -98,9 +98,9 @@ async def open_knowledge(
         inspect=inspect,
         cache=cache_folder(),
         environment=environment_of(settings.sandbox, folder or Path.cwd()),
-        embedder=await _embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
+        embedder=await _open_embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
         progress=advance,
-        docs=[_path(path, folder) for path in settings.retrieval.docs],
+        docs=[_resolve_path(path, folder) for path in settings.retrieval.docs],
         say=say,
         acquainted=acquainted,
     )
@@ -126,14 +126,14 @@ async def check_libraries_at_target(libraries: Sequence[str], settings: Settings
         await find(libraries, inspect=inspector(settings.sandbox, workdir=folder), remembered=remembered)
 
 
-def _path(given: str, folder: Path | None) -> Path:
+def _resolve_path(given: str, folder: Path | None) -> Path:
     try:
         return (folder or Path()) / Path(given).expanduser()
     except RuntimeError:  # no such user
         return Path(given)
 
 
-async def _embedder(
+async def _open_embedder(
     settings: Settings,
     keys: Secrets,
     *,
@@ -143,7 +143,7 @@ async def _embedder(
     folder: Path | None,
 ) -> Embedder | None:
     if settings.retrieval.embedding_folder:
-        return LocalEmbedder(_path(settings.retrieval.embedding_folder, folder))
+        return LocalEmbedder(_resolve_path(settings.retrieval.embedding_folder, folder))
     if not settings.endpoint.embedding_model:
         return None
     try:
@@ -153,7 +153,7 @@ async def _embedder(
         return None
 
 
-async def settled(settings: Settings, keys: Secrets) -> Settings:
+async def with_resolved_model(settings: Settings, keys: Secrets) -> Settings:
     """Return the settings with the endpoint's model resolved.
 
     This sends one request to the endpoint, so that a wrong configuration fails at once.
@@ -183,7 +183,7 @@ async def choose_model(
     )
 
 
-def recorded(settings: Settings) -> dict[str, JsonValue]:
+def recordable_settings(settings: Settings) -> dict[str, JsonValue]:
     """Return the settings as recorded in the trace, without secrets in the endpoint's address."""
     endpoint = settings.endpoint
     if endpoint.base_url:
@@ -191,7 +191,7 @@ def recorded(settings: Settings) -> dict[str, JsonValue]:
     return settings.model_copy(update={"endpoint": endpoint}).model_dump(mode="json")
 
 
-def hidden_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
+def secret_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
     """Return all strings to redact.
 
     These are the keys and the token, the password and query values of the endpoint's address, and the values of
@@ -207,15 +207,15 @@ def hidden_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
     return list(dict.fromkeys(text for text in (*found, *query, *variables) if text))
 
 
-def exploration(settings: Settings) -> Exploration:
+def exploration_settings(settings: Settings) -> Exploration:
     """Return the exploration settings, with more solution rounds for the offline model unless set."""
     method = settings.exploration
     if not is_offline(settings.endpoint) or "solution_rounds" in method.model_fields_set:
         return method
-    return method.model_copy(update={"solution_rounds": _OFFLINE_ROUNDS})
+    return method.model_copy(update={"solution_rounds": _OFFLINE_SOLUTION_ROUNDS})
 
 
-def notices(settings: Settings, keys: Secrets) -> list[Notice]:
+def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
     """Return what the user should know about the model before it is called."""
     endpoint = settings.endpoint
     if endpoint.model == OFFLINE:
@@ -238,12 +238,12 @@ def notices(settings: Settings, keys: Secrets) -> list[Notice]:
         return [Notice(text + key)]
     if is_local(endpoint.base_url):
         return []
-    return [Notice(f"{_SENT[endpoint.share]} is sent to {shown(endpoint.base_url)}. {_LESS[endpoint.share]}".strip())]
+    return [Notice(f"{_SENT_DATA[endpoint.share]} is sent to {shown(endpoint.base_url)}. {_SHARE_LESS_HINTS[endpoint.share]}".strip())]
 
 
-_SENT = {
+_SENT_DATA = {
     "values": "The task, the code, and what candidates print (values of your data included)",
     "schema": "The task, the code, and names, types and kinds of errors, but no values",
     "none": "The task, the code, and whether it ran",
 }
-_LESS = {"values": "`--share schema` or `--share none` sends less.", "schema": "", "none": ""}
+_SHARE_LESS_HINTS = {"values": "`--share schema` or `--share none` sends less.", "schema": "", "none": ""}

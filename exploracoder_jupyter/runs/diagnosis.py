@@ -17,7 +17,7 @@ from exploracoder_jupyter.runs.labextension_lookup import find_labextension
 
 Problems = list[dict[str, str]]
 
-_FULL = ("bubblewrap", "namespaces")
+_FULL_ISOLATION = ("bubblewrap", "namespaces")
 """Prefixes of the descriptions of full isolation."""
 
 
@@ -25,17 +25,17 @@ async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
     """Try the endpoint, start a sibling kernel, and return the findings."""
     settings = resolve(*layers)
     problems: Problems = [{"what": problem, "remedy": remedy} for problem, remedy in unknown_variables()]
-    endpoint = await _endpoint(settings, problems)
-    siblings = await _siblings(settings, problems)
+    endpoint = await _diagnose_endpoint(settings, problems)
+    siblings = await _diagnose_siblings(settings, problems)
     return {
         "endpoint": endpoint,
         **siblings,
-        "labextension": _labextension(problems),
+        "labextension": _diagnose_labextension(problems),
         "problems": [dict(problem) for problem in problems],
     }
 
 
-async def _endpoint(settings: Settings, problems: Problems) -> str:
+async def _diagnose_endpoint(settings: Settings, problems: Problems) -> str:
     if is_offline(settings.endpoint):
         return f"none configured: the embedded model `{OFFLINE}` is used"
     found = await probe(settings.endpoint, secrets())
@@ -44,14 +44,14 @@ async def _endpoint(settings: Settings, problems: Problems) -> str:
     return found.sentence
 
 
-def _labextension(problems: Problems) -> str:
+def _diagnose_labextension(problems: Problems) -> str:
     status, remedy = find_labextension()
     if remedy:
         problems.append({"what": f"The JupyterLab extension is {status}.", "remedy": remedy})
     return status
 
 
-async def _siblings(settings: Settings, problems: Problems) -> dict[str, JsonValue]:
+async def _diagnose_siblings(settings: Settings, problems: Problems) -> dict[str, JsonValue]:
     """Find out how experiments would run, by actually starting siblings and a branch."""
     try:
         async with open_siblings(settings.sandbox, workdir=Path.cwd()) as siblings:
@@ -60,13 +60,13 @@ async def _siblings(settings: Settings, problems: Problems) -> dict[str, JsonVal
     except ExploraError as error:
         problems.append({"what": error.message, "remedy": error.remedy})
         return {"branching": "none", "isolation": "no sibling kernel could be started", "state": "none"}
-    if not found.isolation.startswith(_FULL):
+    if not found.isolation.startswith(_FULL_ISOLATION):
         what = f"Experiments are isolated by {found.isolation}."
         problems.append({"what": what, "remedy": "Install bubblewrap (Debian: apt-get install bubblewrap)."})
-    return {"branching": found.branching, "isolation": found.isolation, "state": _states(found)}
+    return {"branching": found.branching, "isolation": found.isolation, "state": _describe_states(found)}
 
 
-def _states(found: Environment) -> str:
+def _describe_states(found: Environment) -> str:
     """Describe where experiments may start: where siblings can be forked, a notebook's kernel can be too."""
     if found.branching == "fork":
         return "fresh; in a notebook also live, if nothing in its kernel prevents it"

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.settings import Sandbox
 
-_DECIDE = ("PYTHON", "CONDA", "VIRTUAL_ENV", "LD_", "DYLD_", "HOME", "PATH")
+_PREFIXES = ("PYTHON", "CONDA", "VIRTUAL_ENV", "LD_", "DYLD_", "HOME", "PATH")
 """Prefixes of environment variables that determine an interpreter and its search path."""
 
 
@@ -22,15 +22,15 @@ def environment_of(sandbox: Sandbox, folder: Path) -> str | None:
     """
     if sandbox.gateway:
         return None
-    kernel = _kernel(sandbox.kernel) if sandbox.kernel else {}
+    kernel = _kernelspec(sandbox.kernel) if sandbox.kernel else {}
     if kernel is None:
         return None
-    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_DECIDE)}
+    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
     parts = [sandbox.model_dump(mode="json"), kernel, sys.executable, sys.prefix, str(folder.absolute()), variables]
     return json.dumps(parts, sort_keys=True)
 
 
-def _kernel(name: str) -> dict[str, JsonValue] | None:
+def _kernelspec(name: str) -> dict[str, JsonValue] | None:
     """Return the kernelspec of this name; `None` if there is none."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # rarely needed, and slow to import
 

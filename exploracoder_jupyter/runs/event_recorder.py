@@ -16,7 +16,7 @@ from exploracoder_jupyter.core.settings import Settings
 from exploracoder_jupyter.core.types import Usage, Verdict
 from exploracoder_jupyter.pipeline.heuristics import failure_notice
 from exploracoder_jupyter.runs.run_order import Order
-from exploracoder_jupyter.runs.trace_lock import Hold
+from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace.run_summary import summary
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.trace_file import Trace
@@ -25,27 +25,27 @@ from exploracoder_jupyter.trace.trace_paths import (
     default_path,
     journal_path,
     notebook_path,
-    prepare,
+    prepare_path,
     resumed_path,
 )
 
 Listener = Callable[[Record], None]
 """Called with every record."""
 
-Place = Callable[[Path], None]
+TraceCreated = Callable[[Path], None]
 """Called with the path of the trace, once it exists."""
 
-Renamed = Callable[[Path, Path], None]
+TraceRenamed = Callable[[Path, Path], None]
 """Called with the old and the new path of an earlier trace."""
 
 Summary = dict[str, JsonValue]
 """The object that `--json` prints."""
 
-_PACE = 0.25
+_PROGRESS_INTERVAL = 0.25
 """Minimum seconds between two reports of the same progress."""
 
 
-class Teller:
+class EventRecorder:
     """Records the events of a run. The trace is created once there is something worth keeping.
 
     Args:
@@ -66,8 +66,8 @@ class Teller:
         settings: Settings,
         listen: Listener,
         *,
-        begun: Place,
-        renamed: Renamed = lambda old, new: None,
+        begun: TraceCreated,
+        renamed: TraceRenamed = lambda old, new: None,
         hidden: Sequence[str] = (),
     ) -> None:
         self._listen = listen
@@ -75,8 +75,8 @@ class Teller:
         self._renamed = renamed
         self._hidden = tuple(hidden)
         self._redactor = Redactor(hidden)
-        self._path = _place(order, settings)
-        self._lock = Hold(self._path)
+        self._path = _choose_path(order, settings)
+        self._lock = TraceLock(self._path)
         self._trace: Trace | None = None
         self._last_progress = ("", 0.0)
         self._rename_reported = False
@@ -90,28 +90,28 @@ class Teller:
         self.records.append(record)
         if self._trace:
             self._trace.append(record)
-        elif _worth_keeping(event):
-            self._keep()
-        self._show(record)
-        self._name_earlier()
-        self._warn()
+        elif _is_worth_keeping(event):
+            self._create_trace()
+        self._notify(record)
+        self._report_rename()
+        self._report_problem()
 
-    def _name_earlier(self) -> None:
+    def _report_rename(self) -> None:
         """Report once how the earlier trace at this path was renamed."""
-        if self._trace and self._trace.earlier and not self._rename_reported:
+        if self._trace and self._trace.renamed_trace and not self._rename_reported:
             self._rename_reported = True
-            self(Notice(f"The earlier trace {self._path.name} was renamed to {self._trace.earlier.name}."))
+            self(Notice(f"The earlier trace {self._path.name} was renamed to {self._trace.renamed_trace.name}."))
 
-    def _show(self, record: Record) -> None:
+    def _notify(self, record: Record) -> None:
         """Pass the record to the listener. If the listener fails, the run continues; this is recorded once."""
         try:
             self._listen(record)
         except Exception as error:
-            if not (self._display_failed or self._finished):
+            if not (self._display_failed or self._is_finished):
                 self._display_failed = True
                 self(failure_notice("An internal error occurred while showing the run; it continues:", error))
 
-    def _warn(self) -> None:
+    def _report_problem(self) -> None:
         """Report once that the trace cannot be written, e.g. because the disk is full; the run continues."""
         if self._trace and self._trace.problem and not self._problem_reported:
             self._problem_reported = True
@@ -120,15 +120,15 @@ class Teller:
     def advance(self, what: str, done: int, total: int) -> None:
         """Report progress, at most a few times a second; it is shown but not recorded."""
         now = time.monotonic()
-        if what == self._last_progress[0] and now - self._last_progress[1] < _PACE:
+        if what == self._last_progress[0] and now - self._last_progress[1] < _PROGRESS_INTERVAL:
             return
         self._last_progress = (what, now)
-        self._show(Record(len(self.records), time.time(), Progress(what, done, total)))
+        self._notify(Record(len(self.records), time.time(), Progress(what, done, total)))
 
     def failed(self, error: BaseException) -> ExploraError:
         """End the run with this error, and return it as an `ExploraError` whose remedy names the trace, if any."""
         known = as_known(error)
-        if isinstance(known, InternalError) and self.records and not self._finished:
+        if isinstance(known, InternalError) and self.records and not self._is_finished:
             self(failure_notice("An internal error ended the run:", unwrapped(error)))
         self._finish(str(known))
         if not self._trace:
@@ -138,12 +138,12 @@ class Teller:
             where = f"The results so far and the traceback are in {self._path}; --resume continues from there."
         return type(known)(known.message, remedy=f"{known.remedy} {where}".strip())
 
-    def _keep(self) -> None:
+    def _create_trace(self) -> None:
         self._trace = Trace(self._path, secrets=self._hidden)
         for record in self.records:
             self._trace.append(record)
-        if self._trace.earlier:
-            self._renamed(self._path, self._trace.earlier)
+        if self._trace.renamed_trace:
+            self._renamed(self._path, self._trace.renamed_trace)
         self._begun(self._path)
 
     def close(self) -> None:
@@ -153,15 +153,15 @@ class Teller:
             self._trace.close()
         self._lock.release()
         if not self._trace:
-            _leave_nothing(self._path)
+            _remove_empty(self._path)
 
     @property
-    def _finished(self) -> bool:
+    def _is_finished(self) -> bool:
         return any(isinstance(record.event, RunFinished) for record in self.records)
 
     def _finish(self, reason: str) -> None:
         """Emit the final event, unless it was emitted already or the run has no events at all."""
-        if self.records and not self._finished:
+        if self.records and not self._is_finished:
             self(RunFinished(Verdict("stopped", reason), None, Usage()))
 
     @property
@@ -180,19 +180,19 @@ class Teller:
         return result | {"trace_problem": self.problem} if self.problem else result
 
 
-def _worth_keeping(event: Event) -> bool:
+def _is_worth_keeping(event: Event) -> bool:
     """Whether the event is worth a trace: a reply that was paid for, or a library that was read."""
     return isinstance(event, LibraryRead) or (isinstance(event, ModelCalled) and bool(event.exchange.replies))
 
 
-def _place(order: Order, settings: Settings) -> Path:
+def _choose_path(order: Order, settings: Settings) -> Path:
     """Choose the path of the trace, and check that it can be written.
 
     Raises:
         UsageError: it cannot be written.
     """
     if settings.view.out is not None:
-        path = prepare(Path(settings.view.out), folder=order.workdir)
+        path = prepare_path(Path(settings.view.out), folder=order.workdir)
         if order.earlier and path == notebook_path(order.earlier.trace):
             raise UsageError("--out names the trace that is resumed.", remedy="Name another path.")
         return path
@@ -201,7 +201,7 @@ def _place(order: Order, settings: Settings) -> Path:
     return default_path(order.notebook or order.workdir, order.task.libraries[0], datetime.now())
 
 
-def _leave_nothing(path: Path) -> None:
+def _remove_empty(path: Path) -> None:
     """Remove the empty journal and folder that were prepared for a trace that was never created."""
     with contextlib.suppress(OSError):
         if journal_path(path).stat().st_size == 0:

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _STDERR = 2
-_LOOK_MS = 500
-_PATIENCE = 3.0
+_POLL_MS = 500
+_GRACE = 3.0
 """Seconds for a clean exit after the interrupt, before this process exits at once."""
 
 
 @contextmanager
-def while_heard() -> Iterator[None]:
+def interrupt_on_broken_pipe() -> Iterator[None]:
     """Interrupt this process when standard error loses its reader.
 
     Does nothing if standard error is not a pipe, has no reader from the beginning, or if the system has no `poll`.
@@ -38,20 +38,20 @@ def while_heard() -> Iterator[None]:
 
 def _watch(over: threading.Event) -> None:
     while not over.is_set():
-        if _lost(_LOOK_MS):
+        if _loses_reader(_POLL_MS):
             os.kill(os.getpid(), signal.SIGINT)
-            if not over.wait(_PATIENCE):
+            if not over.wait(_GRACE):
                 os._exit(128 + signal.SIGINT)
 
 
 def _has_reader() -> bool:
     try:
-        return hasattr(select, "poll") and stat.S_ISFIFO(os.fstat(_STDERR).st_mode) and not _lost(0)
+        return hasattr(select, "poll") and stat.S_ISFIFO(os.fstat(_STDERR).st_mode) and not _loses_reader(0)
     except OSError:  # it is closed
         return False
 
 
-def _lost(milliseconds: int) -> bool:
+def _loses_reader(milliseconds: int) -> bool:
     """Whether the pipe has no reader, or loses it within this time."""
     poll = select.poll()
     poll.register(_STDERR, 0)

@@ -26,20 +26,20 @@ from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.runs.adapters import (
     check_libraries_at_target,
     choose_model,
-    exploration,
-    hidden_strings,
-    notices,
+    exploration_settings,
+    secret_strings,
+    model_notices,
     open_knowledge,
-    recorded,
-    settled,
+    recordable_settings,
+    with_resolved_model,
 )
-from exploracoder_jupyter.runs.event_recorder import Listener, Place, Summary, Teller
-from exploracoder_jupyter.runs.history_writer import Historian
-from exploracoder_jupyter.runs.import_check import import_notices
-from exploracoder_jupyter.runs.run_order import Earlier, Order, RunSteering, checked, lacking, told_of_variables, unseen
+from exploracoder_jupyter.runs.event_recorder import Listener, TraceCreated, Summary, EventRecorder
+from exploracoder_jupyter.runs.history_writer import HistoryWriter
+from exploracoder_jupyter.runs.import_check import check_imports
+from exploracoder_jupyter.runs.run_order import ResumedRun, Order, RunSteering, validate_order, unsent_variables_message, with_mentioned_variables, missing_variables_message
 from exploracoder_jupyter.runs.source_factory import open_soup
 from exploracoder_jupyter.trace import CellView, Redactor
-from exploracoder_jupyter.trace.sanitizing.path_redaction import own_homes
+from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.trace_paths import files_path
 
 CellListener = Callable[[list[CellChange]], None]
@@ -51,7 +51,7 @@ async def run(
     listen: Listener,
     *,
     steering: RunSteering | None = None,
-    begun: Place | None = None,
+    begun: TraceCreated | None = None,
     cells: CellListener | None = None,
 ) -> Summary:
     """Execute an order and return its summary.
@@ -69,18 +69,18 @@ async def run(
             trace is closed and contains the failure, and the error has the `summary`.
     """
     steering = steering or RunSteering()
-    settings = checked(order)
+    settings = validate_order(order)
     keys = secrets()
-    hidden = hidden_strings(settings.endpoint, keys)
+    hidden = secret_strings(settings.endpoint, keys)
     if cells and order.cell:
         listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
-    historian = Historian(order, settings, listen, begun or (lambda path: None))
-    emit = Teller(order, settings, historian.listen, begun=historian.begun, renamed=historian.renamed, hidden=hidden)
+    historian = HistoryWriter(order, settings, listen, begun or (lambda path: None))
+    emit = EventRecorder(order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed, hidden=hidden)
     failure: ExploraError | None = None
     try:
         with anyio.CancelScope() as scope:
             steering.bind(scope)
-            await _carry_out(order, settings, keys, emit, steering)
+            await _explore(order, settings, keys, emit, steering)
     except Exception as error:
         failure = emit.failed(error)
         failure.__cause__ = unwrapped(error)
@@ -115,7 +115,7 @@ def _with_cells(listen: Listener, view: CellView, cells: CellListener) -> Listen
     return listen_with_cells
 
 
-async def _carry_out(order: Order, settings: Settings, keys: Secrets, emit: Teller, steering: RunSteering) -> None:
+async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventRecorder, steering: RunSteering) -> None:
     meter = Meter(settings.budget)
     await check_libraries_at_target(order.task.libraries, settings, folder=order.workdir)
     async with AsyncExitStack() as stack:
@@ -126,13 +126,13 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, emit: Tell
         if order.recording:
             root = await order.recording.begin(root)
         else:
-            settings = await _settled(order, settings, keys)  # after the root, since an endpoint may be slow
+            settings = await _resolve_settings(order, settings, keys)  # after the root, since an endpoint may be slow
         environment = replace(siblings.environment(), folder=str(order.workdir.resolve()))
         _check_variables(order, environment)
-        task = told_of_variables(order, environment)
-        emit(_with_earlier(_started(task, settings, environment), order.earlier, emit.path))
-        for notice in _notices(
-            order, settings, keys, (*siblings.notices, unseen(order, task), missing_names_notice(task))
+        task = with_mentioned_variables(order, environment)
+        emit(_with_resumed_run(_started_event(task, settings, environment), order.earlier, emit.path))
+        for notice in _initial_notices(
+            order, settings, keys, (*siblings.notices, missing_variables_message(order, task), missing_names_notice(task))
         ):
             emit(notice)
         knowledge = await open_knowledge(
@@ -148,12 +148,12 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, emit: Tell
         )
         if not order.recording:
             seconds = settings.exploration.timeout
-            for notice in await import_notices(root, knowledge.unread, timeout=seconds):
+            for notice in await check_imports(root, knowledge.unread, timeout=seconds):
                 emit(notice)
-        model, soup = await _asked(order, settings, keys, knowledge, emit, stack)
+        model, soup = await _open_model_and_sources(order, settings, keys, knowledge, emit, stack)
         run = Run(
             task,
-            exploration(settings),
+            exploration_settings(settings),
             model,
             knowledge,
             root,
@@ -163,7 +163,7 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, emit: Tell
             sharing=settings.endpoint.share,
             parallel=os.cpu_count() or 2,
             files=files_path(emit.path) if settings.view.keep_files else None,
-            unsent=lacking(order, task),
+            unsent=unsent_variables_message(order, task),
             steerable=order.steerable,
             given=order.given,
             retrieval=settings.retrieval,
@@ -173,13 +173,13 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, emit: Tell
         try:
             await run_task(run)
         finally:
-            _leave_no_empty(run.files)
+            _remove_if_empty(run.files)
 
 
-async def _settled(order: Order, settings: Settings, keys: Secrets) -> Settings:
+async def _resolve_settings(order: Order, settings: Settings, keys: Secrets) -> Settings:
     """Call `settled`; if the endpoint's address comes from the trace, the error's remedy mentions that."""
     try:
-        return await settled(settings, keys)
+        return await with_resolved_model(settings, keys)
     except EndpointError as error:
         if not (order.earlier and order.earlier.address):
             raise
@@ -197,8 +197,8 @@ def _check_variables(order: Order, environment: Environment) -> None:
     raise UsageError(f"--use: {order.unsent} {why}".strip(), remedy="--pickle may carry more.")
 
 
-async def _asked(
-    order: Order, settings: Settings, keys: Secrets, knowledge: Library, emit: Teller, stack: AsyncExitStack
+async def _open_model_and_sources(
+    order: Order, settings: Settings, keys: Secrets, knowledge: Library, emit: EventRecorder, stack: AsyncExitStack
 ) -> tuple[Model, Soup]:
     """Return the model and the sources to search; in a replay, the recorded ones."""
     if order.recording:
@@ -206,33 +206,33 @@ async def _asked(
     soup = await open_soup(order, settings, keys, knowledge=knowledge, emit=emit, stack=stack)
     model = await choose_model(settings, keys, knowledge, stack, advance=emit.advance)
     if order.earlier and order.earlier.exchanges:
-        redact = Redactor(hidden_strings(settings.endpoint, keys), homes=own_homes()).text  # as in the trace
+        redact = Redactor(secret_strings(settings.endpoint, keys), homes=local_homes()).text  # as in the trace
         model = RememberingModel(model, order.earlier.exchanges, clean=lambda text: without_offer(redact(text)))
     return model, soup
 
 
-def _notices(order: Order, settings: Settings, keys: Secrets, messages: Iterable[str]) -> list[Notice]:
+def _initial_notices(order: Order, settings: Settings, keys: Secrets, messages: Iterable[str]) -> list[Notice]:
     """Return what the user should know before the model is called."""
     if order.recording:
         return [Notice(order.recording.said), *map(Notice, filter(None, messages))]
     before = [Notice(order.earlier.said)] if order.earlier else []
     unknown = [Notice(f"{problem} {remedy}", "warning") for problem, remedy in unknown_variables()]
-    return [*before, *unknown, *map(Notice, filter(None, messages)), *notices(settings, keys)]
+    return [*before, *unknown, *map(Notice, filter(None, messages)), *model_notices(settings, keys)]
 
 
-def _leave_no_empty(folder: Path | None) -> None:
+def _remove_if_empty(folder: Path | None) -> None:
     with suppress(OSError):
         if folder:
             folder.rmdir()
 
 
-def _started(task: Task, settings: Settings, environment: Environment) -> RunStarted:
+def _started_event(task: Task, settings: Settings, environment: Environment) -> RunStarted:
     return RunStarted(
-        os.urandom(4).hex(), task, recorded(settings), settings.endpoint.model or OFFLINE, environment, __version__
+        os.urandom(4).hex(), task, recordable_settings(settings), settings.endpoint.model or OFFLINE, environment, __version__
     )
 
 
-def _with_earlier(started: RunStarted, earlier: Earlier | None, trace: Path) -> RunStarted:
+def _with_resumed_run(started: RunStarted, earlier: ResumedRun | None, trace: Path) -> RunStarted:
     """Add the run that is resumed, and from which cell: needed if this run is cut off before it has repeated that."""
     if earlier is None:
         return started

@@ -8,15 +8,15 @@ from exploracoder_jupyter.core.events import Notice
 from exploracoder_jupyter.pipeline.ports import Branch
 
 
-async def import_notices(root: Branch, names: Sequence[str], *, timeout: float) -> list[Notice]:
+async def check_imports(root: Branch, names: Sequence[str], *, timeout: float) -> list[Notice]:
     """Import each library in a temporary branch, and return a notice with the result.
 
     `timeout` is in seconds, for each import.
     """
-    return [await _tried(root, name, timeout) for name in names]
+    return [await _check_import(root, name, timeout) for name in names]
 
 
-async def _tried(root: Branch, name: str, timeout: float) -> Notice:
+async def _check_import(root: Branch, name: str, timeout: float) -> Notice:
     (branch,) = await root.fork(1)
     try:
         observation = await branch.run(f"import {name}", timeout=timeout)

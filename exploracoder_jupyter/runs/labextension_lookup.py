@@ -24,7 +24,7 @@ def find_labextension() -> tuple[str, str]:
         return "not installed: the panel in the output area is used", (
             "Install exploracoder-jupyter into the environment of JupyterLab, and reload the page."
         )
-    version = _read(Path(found, NAME, "package.json")).get("version")
+    version = _read_json(Path(found, NAME, "package.json")).get("version")
     if _is_disabled():
         return "installed, but disabled", f"Enable it: jupyter labextension enable {NAME}"
     if version != __version__:
@@ -38,12 +38,12 @@ def _is_disabled() -> bool:
     """Whether the extension or one of its plugins is disabled; earlier configuration folders take precedence."""
     merged: dict[str, Any] = {}
     for folder in reversed(jupyter_config_path()):
-        disabled = _read(Path(folder, "labconfig", "page_config.json")).get("disabledExtensions", {})
+        disabled = _read_json(Path(folder, "labconfig", "page_config.json")).get("disabledExtensions", {})
         merged |= disabled if isinstance(disabled, dict) else dict.fromkeys(disabled, True)
     return any(off for name, off in merged.items() if name == NAME or name.startswith(f"{NAME}:"))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     """Return the JSON object in the file; an empty one if there is none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

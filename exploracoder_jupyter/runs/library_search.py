@@ -16,7 +16,7 @@ from exploracoder_jupyter.kernels import inspector_of
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.runs.adapters import Advance, open_knowledge
 from exploracoder_jupyter.runs.documented_examples import runnable
-from exploracoder_jupyter.runs.exit_on_broken_pipe import while_heard
+from exploracoder_jupyter.runs.exit_on_broken_pipe import interrupt_on_broken_pipe
 
 Row = dict[str, JsonValue]
 
@@ -36,7 +36,7 @@ async def index(
 
     `say` is called with each message for the user, one sentence each.
     """
-    async with _opened(libraries, layers, progress or _ignore_progress, say) as library:
+    async with _open_library(libraries, layers, progress or _ignore_progress, say) as library:
         return [asdict(row) for row in library.report()]
 
 
@@ -46,7 +46,7 @@ async def search(
     """Return the k APIs nearest to the query, and what was searched, as `search --json` prints it."""
     start = time.monotonic()
     notices: list[JsonValue] = []
-    async with _opened(libraries, layers, progress or _ignore_progress, notices.append) as library:
+    async with _open_library(libraries, layers, progress or _ignore_progress, notices.append) as library:
         results = [_row(found, library) for found in await library.search(query, k)]
         return {
             "query": query,
@@ -59,7 +59,7 @@ async def search(
 
 
 @asynccontextmanager
-async def _opened(
+async def _open_library(
     libraries: Sequence[str], layers: Sequence[Layer], advance: Advance, say: Callable[[str], None]
 ) -> AsyncIterator[Library]:
     def emit(event: Event) -> None:
@@ -70,7 +70,7 @@ async def _opened(
     for problem, remedy in unknown_variables():
         say(f"{problem} {remedy}")
     async with AsyncExitStack() as stack:
-        stack.enter_context(while_heard())
+        stack.enter_context(interrupt_on_broken_pipe())
         yield await open_knowledge(
             libraries,
             settings,

@@ -25,12 +25,12 @@ MOST_TASK_CHARACTERS = 64_000
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class ResumedRun:
     """The run that an order resumes."""
 
     run_id: str
     trace: Path
-    said: str
+    message: str
     """Message for the user: what is reused."""
     exchanges: tuple[Exchange, ...] = ()
     """Its exchanges with the model, which need not be repeated."""
@@ -47,7 +47,7 @@ class Recording:
 
     model: Model
     soup: Soup
-    said: str
+    message: str
     """Message for the user: what is replayed."""
     begin: Callable[[Branch], Awaitable[Branch]]
     """Brings a fresh branch to the state at the start of the run; raises if that is not possible."""
@@ -75,7 +75,7 @@ class Order:
     """Whether the run may be steered beyond stopping it: the states needed for that are kept."""
     given: Given | None = None
     """What the run starts with, if it resumes another."""
-    earlier: Earlier | None = None
+    earlier: ResumedRun | None = None
     """The run that is resumed, if its trace is known."""
     recording: Recording | None = None
     """Set if the run is a replay: no model is called."""
@@ -143,7 +143,7 @@ def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) 
         loop.call_soon_threadsafe(callback)
 
 
-def told_of_variables(order: Order, environment: Environment) -> Task:
+def with_mentioned_variables(order: Order, environment: Environment) -> Task:
     """Add the variables that the task mentions, if experiments are forks of the live kernel and so have all of them."""
     task = order.task
     if not environment.state.startswith("live"):
@@ -152,7 +152,7 @@ def told_of_variables(order: Order, environment: Environment) -> Task:
     return replace(task, uses=tuple(dict.fromkeys([*task.uses, *more])))
 
 
-def unseen(order: Order, task: Task) -> str:
+def missing_variables_message(order: Order, task: Task) -> str:
     """Describe which variables mentioned in the task are missing in fresh experiments; a sentence, or empty."""
     names = [name for name in order.mentioned if name not in task.uses and name != task.solution_name]
     if not names:
@@ -161,7 +161,7 @@ def unseen(order: Order, task: Task) -> str:
     return f"Experiments do not have your {which}, mentioned in the task: `--use {' '.join(names)}` sends a copy."
 
 
-def lacking(order: Order, task: Task) -> str:
+def unsent_variables_message(order: Order, task: Task) -> str:
     """Describe which variables mentioned in the task are missing if kernels can no longer be forked; sentences."""
     unsent = [name for name in task.uses if name not in order.task.uses]
     more = ""
@@ -170,7 +170,7 @@ def lacking(order: Order, task: Task) -> str:
     return f"{order.unsent} {more}".strip()
 
 
-def checked(order: Order) -> Settings:
+def validate_order(order: Order) -> Settings:
     """Validate an order as far as possible before it starts, and return its settings.
 
     Raises:

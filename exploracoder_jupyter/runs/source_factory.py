@@ -11,12 +11,12 @@ from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, Soup, WorkspaceSource
 from exploracoder_jupyter.llm import is_local
 from exploracoder_jupyter.pipeline.ports import Source
-from exploracoder_jupyter.runs.adapters import cache_folder, hidden_strings, is_offline
+from exploracoder_jupyter.runs.adapters import cache_folder, secret_strings, is_offline
 from exploracoder_jupyter.runs.run_order import Order
 from exploracoder_jupyter.runs.web_source_factory import open_web
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 
-_SENT = (
+_SNIPPETS_NOTICE = (
     "Code that ran in earlier explorations ({number} snippets stored for these libraries) may be sent too. Use"
     " `--no-snippets` to send none; `jupyter explora snippets` lists them."
 )
@@ -36,7 +36,7 @@ async def open_soup(
     Raises:
         UsageError, MissingMeans: the web cannot be searched as configured.
     """
-    clean = Redactor(hidden_strings(settings.endpoint, keys)).text
+    clean = Redactor(secret_strings(settings.endpoint, keys)).text
     web = await open_web(settings.retrieval, order.workdir, cache_folder(), emit, stack, clean=clean)
     share = settings.endpoint.share
     files: Source | None = None
@@ -49,12 +49,12 @@ async def open_soup(
         versions = {library.name: library.version for library in knowledge.libraries}
         store = SnippetStore(snippets_path())
         kept = SnippetSource(store, versions, sharing=share, clean=clean, latent=knowledge.latent)
-        if number := 0 if _stays_here(settings.endpoint) else len(store.of(versions, share)):
-            emit(Notice(_SENT.format(number=number)))
+        if number := 0 if _prompts_stay_local(settings.endpoint) else len(store.of(versions, share)):
+            emit(Notice(_SNIPPETS_NOTICE.format(number=number)))
     sources = [source for source in (knowledge.documents, files, web) if source]
     return Soup(sources, kept=kept, say=lambda sentence: emit(Notice(sentence, "warning")))
 
 
-def _stays_here(endpoint: Endpoint) -> bool:
+def _prompts_stay_local(endpoint: Endpoint) -> bool:
     """Whether prompts stay on this machine."""
     return is_offline(endpoint) or is_local(endpoint.base_url)

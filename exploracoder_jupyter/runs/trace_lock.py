@@ -24,7 +24,7 @@ from exploracoder_jupyter.trace.trace_paths import notebook_path
 PATIENCE = 6.0
 """Seconds to wait for a run that was just stopped, e.g. because its kernel was restarted."""
 _PAUSE = 0.1
-_MOST = 10_000
+_MAX_BYTES = 10_000
 """Maximum number of bytes read from a lockfile."""
 
 
@@ -44,7 +44,7 @@ class Owner:
 _OWNER: TypeAdapter[Owner] = TypeAdapter(Owner)
 
 
-class Hold:
+class TraceLock:
     """The lock on a trace, acquired on creation.
 
     Args:
@@ -58,9 +58,9 @@ class Hold:
     def __init__(self, trace: Path, *, patience: float | None = None) -> None:
         self._path = _lock_path(trace)
         self._file: int | None = None
-        end = _end(patience)
+        end = _deadline(patience)
         with suppress(OSError, ImportError):
-            while not self._taken():
+            while not self._try_acquire():
                 if time.monotonic() >= end:
                     raise _active_error(trace, remedy="Wait until it ends, stop it, or name another path with --out.")
                 time.sleep(_PAUSE)
@@ -73,13 +73,13 @@ class Hold:
                 self._path.unlink()  # before unlocking, so that the next run creates a new file
             os.close(file)
 
-    def _taken(self) -> bool:
+    def _try_acquire(self) -> bool:
         """Try to acquire the lock. The lock on a file that was removed after opening does not count."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | _EXTRA, 0o600)
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o600)
         try:
-            if not _locked(file) or not os.path.samestat(os.fstat(file), self._path.stat()):
+            if not _try_lock(file) or not os.path.samestat(os.fstat(file), self._path.stat()):
                 return False
-            self._write(file)
+            self._write_owner(file)
             self._file, file = file, -1
             return True
         except FileNotFoundError:
@@ -88,14 +88,14 @@ class Hold:
             if file >= 0:
                 os.close(file)
 
-    def _write(self, file: int) -> None:
+    def _write_owner(self, file: int) -> None:
         """Write the owner to the file. A full disk does not matter: the lock itself needs no space."""
         with suppress(OSError):
             os.ftruncate(file, 0)
             os.write(file, _OWNER.dump_json(Owner(Process.own(), time.time())))
 
 
-def refuse_held(trace: Path, *, patience: float | None = None) -> None:
+def refuse_active(trace: Path, *, patience: float | None = None) -> None:
     """Refuse a trace whose run is still active, after waiting for its end.
 
     Args:
@@ -105,23 +105,23 @@ def refuse_held(trace: Path, *, patience: float | None = None) -> None:
     Raises:
         UsageError: the run is still active.
     """
-    end = _end(patience)
-    while is_held(trace):
+    end = _deadline(patience)
+    while is_active(trace):
         if time.monotonic() >= end:
             raise _active_error(trace, remedy="Wait until it ends, or stop it.")
         time.sleep(_PAUSE)
 
 
-def is_held(trace: Path) -> bool:
+def is_active(trace: Path) -> bool:
     """Whether the run of this trace (a notebook or a journal) is still active."""
     try:
         with _lock_path(trace).open("rb") as file:
-            return not _locked(file.fileno(), shared=True)
+            return not _try_lock(file.fileno(), shared=True)
     except (OSError, ImportError):  # no lockfile, or locks are not supported
         return False
 
 
-_EXTRA = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 def _lock_path(trace: Path) -> Path:
@@ -130,7 +130,7 @@ def _lock_path(trace: Path) -> Path:
     return notebook.with_name(f".{notebook.stem}.lock")
 
 
-def _locked(file: int, *, shared: bool = False) -> bool:
+def _try_lock(file: int, *, shared: bool = False) -> bool:
     import fcntl  # not available on Windows
 
     try:
@@ -140,13 +140,13 @@ def _locked(file: int, *, shared: bool = False) -> bool:
     return True
 
 
-def _end(patience: float | None) -> float:
+def _deadline(patience: float | None) -> float:
     return time.monotonic() + (PATIENCE if patience is None else patience)
 
 
 def _active_error(trace: Path, *, remedy: str) -> UsageError:
     owner = ""
     with suppress(OSError, ValueError, OverflowError, ValidationError):
-        content = json.loads(_lock_path(trace).read_bytes()[:_MOST])
+        content = json.loads(_lock_path(trace).read_bytes()[:_MAX_BYTES])
         owner = f" ({_OWNER.validate_python(content)})"
     return UsageError(f"The run of {trace.name} is still active{owner}.", remedy=remedy)

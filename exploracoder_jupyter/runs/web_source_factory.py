@@ -18,7 +18,7 @@ from exploracoder_jupyter.pipeline.ports import Source
 if TYPE_CHECKING:
     from exploracoder_jupyter.web import Http, Provider
 
-_SENT = (
+_WEB_NOTICE = (
     "The web is searched: queries made of words from the task, library names and error types are sent to {}."
     " Pages that are found are downloaded, and relevant passages are sent to the model."
 )
@@ -49,21 +49,21 @@ async def open_web(
         emit(Notice(sentence, "warning"))
 
     if settings.web == "folder":
-        pages = web.Folder(_folder(settings.web_address, workdir))
+        pages = web.Folder(_resolve_folder(settings.web_address, workdir))
         pages.prepare()
         emit(Notice(f"Saved pages in {settings.web_address} are searched instead of the web."))
         return web.WebSource(pages, pages, None, name="folder", say=warn, clean=clean)
     http = await stack.enter_async_context(web.Http())
-    provider, name = _provider(settings, http)
+    provider, name = _create_provider(settings, http)
     pages_cache = web.Cache(cache)
     trusted = web.origin_of(settings.web_address or "") if settings.web == "url" else ""
     reader = web.WebReader(http, pages_cache, trusted=trusted)
-    emit(Notice(_SENT.format(name)))
+    emit(Notice(_WEB_NOTICE.format(name)))
     name = f"{settings.web} {settings.web_address}"
     return web.WebSource(provider, reader, pages_cache, name=name, say=warn, clean=clean)
 
 
-def _provider(settings: Retrieval, http: Http) -> tuple[Provider, str]:
+def _create_provider(settings: Retrieval, http: Http) -> tuple[Provider, str]:
     """Return the search engine and its display name."""
     from exploracoder_jupyter import web
 
@@ -85,7 +85,7 @@ def _check_installed(package: str, doing: str) -> None:
         )
 
 
-def _folder(address: str | None, workdir: Path) -> Path:
+def _resolve_folder(address: str | None, workdir: Path) -> Path:
     try:
         folder = workdir / Path(address or "").expanduser()
         if folder.is_dir():

@@ -5,7 +5,7 @@ returns a run as one JSON object. Outputs are sanitized and secrets are redacted
 """
 
 import exploracoder_jupyter.trace.nbformat_import  # noqa: F401  must come first
-from exploracoder_jupyter.trace.cell_metadata import Cell, ours, schema
+from exploracoder_jupyter.trace.cell_metadata import Cell, generated_metadata, schema
 from exploracoder_jupyter.trace.cells.cell_changes import CellView
 from exploracoder_jupyter.trace.journal import Journal
 from exploracoder_jupyter.trace.reduced_notebook import clean, without_losers
@@ -14,7 +14,7 @@ from exploracoder_jupyter.trace.sanitizing.output_sanitizer import Limits, sanit
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.schema_validation import problems
 from exploracoder_jupyter.trace.trace_file import Trace, load, render
-from exploracoder_jupyter.trace.trace_paths import default_path, journal_path, prepare
+from exploracoder_jupyter.trace.trace_paths import default_path, journal_path, prepare_path
 
 __all__ = [
     "Cell",

@@ -43,7 +43,7 @@ def schema() -> dict[str, JsonValue]:
     return value
 
 
-def ours(cell: Mapping[str, JsonValue], run_id: str | None = None) -> dict[str, JsonValue] | None:
+def generated_metadata(cell: Mapping[str, JsonValue], run_id: str | None = None) -> dict[str, JsonValue] | None:
     """Return the cell's metadata in this namespace if it was generated (by this run, if one is given), else `None`."""
     metadata = cell.get("metadata")
     found = metadata.get(NAMESPACE) if isinstance(metadata, dict) else None

@@ -19,46 +19,46 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, Cell
 
-MOST_TWICE: Final = 10_000_000
+MAX_DUPLICATED: Final = 10_000_000
 """Size of the JSON in bytes up to which a trace stores everything twice."""
 LARGE: Final = 2_000
 """Minimum length of a large value, in characters."""
-_MOST_UNPACKED: Final = 300_000_000
+_MAX_DECOMPRESSED: Final = 300_000_000
 """Maximum total size of all decompressed values, in bytes: a trace may come from an untrusted source."""
 
 Place: TypeAlias = tuple[dict[str, Any], str]
 """An object and the name of one of its fields."""
 
 
-def keep_once(records: Iterable[Mapping[str, Any]], cells: Iterable[Cell]) -> tuple[int, int]:
+def deduplicate(records: Iterable[Mapping[str, Any]], cells: Iterable[Cell]) -> tuple[int, int]:
     """Remove large values from raw records, in place.
 
     Returns:
         How many values are now stored only in the cells, and their total size in characters.
     """
-    shown = {_digest(value) for holder, name in _shown(cells) if _is_long(value := holder[name])}
+    shown = {_digest(value) for holder, name in _shown_values(cells) if _is_long(value := holder[name])}
     count = size = 0
-    for holder, name in _recorded(records):
+    for holder, name in _recorded_values(records):
         if not is_large(value := holder[name]):
             continue
         if _is_long(value) and (digest := _digest(value)) in shown:
             holder[name] = {NAMESPACE: {"in_cell": digest}}
             count, size = count + 1, size + len(value)
         else:
-            holder[name] = {NAMESPACE: _packed(value)}
+            holder[name] = {NAMESPACE: _compress(value)}
     return count, size
 
 
-def put_back(records: Iterable[Mapping[str, Any]], cells: object) -> None:
+def restore_values(records: Iterable[Mapping[str, Any]], cells: object) -> None:
     """Restore removed values in raw records, in place; values that are no longer available are dropped."""
-    places = [(holder, name) for holder, name in _recorded(records) if _mark(holder[name])]
+    places = [(holder, name) for holder, name in _recorded_values(records) if _reference(holder[name])]
     if not places:
         return
-    texts = (_text(holder[name]) for holder, name in _shown(cells if isinstance(cells, list) else []))
+    texts = (_join_lines(holder[name]) for holder, name in _shown_values(cells if isinstance(cells, list) else []))
     shown = {_digest(text): text for text in texts if _is_long(text)}
-    remaining = _MOST_UNPACKED
+    remaining = _MAX_DECOMPRESSED
     for holder, name in places:
-        value, size = _found(_mark(holder[name]), shown, remaining)
+        value, size = _resolve(_reference(holder[name]), shown, remaining)
         remaining -= size
         if value is None and name != "text":
             del holder[name]
@@ -80,7 +80,7 @@ def _is_long(value: JsonValue) -> TypeGuard[str]:
     return isinstance(value, str) and len(value) >= LARGE
 
 
-def _values(outputs: Iterable[Any]) -> Iterator[Place]:
+def _output_values(outputs: Iterable[Any]) -> Iterator[Place]:
     """Yield the places of the values in outputs: each MIME type, the text of a stream, the traceback of an error."""
     for output in outputs:
         match output:
@@ -92,7 +92,7 @@ def _values(outputs: Iterable[Any]) -> Iterator[Place]:
                 yield output, "traceback"
 
 
-def _found(mark: Mapping[str, Any], shown: Mapping[str, str], limit: int) -> tuple[JsonValue, int]:
+def _resolve(mark: Mapping[str, Any], shown: Mapping[str, str], limit: int) -> tuple[JsonValue, int]:
     """Return the value that a reference stands for, and the number of bytes that were decompressed for it."""
     if "in_cell" in mark:
         return shown.get(str(mark["in_cell"])), 0
@@ -106,38 +106,38 @@ def _found(mark: Mapping[str, Any], shown: Mapping[str, str], limit: int) -> tup
     return (found or None) if decompressor.eof else None, len(content)
 
 
-def _packed(value: JsonValue) -> dict[str, JsonValue]:
+def _compress(value: JsonValue) -> dict[str, JsonValue]:
     text = value if isinstance(value, str) else json.dumps(value)
     packed = base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode()
     return {"zlib" if isinstance(value, str) else "json": packed}
 
 
-def _mark(value: object) -> dict[str, Any]:
+def _reference(value: object) -> dict[str, Any]:
     found = value.get(NAMESPACE) if isinstance(value, dict) and len(value) == 1 else None
     return found if isinstance(found, dict) else {}
 
 
-def _recorded(records: Iterable[Mapping[str, Any]]) -> Iterator[Place]:
+def _recorded_values(records: Iterable[Mapping[str, Any]]) -> Iterator[Place]:
     """Yield the places of output values in raw records."""
     for record in records:
         match record.get("event"):
             case {"kind": "candidate_observed", "observation": {"outputs": [*outputs]}}:
-                yield from _values(outputs)
+                yield from _output_values(outputs)
             case {"kind": "solution_tested", "results": [*results]}:
                 for result in results:
                     match result:
                         case {"observation": {"outputs": [*outputs]}}:
-                            yield from _values(outputs)
+                            yield from _output_values(outputs)
 
 
-def _shown(cells: Iterable[Any]) -> Iterator[Place]:
+def _shown_values(cells: Iterable[Any]) -> Iterator[Place]:
     for cell in cells:
         match cell:
             case {"outputs": [*outputs]}:
-                yield from _values(outputs)
+                yield from _output_values(outputs)
 
 
-def _text(value: JsonValue) -> JsonValue:
+def _join_lines(value: JsonValue) -> JsonValue:
     """Join a text that the notebook stores as lines."""
     return "".join(map(str, value)) if isinstance(value, list) else value
 

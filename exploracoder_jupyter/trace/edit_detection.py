@@ -20,22 +20,22 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Record, RunStarted
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
-from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, ours
+from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_layout import source_hash
-from exploracoder_jupyter.trace.comparing.output_comparison import Seen, difference, seen
-from exploracoder_jupyter.trace.comparing.output_parts import Text, changed, joined
+from exploracoder_jupyter.trace.comparing.output_comparison import ComparableResult, describe_difference, comparable_result
+from exploracoder_jupyter.trace.comparing.output_parts import Text, map_strings, joined
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
-from exploracoder_jupyter.trace.stored_records import facts_of
+from exploracoder_jupyter.trace.stored_records import run_metadata
 from exploracoder_jupyter.trace.trace_file import render
 
 _PROGRAMS: Final = ("candidate", "test", "solution")
 """Roles of cells whose code was run."""
-_LARGE: Final = re.compile(r"^- Large: .*$", re.MULTILINE)
+_LARGE_NOTE: Final = re.compile(r"^- Large: .*$", re.MULTILINE)
 """The line with the number of outputs that are stored only in cells: it changes when one of these was edited."""
-_OF_THE_FORM: Final = ("schema_version", "source_hash")
+_NOT_COMPARED: Final = ("schema_version", "source_hash")
 """Metadata that is not compared, because it differs between versions of the format or follows from the source."""
-_FACTS: Final = (
+_METADATA_FIELDS: Final = (
     "run_id",
     "started",
     "task",
@@ -54,7 +54,7 @@ _Place = tuple[bool, str]
 _Cells = Mapping[_Place, Sequence[NotebookNode]]
 
 
-def edited_cells(notebook: NotebookNode, records: Sequence[Record]) -> dict[str, str]:
+def find_edited_cells(notebook: NotebookNode, records: Sequence[Record]) -> dict[str, str]:
     """Describe what was edited in the notebook; empty if nothing was.
 
     Returns:
@@ -62,21 +62,21 @@ def edited_cells(notebook: NotebookNode, records: Sequence[Record]) -> dict[str,
     """
     rendered = render(records)
     run_id = next((record.event.run_id for record in records if isinstance(record.event, RunStarted)), "")
-    expected, actual = _by_place(rendered.cells), _by_place(cell for cell in notebook.cells if ours(cell, run_id))
-    found = [*_differing(expected, actual), *_out_of_place(list(expected), list(actual))]
-    if fact := _other_fact(facts_of(rendered), facts_of(notebook)):
+    expected, actual = _by_place(rendered.cells), _by_place(cell for cell in notebook.cells if generated_metadata(cell, run_id))
+    found = [*_changed_cells(expected, actual), *_moved_cells(list(expected), list(actual))]
+    if fact := _changed_field(run_metadata(rendered), run_metadata(notebook)):
         found.append(("notebook", f"its metadata about the run was edited: {fact}"))
     return dict(reversed(found))  # keeps the first finding for each cell
 
 
-def edited_since(notebook: NotebookNode) -> tuple[str, ...]:
+def edited_cell_names(notebook: NotebookNode) -> tuple[str, ...]:
     """Return the names of generated cells in any notebook whose source no longer matches its hash."""
-    return tuple(_name(cell) for cell in notebook.cells if ours(cell) and not _as_written(cell))
+    return tuple(_name(cell) for cell in notebook.cells if generated_metadata(cell) and not _matches_hash(cell))
 
 
-def _as_written(cell: NotebookNode) -> bool:
+def _matches_hash(cell: NotebookNode) -> bool:
     """Whether the cell's source matches its hash."""
-    return source_hash(joined(cell.source)) == (ours(cell) or {}).get("source_hash")
+    return source_hash(joined(cell.source)) == (generated_metadata(cell) or {}).get("source_hash")
 
 
 def _by_place(cells: Iterable[NotebookNode]) -> dict[_Place, list[NotebookNode]]:
@@ -87,17 +87,17 @@ def _by_place(cells: Iterable[NotebookNode]) -> dict[_Place, list[NotebookNode]]
     return places
 
 
-def _differing(expected: _Cells, actual: _Cells) -> Iterator[tuple[str, str]]:
+def _changed_cells(expected: _Cells, actual: _Cells) -> Iterator[tuple[str, str]]:
     for place, [cell, *_] in expected.items():
         if place not in actual:
             yield place[1], "its cell was removed"
         for one in actual.get(place, ()):
-            if why := _difference(cell, _like_records(one), as_written=_as_written(one)):
+            if why := _describe_edit(cell, _redact_cell(one), as_written=_matches_hash(one)):
                 yield place[1], why
     yield from ((name, "the run has no such cell") for solution, name in actual if (solution, name) not in expected)
 
 
-def _out_of_place(expected: Sequence[_Place], actual: Sequence[_Place]) -> Iterator[tuple[str, str]]:
+def _moved_cells(expected: Sequence[_Place], actual: Sequence[_Place]) -> Iterator[tuple[str, str]]:
     """Yield the cells that were moved relative to the others."""
     common = set(expected) & set(actual)
     old, new = ([place for place in places if place in common] for places in (expected, actual))
@@ -106,11 +106,11 @@ def _out_of_place(expected: Sequence[_Place], actual: Sequence[_Place]) -> Itera
     yield from ((place[1], "its cell was moved") for place in old if place not in unmoved)
 
 
-def _other_fact(expected: Mapping[str, JsonValue], actual: Mapping[str, JsonValue]) -> str:
+def _changed_field(expected: Mapping[str, JsonValue], actual: Mapping[str, JsonValue]) -> str:
     """Return the name of the first metadata field that differs; empty if none does."""
     redactor = Redactor(homes=Homes())
-    names = (name for name in _FACTS if name in expected and name in actual)
-    return next((name for name in names if not _agree(expected[name], changed(actual[name], redactor.text))), "")
+    names = (name for name in _METADATA_FIELDS if name in expected and name in actual)
+    return next((name for name in names if not _agree(expected[name], map_strings(actual[name], redactor.text))), "")
 
 
 def _agree(expected: JsonValue, actual: JsonValue) -> bool:
@@ -123,78 +123,78 @@ def _agree(expected: JsonValue, actual: JsonValue) -> bool:
 
 
 def _place(cell: Mapping[str, JsonValue]) -> _Place:
-    return (ours(cell) or {}).get("role") == "solution", _name(cell)
+    return (generated_metadata(cell) or {}).get("role") == "solution", _name(cell)
 
 
 def _name(cell: Mapping[str, JsonValue]) -> str:
-    mark = ours(cell) or {}
+    mark = generated_metadata(cell) or {}
     candidate, input_ = str(mark.get("candidate", "")), mark.get("input")
     if mark.get("role") in _PROGRAMS:
         return f"{candidate}-{input_}" if input_ else candidate
     return " ".join(map(str, filter(None, (mark.get("role"), mark.get("subtask"), candidate))))
 
 
-def _like_records(cell: NotebookNode) -> NotebookNode:
+def _redact_cell(cell: NotebookNode) -> NotebookNode:
     """Redact a cell as records are redacted, because traces of earlier versions contain full paths."""
     redactor = Redactor(homes=Homes())
-    outputs = changed(cell.get("outputs", []), redactor.text)
+    outputs = map_strings(cell.get("outputs", []), redactor.text)
     redacted: NotebookNode = nbformat.from_dict(  # type: ignore[no-untyped-call]
         {**cell, "source": redactor.text(joined(cell.source)), "outputs": outputs}
     )
     return redacted
 
 
-def _difference(expected: NotebookNode, actual: NotebookNode, *, as_written: bool) -> str:
+def _describe_edit(expected: NotebookNode, actual: NotebookNode, *, as_written: bool) -> str:
     role = expected.metadata[NAMESPACE]["role"]
     if actual.cell_type != expected.cell_type:
         return "it is a cell of another type"
     if role not in (*_PROGRAMS, "setup"):
-        same = as_written or _same_words(expected, actual)
-        return _of_itself(expected, actual) if same else _other_words(expected, actual)
+        same = as_written or _same_text(expected, actual)
+        return _describe_metadata_edit(expected, actual) if same else _describe_text_edit(expected, actual)
     if joined(actual.source).rstrip() != expected.source.rstrip():
         return "its code was edited"
     if role == "setup":
         return ""  # it runs with the notebook, and fails if this package is not installed
-    return _outputs(expected, actual, run_again=role == "solution") or _of_itself(expected, actual)
+    return _describe_output_edit(expected, actual, run_again=role == "solution") or _describe_metadata_edit(expected, actual)
 
 
-def _of_itself(expected: NotebookNode, actual: NotebookNode) -> str:
+def _describe_metadata_edit(expected: NotebookNode, actual: NotebookNode) -> str:
     """Describe the first metadata field that differs, among those that both cells have."""
     before, now = expected.metadata[NAMESPACE], actual.metadata[NAMESPACE]
-    names = (name for name in before if name in now and name not in _OF_THE_FORM)
+    names = (name for name in before if name in now and name not in _NOT_COMPARED)
     different = next((name for name in names if before[name] != now[name]), "")
     return f"its metadata was edited: {different}" if different else ""
 
 
-def _same_words(expected: NotebookNode, actual: NotebookNode) -> bool:
-    return _LARGE.sub("", joined(actual.source)) == _LARGE.sub("", expected.source)
+def _same_text(expected: NotebookNode, actual: NotebookNode) -> bool:
+    return _LARGE_NOTE.sub("", joined(actual.source)) == _LARGE_NOTE.sub("", expected.source)
 
 
-def _other_words(expected: NotebookNode, actual: NotebookNode) -> str:
+def _describe_text_edit(expected: NotebookNode, actual: NotebookNode) -> str:
     """Describe the first line that differs."""
     why = Text(expected.source).unlike(Text(joined(actual.source)), 0)
     return f"its text was edited{f': {why}' if why else ''}"
 
 
-def _outputs(expected: NotebookNode, actual: NotebookNode, *, run_again: bool) -> str:
+def _describe_output_edit(expected: NotebookNode, actual: NotebookNode, *, run_again: bool) -> str:
     """Describe how outputs differ. Those of the solution may come from running the notebook, so times may differ."""
-    if _plain(expected.outputs) == _plain(actual.outputs):
+    if _normalize_outputs(expected.outputs) == _normalize_outputs(actual.outputs):
         return ""
     if expected.outputs and not actual.outputs:
         return "its outputs were cleared"
-    why = difference(_seen(expected), _seen(actual))
+    why = describe_difference(_comparable_cell(expected), _comparable_cell(actual))
     if run_again and not why:
         return ""
     return f"its outputs were edited{f': {why}' if why else ''}"
 
 
-def _seen(cell: NotebookNode) -> Seen:
+def _comparable_cell(cell: NotebookNode) -> ComparableResult:
     failed = next((one for one in cell.outputs if one.output_type == "error"), None)
     error = ErrorInfo(failed.ename, failed.evalue) if failed else None
-    return seen(Observation("ok", tuple(cell.outputs), error), day=date.today())
+    return comparable_result(Observation("ok", tuple(cell.outputs), error), day=date.today())
 
 
-def _plain(outputs: Iterable[NotebookNode]) -> list[JsonValue]:
+def _normalize_outputs(outputs: Iterable[NotebookNode]) -> list[JsonValue]:
     """Normalize outputs: join lines and stream fragments, and drop execution counts, all of which saving changes."""
     plain: list[JsonValue] = []
     stream: dict[str, JsonValue] = {}

@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.events import Record, SubtaskFinished, dump
 from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
 from exploracoder_jupyter.trace.migration import version_of
-from exploracoder_jupyter.trace.stored_records import read_raw
+from exploracoder_jupyter.trace.stored_records import parse_records
 
 _HEAD = json.dumps({"schema_version": SCHEMA_VERSION}).encode() + b"\n"
 
@@ -33,7 +33,7 @@ class Journal:
         self.path = path
         self.problem: str | None = None
         """Why the journal is not complete, if it is not."""
-        self.whole = 0
+        self.written = 0
         """Number of records written before the first failure."""
         self._synced = time.monotonic()
         self._file: int | None = None
@@ -42,7 +42,7 @@ class Journal:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
             self._identity = os.fstat(self._file)
         except OSError as error:
-            self._remember(error)
+            self._set_problem(error)
 
     def append(self, record: Record) -> None:
         """Write one record. Never raises; see `problem`."""
@@ -50,12 +50,12 @@ class Journal:
             return
         try:
             self._write(self._file, (dump(record) + "\n").encode())
-            self.whole += not self.problem
+            self.written += not self.problem
             if isinstance(record.event, SubtaskFinished) or time.monotonic() - self._synced > 1:
                 os.fsync(self._file)
                 self._synced = time.monotonic()
         except (OSError, ValueError) as error:
-            self._remember(error)
+            self._set_problem(error)
 
     def close(self) -> None:
         """Sync the file to disk and close it. Idempotent; never raises."""
@@ -65,7 +65,7 @@ class Journal:
         try:
             os.fsync(file)
         except OSError as error:
-            self._remember(error)
+            self._set_problem(error)
         with contextlib.suppress(OSError):
             os.close(file)
 
@@ -87,7 +87,7 @@ class Journal:
                 os.ftruncate(file, size)
             raise
 
-    def _remember(self, error: Exception) -> None:
+    def _set_problem(self, error: Exception) -> None:
         self.problem = f"The journal {self.path} is not complete: {getattr(error, 'strerror', None) or error}."
 
 
@@ -97,11 +97,11 @@ def read(path: Path) -> list[Record]:
     Raises:
         OSError: the file cannot be read at all.
     """
-    lines = [found for line in path.read_bytes().splitlines() if isinstance(found := _json(line), dict)]
-    return read_raw(lines, version_of(lines[0] if lines else None))
+    lines = [found for line in path.read_bytes().splitlines() if isinstance(found := _parse_line(line), dict)]
+    return parse_records(lines, version_of(lines[0] if lines else None))
 
 
-def _json(line: bytes) -> JsonValue:
+def _parse_line(line: bytes) -> JsonValue:
     try:
         found: JsonValue = json.loads(line)
     except (ValueError, RecursionError):  # truncated, or not a journal

@@ -17,16 +17,16 @@ Raw: TypeAlias = dict[str, JsonValue]
 """A record as JSON, read from a file and not yet checked."""
 
 
-def one_to_two(records: list[Raw]) -> list[Raw]:
+def migrate_1_to_2(records: list[Raw]) -> list[Raw]:
     """Drop progress events, which version 1 stored although they are only displayed."""
     return [record for record in records if _kind(record) != "progress"]
 
 
-STEPS: Final[dict[int, Callable[[list[Raw]], list[Raw]]]] = {1: one_to_two}
+STEPS: Final[dict[int, Callable[[list[Raw]], list[Raw]]]] = {1: migrate_1_to_2}
 """Migration steps by the version that they start from."""
 
 
-def migrated(records: list[Raw], version: int) -> list[Raw]:
+def migrate(records: list[Raw], version: int) -> list[Raw]:
     """Migrate records to the current version; those of later versions are returned unchanged."""
     for start in range(version, SCHEMA_VERSION):
         records = STEPS[start](records)
@@ -39,7 +39,7 @@ def version_of(facts: object) -> int:
     return version if isinstance(version, int) and version > 0 else 1
 
 
-def too_new(version: int) -> str:
+def newer_version_message(version: int) -> str:
     """Describe that a trace is of a later version; empty if the version is supported."""
     if version <= SCHEMA_VERSION:
         return ""

@@ -15,7 +15,7 @@ __all__ = ["PINNED", "canonical", "imported", "imported_at_once", "providers", "
 PINNED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9._!]*)(?:\+[A-Za-z0-9.]+)?")
 """Name and version. A local version, as in `2.9.0+cu130`, is dropped because no package index has it."""
 _EXTRA: Final = re.compile(r"extra == ['\"](?!test|dev|doc|lint|typing|bench|example|release|ci\b)")
-_NAMED_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
+_DISTRIBUTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Bio": ("biopython",),
     "Crypto": ("pycryptodome",),
     "Levenshtein": ("python-levenshtein",),
@@ -58,22 +58,22 @@ def useful(requirements: Iterable[str]) -> list[str]:
 
 def imported(code: str) -> set[str]:
     """Return the top-level modules that the code imports anywhere; none if it is not plain Python."""
-    return {name for node in ast.walk(_parsed(code)) for name in _named(node)}
+    return {name for node in ast.walk(_parse(code)) for name in _imported_modules(node)}
 
 
 def imported_at_once(code: str) -> set[str]:
     """Return the modules that are imported unconditionally: not within a function, an `if` or a `try`."""
-    return {name for node in _parsed(code).body for name in _named(node)}
+    return {name for node in _parse(code).body for name in _imported_modules(node)}
 
 
-def _parsed(code: str) -> ast.Module:
+def _parse(code: str) -> ast.Module:
     try:
         return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 
 
-def _named(node: ast.AST) -> Iterator[str]:
+def _imported_modules(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name.partition(".")[0] for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -87,5 +87,5 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
 
 def providers(module: str, versions: Mapping[str, str]) -> list[str]:
     """Return the recorded distributions that provide a module."""
-    names = (*owners().get(module, ()), *_NAMED_OTHERWISE.get(module, ()), module)
+    names = (*owners().get(module, ()), *_DISTRIBUTIONS.get(module, ()), module)
     return list(dict.fromkeys(canonical(name) for name in names if canonical(name) in versions))

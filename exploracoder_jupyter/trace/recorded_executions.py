@@ -48,16 +48,16 @@ class Execution:
 
 def executions(records: Iterable[Record]) -> tuple[Execution, ...]:
     """List all executions in the order in which they ended, each id once with its last observation."""
-    state, run = _Known(), Run()
+    state, run = _State(), Run()
     for record in records:
         run = fold(run, record)
-        state.take(record.event)
+        state.fold(record.event)
     chosen = {section.selection.candidate for section in run.sections.values() if section.selection}
     return tuple(replace(one, selected=one.id in chosen) for one in state.done.values())
 
 
 @dataclass(slots=True)
-class _Known:
+class _State:
     """The state of the fold."""
 
     proposed: dict[str, Candidate] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class _Known:
     state: str = ""
     """The candidate in whose state the run is."""
 
-    def take(self, event: Event) -> None:
+    def fold(self, event: Event) -> None:
         match event:
             case CandidateProposed(candidate=candidate):
                 self.proposed[candidate.id] = candidate

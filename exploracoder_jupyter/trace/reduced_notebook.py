@@ -10,10 +10,10 @@ from copy import copy, deepcopy
 
 from nbformat import NotebookNode
 
-from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, OUR_TAGS, ours
+from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, OUR_TAGS, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_layout import source_hash
 
-_TRIED = ("candidate", "test", "judgement")
+_CANDIDATE_ROLES = ("candidate", "test", "judgement")
 """Roles of cells about one candidate."""
 
 
@@ -22,10 +22,10 @@ def without_losers(notebook: NotebookNode, *, run_id: str | None = None) -> Note
 
     The run's records in the metadata of a trace are removed as well. `run_id` restricts this to one run.
     """
-    reduced = _copy(notebook, [cell for cell in notebook.cells if not _loser(cell, run_id)])
+    reduced = _copy_with_cells(notebook, [cell for cell in notebook.cells if not _is_unselected(cell, run_id)])
     for cell in reduced.cells:
-        found = ours(cell, run_id)
-        if found and found["role"] in _TRIED:
+        found = generated_metadata(cell, run_id)
+        if found and found["role"] in _CANDIDATE_ROLES:
             for mark in ("jupyter", "collapsed"):
                 cell.metadata.pop(mark, None)
     if NAMESPACE in reduced.metadata:
@@ -36,7 +36,7 @@ def without_losers(notebook: NotebookNode, *, run_id: str | None = None) -> Note
 
 def untouched(notebook: NotebookNode) -> bool:
     """Whether the notebook has cells, and all of them are generated and unedited."""
-    return bool(notebook.cells) and all(ours(cell) and not _edited(cell) for cell in notebook.cells)
+    return bool(notebook.cells) and all(generated_metadata(cell) and not _is_edited(cell) for cell in notebook.cells)
 
 
 def clean(notebook: NotebookNode, *, keep_solution: bool = False, run_id: str | None = None) -> NotebookNode:
@@ -47,28 +47,28 @@ def clean(notebook: NotebookNode, *, keep_solution: bool = False, run_id: str | 
         keep_solution: whether solution cells stay.
         run_id: removes only the cells of this run; by default those of all runs.
     """
-    cleaned = _copy(notebook, [cell for cell in notebook.cells if _stays(cell, keep_solution, run_id)])
+    cleaned = _copy_with_cells(notebook, [cell for cell in notebook.cells if _stays(cell, keep_solution, run_id)])
     for cell in cleaned.cells:
-        if ours(cell, run_id) and _edited(cell):
-            _adopt(cell)
+        if generated_metadata(cell, run_id) and _is_edited(cell):
+            _make_ordinary(cell)
     return cleaned
 
 
-def _loser(cell: NotebookNode, run_id: str | None) -> bool:
-    found = ours(cell, run_id)
-    return bool(found and found["role"] in _TRIED and not found.get("selected") and not _edited(cell))
+def _is_unselected(cell: NotebookNode, run_id: str | None) -> bool:
+    found = generated_metadata(cell, run_id)
+    return bool(found and found["role"] in _CANDIDATE_ROLES and not found.get("selected") and not _is_edited(cell))
 
 
 def _stays(cell: NotebookNode, keep_solution: bool, run_id: str | None) -> bool:
-    found = ours(cell, run_id)
-    return found is None or (keep_solution and found["role"] == "solution") or _edited(cell)
+    found = generated_metadata(cell, run_id)
+    return found is None or (keep_solution and found["role"] == "solution") or _is_edited(cell)
 
 
-def _edited(cell: NotebookNode) -> bool:
+def _is_edited(cell: NotebookNode) -> bool:
     return bool(source_hash(cell.source) != cell.metadata[NAMESPACE].get("source_hash"))
 
 
-def _adopt(cell: NotebookNode) -> None:
+def _make_ordinary(cell: NotebookNode) -> None:
     for mark in (NAMESPACE, "jupyter", "collapsed", "trusted"):
         cell.metadata.pop(mark, None)
     tags = [tag for tag in cell.metadata.pop("tags", []) if tag not in OUR_TAGS]
@@ -76,7 +76,7 @@ def _adopt(cell: NotebookNode) -> None:
         cell.metadata["tags"] = tags
 
 
-def _copy(notebook: NotebookNode, cells: list[NotebookNode]) -> NotebookNode:
+def _copy_with_cells(notebook: NotebookNode, cells: list[NotebookNode]) -> NotebookNode:
     result = copy(notebook)
     result.cells = cells
     return deepcopy(result)

@@ -77,7 +77,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class InputResult:
     """The result of a solution on a generated input."""
 
     given: InventedInput
@@ -89,13 +89,13 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class TestRound:
     """The results of a solution on the generated inputs, and their judgement."""
 
-    shown: tuple[Shown, ...]
+    shown: tuple[InputResult, ...]
     judgement: Judgement | None = None
 
-    def judged(self, input: str) -> Ruling | None:
+    def ruling_on(self, input: str) -> Ruling | None:
         """Return the ruling on one input.
 
         This is the input's own ruling, or else the overall one; but an overall "wrong" may be due to another input.
@@ -125,7 +125,7 @@ class Section:
     """The user's requests that restarted this very section."""
     inputs: tuple[InventedInput, ...] = ()
     """Generated inputs on which solutions are tested."""
-    rounds: Mapping[str, Round] = field(default_factory=dict)
+    rounds: Mapping[str, TestRound] = field(default_factory=dict)
     """The results on these inputs, by the id of the solution."""
     searches: tuple[KnowledgeSearched, ...] = ()
     """Searches made for it."""
@@ -135,7 +135,7 @@ class Section:
     @property
     def ordered(self) -> list[Attempt]:
         """The attempts sorted by era, debug round and number, regardless of when they arrived."""
-        return sorted(self.attempts.values(), key=_order)
+        return sorted(self.attempts.values(), key=_sort_key)
 
     @property
     def selected(self) -> Attempt | None:
@@ -147,15 +147,15 @@ class Section:
         """Whether it has been decided which attempt is carried forward, if any."""
         return self.selection is not None or self.status in ("done", "failed", "skipped")
 
-    def carried(self, attempt: Attempt) -> bool | None:
+    def is_carried_forward(self, attempt: Attempt) -> bool | None:
         """Whether the attempt is carried forward; `None` while undecided."""
         if self.settled:
             return attempt is self.selected
         return None if attempt.era == self.era else False
 
-    def given_up(self, attempt: Attempt) -> bool:
+    def was_skipped(self, attempt: Attempt) -> bool:
         """Whether the attempt had not run yet when the decision made it unnecessary."""
-        return attempt.observation is None and self.carried(attempt) is False
+        return attempt.observation is None and self.is_carried_forward(attempt) is False
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,43 +222,43 @@ def _fold_event(run: Run, record: Record) -> Run:
         case FilesKept():
             return replace(run, files=event)
         case RunFinished():
-            return _finish(run, event)
+            return _fold_finish(run, event)
         case PlanMade():
             return _with_plan(run, event)
         case SubtaskStarted(subtask=id, apis=apis):
             docs = tuple(scored.api for scored in apis)
-            section = replace(_section(run, id), started=True, status="exploring", apis=docs, selection=None)
+            section = replace(_section_with_id(run, id), started=True, status="exploring", apis=docs, selection=None)
             return replace(_with_section(run, section), current=id)
         case CandidateProposed(candidate=candidate):
-            return _propose(run, candidate)
+            return _fold_candidate(run, candidate)
         case CandidateObserved():
-            return _observe(run, event)
+            return _fold_observation(run, event)
         case CandidateSelected(selection=selection):
-            return _with_section(run, replace(_section(run, selection.subtask), selection=selection))
+            return _with_section(run, replace(_section_with_id(run, selection.subtask), selection=selection))
         case KnowledgeSearched():
-            return _search(run, event)
+            return _fold_search(run, event)
         case LookedUp(subject=subject):
             found = _section_of(run, subject)
             return _with_section(run, replace(found, lookups=(*found.lookups, event))) if found else run
         case InputsInvented(inputs=inputs):
-            return _with_section(run, replace(_section(run, SOLUTION), inputs=inputs))
+            return _with_section(run, replace(_section_with_id(run, SOLUTION), inputs=inputs))
         case SolutionTested():
-            return _test(run, event)
+            return _fold_test(run, event)
         case SolutionJudged():
-            return _judge(run, event)
+            return _fold_judgement(run, event)
         case SubtaskFinished():
-            return _end_subtask(run, event)
+            return _fold_subtask_end(run, event)
         case ReviewAsked():
             return replace(run, reviewing=True)
         case Steered(what="retry" | "choose"):
-            return _go_back(run, event)
+            return _restart_from(run, event)
         case Steered(what="replan"):
             return replace(run, reviewing=False)
         case _:
             return run
 
 
-def _section(run: Run, id: str) -> Section:
+def _section_with_id(run: Run, id: str) -> Section:
     found = run.sections.get(id)
     return found or Section(Subtask(id, "Solution" if id == SOLUTION else ""), started=id == SOLUTION)
 
@@ -270,32 +270,32 @@ def _with_section(run: Run, section: Section) -> Run:
 def _section_of(run: Run, subject: str) -> Section | None:
     """Return the section of a subtask, of the solution, or of a candidate."""
     if subject == SOLUTION or subject in run.sections:
-        return _section(run, subject)
+        return _section_with_id(run, subject)
     return next((section for section in run.sections.values() if subject in section.attempts), None)
 
 
-def _search(run: Run, event: KnowledgeSearched) -> Run:
+def _fold_search(run: Run, event: KnowledgeSearched) -> Run:
     if event.subject == PLAN:
         return replace(run, searches=(*run.searches, event))
     section = _section_of(run, event.subject)
     return _with_section(run, replace(section, searches=(*section.searches, event))) if section else run
 
 
-def _end_subtask(run: Run, event: SubtaskFinished) -> Run:
-    section = _section(run, event.subtask)
+def _fold_subtask_end(run: Run, event: SubtaskFinished) -> Run:
+    section = _section_with_id(run, event.subtask)
     selection = None if event.status == "skipped" else section.selection
     return _with_section(run, replace(section, status=event.status, reason=event.reason, selection=selection))
 
 
-def _go_back(run: Run, event: Steered) -> Run:
+def _restart_from(run: Run, event: Steered) -> Run:
     """Restart a subtask and everything after it. Earlier attempts stay recorded."""
     if event.subtask not in run.sections:
         return run
     ids = [section.subtask.id for section in run.subtasks]
-    later = {id: _anew(run.sections[id]) for id in ids[ids.index(event.subtask) + 1 :] if _is_planned(run, id)}
-    section = _anew(run.sections[event.subtask])
+    later = {id: _restarted(run.sections[id]) for id in ids[ids.index(event.subtask) + 1 :] if _is_planned(run, id)}
+    section = _restarted(run.sections[event.subtask])
     section = replace(section, started=True, status="exploring", wishes=(*section.wishes, event))
-    solution = {SOLUTION: _anew(run.sections[SOLUTION])} if SOLUTION in run.sections else {}
+    solution = {SOLUTION: _restarted(run.sections[SOLUTION])} if SOLUTION in run.sections else {}
     sections = {**run.sections, event.subtask: section, **later, **solution}
     return replace(run, sections=sections, current=event.subtask)
 
@@ -304,25 +304,25 @@ def _is_planned(run: Run, id: str) -> bool:
     return run.plan is None or any(subtask.id == id for subtask in run.plan.subtasks)
 
 
-def _anew(section: Section) -> Section:
+def _restarted(section: Section) -> Section:
     return replace(section, status="planned", reason="", selection=None, era=section.era + 1)
 
 
 def _with_plan(run: Run, event: PlanMade) -> Run:
-    planned = {subtask.id: replace(_section(run, subtask.id), subtask=subtask) for subtask in event.plan.subtasks}
-    dropped = {id: _left_out(section) for id, section in run.sections.items() if _begun(section) and id not in planned}
+    planned = {subtask.id: replace(_section_with_id(run, subtask.id), subtask=subtask) for subtask in event.plan.subtasks}
+    dropped = {id: _mark_unplanned(section) for id, section in run.sections.items() if _has_started(section) and id not in planned}
     reasons = (*run.revisions, event.reason) if event.plan.revision else run.revisions
-    return replace(run, plan=event.plan, revisions=reasons, sections=_in_order(run.sections, dropped, planned))
+    return replace(run, plan=event.plan, revisions=reasons, sections=_merge_sections(run.sections, dropped, planned))
 
 
-def _left_out(section: Section) -> Section:
+def _mark_unplanned(section: Section) -> Section:
     """Mark a started section that the new plan no longer contains as skipped."""
     if section.subtask.id == SOLUTION or section.status != "planned":
         return section
     return replace(section, status="skipped", reason="no longer planned")
 
 
-def _in_order(
+def _merge_sections(
     before: Iterable[str], dropped: Mapping[str, Section], planned: Mapping[str, Section]
 ) -> dict[str, Section]:
     """Merge dropped sections into the planned ones.
@@ -338,53 +338,53 @@ def _in_order(
     return {id: dropped[id] if id in dropped else planned[id] for id in order}
 
 
-def _begun(section: Section) -> bool:
+def _has_started(section: Section) -> bool:
     return section.started or section.status != "planned"
 
 
-def _propose(run: Run, candidate: Candidate) -> Run:
+def _fold_candidate(run: Run, candidate: Candidate) -> Run:
     run = replace(run, current=candidate.subtask)
-    return _with_attempt(run, Attempt(candidate, era=_section(run, candidate.subtask).era))
+    return _with_attempt(run, Attempt(candidate, era=_section_with_id(run, candidate.subtask).era))
 
 
 def _with_attempt(run: Run, attempt: Attempt) -> Run:
-    section = _section(run, attempt.candidate.subtask)
+    section = _section_with_id(run, attempt.candidate.subtask)
     attempts = {**section.attempts, attempt.candidate.id: attempt}
     return _with_section(run, replace(section, attempts=attempts, started=True))
 
 
-def _observe(run: Run, event: CandidateObserved) -> Run:
+def _fold_observation(run: Run, event: CandidateObserved) -> Run:
     run = replace(run, usage=run.usage + Usage(executions=1))
     for section in run.sections.values():
         if attempt := section.attempts.get(event.candidate):
-            outputs = sanitize(_recorded(event.observation))
+            outputs = sanitize(_with_error_output(event.observation))
             return _with_attempt(run, replace(attempt, observation=event.observation, outputs=outputs, apis=event.apis))
     return run
 
 
-def _test(run: Run, event: SolutionTested) -> Run:
-    section = _section(run, SOLUTION)
+def _fold_test(run: Run, event: SolutionTested) -> Run:
+    section = _section_with_id(run, SOLUTION)
     inputs = {given.id: given for given in section.inputs}
     shown = tuple(
-        Shown(
+        InputResult(
             inputs.get(item.input, InventedInput(item.input, item.input)),
             item.observation,
-            sanitize(_recorded(item.observation)),
+            sanitize(_with_error_output(item.observation)),
             item.usable,
         )
         for item in event.results
     )
     run = replace(run, usage=run.usage + Usage(executions=len(shown)))
-    return _with_section(run, replace(section, rounds={**section.rounds, event.candidate: Round(shown)}))
+    return _with_section(run, replace(section, rounds={**section.rounds, event.candidate: TestRound(shown)}))
 
 
-def _judge(run: Run, event: SolutionJudged) -> Run:
-    section = _section(run, SOLUTION)
-    judged = replace(section.rounds.get(event.candidate, Round(())), judgement=event.judgement)
+def _fold_judgement(run: Run, event: SolutionJudged) -> Run:
+    section = _section_with_id(run, SOLUTION)
+    judged = replace(section.rounds.get(event.candidate, TestRound(())), judgement=event.judgement)
     return _with_section(run, replace(section, rounds={**section.rounds, event.candidate: judged}))
 
 
-def _recorded(observation: Observation) -> list[Output]:
+def _with_error_output(observation: Observation) -> list[Output]:
     """Return the outputs, with the error and the note of a failure added if the kernel could not send them."""
     outputs = list(observation.outputs)
     error = observation.error
@@ -399,15 +399,15 @@ def _recorded(observation: Observation) -> list[Output]:
 def _with_notice(run: Run, notice: Notice) -> Run:
     if run.current is None:
         return replace(run, notices=(*run.notices, notice))
-    section = _section(run, run.current)
+    section = _section_with_id(run, run.current)
     return _with_section(run, replace(section, notices=(*section.notices, notice)))
 
 
-def _finish(run: Run, event: RunFinished) -> Run:
+def _fold_finish(run: Run, event: RunFinished) -> Run:
     run = replace(run, finished=event, usage=event.usage, reviewing=False)
-    return _with_section(run, _section(run, SOLUTION)) if event.solution else run
+    return _with_section(run, _section_with_id(run, SOLUTION)) if event.solution else run
 
 
-def _order(attempt: Attempt) -> tuple[int, int, list[int], str]:
+def _sort_key(attempt: Attempt) -> tuple[int, int, list[int], str]:
     candidate = attempt.candidate
     return attempt.era, candidate.round, [int(number) for number in re.findall(r"\d{1,9}", candidate.id)], candidate.id

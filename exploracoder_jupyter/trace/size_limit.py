@@ -18,9 +18,9 @@ from exploracoder_jupyter.core.types import Observation, Output
 from exploracoder_jupyter.trace.cell_metadata import NAMESPACE
 from exploracoder_jupyter.trace.deduplication import LARGE, size_of
 
-MOST: Final = 40_000_000
+MAX_SUBTASKS: Final = 40_000_000
 """Limit for the large values of subtasks, in characters."""
-MOST_OF_SOLUTIONS: Final = 10_000_000
+MAX_SOLUTIONS: Final = 10_000_000
 """Limit for the large values of solutions, including those on generated inputs."""
 LEFT_OUT: Final = "left_out"
 _END: Final = LARGE // 4
@@ -30,7 +30,7 @@ _END: Final = LARGE // 4
 class Room:
     """Tracks how much more may be stored in a trace."""
 
-    def __init__(self, most: int = MOST, most_of_solutions: int = MOST_OF_SOLUTIONS) -> None:
+    def __init__(self, most: int = MAX_SUBTASKS, most_of_solutions: int = MAX_SOLUTIONS) -> None:
         self._left = {"subtasks": most, "solutions": most_of_solutions}
 
     def fit(self, record: Record) -> Record:
@@ -38,19 +38,19 @@ class Room:
         match record.event:
             case CandidateObserved() as event:
                 group = "solutions" if event.candidate.startswith("s") else "subtasks"
-                observation = self._fitting(event.observation, group)
+                observation = self._fit_observation(event.observation, group)
                 return replace(record, event=replace(event, observation=observation))
             case SolutionTested() as event:
                 results = [
-                    replace(one, observation=self._fitting(one.observation, "solutions")) for one in event.results
+                    replace(one, observation=self._fit_observation(one.observation, "solutions")) for one in event.results
                 ]
                 return replace(record, event=replace(event, results=tuple(results)))
         return record
 
-    def _fitting(self, observation: Observation, group: str) -> Observation:
-        return replace(observation, outputs=tuple(self._output(output, group) for output in observation.outputs))
+    def _fit_observation(self, observation: Observation, group: str) -> Observation:
+        return replace(observation, outputs=tuple(self._fit_output(output, group) for output in observation.outputs))
 
-    def _output(self, output: Output, group: str) -> Output:
+    def _fit_output(self, output: Output, group: str) -> Output:
         match output:
             case {"data": dict(data)}:
                 omitted: dict[str, JsonValue] = {
@@ -59,10 +59,10 @@ class Room:
                 if not omitted:
                     return output
                 rest = {mime: value for mime, value in data.items() if mime not in omitted}
-                plain = {"text/plain": _ends(str(data["text/plain"]))} if "text/plain" in omitted else {}
+                plain = {"text/plain": _shorten(str(data["text/plain"]))} if "text/plain" in omitted else {}
                 return {**output, "data": {**rest, **plain}, NAMESPACE: {LEFT_OUT: omitted}}
             case {"text": str(text)} if not self._has_room(len(text), group):
-                return {**output, "text": _ends(text), NAMESPACE: {LEFT_OUT: {"text": len(text)}}}
+                return {**output, "text": _shorten(text), NAMESPACE: {LEFT_OUT: {"text": len(text)}}}
         return output
 
     def _has_room(self, size: int, group: str) -> bool:
@@ -73,7 +73,7 @@ class Room:
         return fits
 
 
-def left_out_of(output: Mapping[str, Any]) -> dict[str, int]:
+def omitted_values(output: Mapping[str, Any]) -> dict[str, int]:
     """Return which values of a recorded output were left out, with their sizes; `text` for that of a stream."""
     match output.get(NAMESPACE):
         case {"left_out": dict(omitted)}:
@@ -81,20 +81,20 @@ def left_out_of(output: Mapping[str, Any]) -> dict[str, int]:
     return {}
 
 
-def left_out(records: Iterable[Record]) -> tuple[int, int]:
+def count_omitted(records: Iterable[Record]) -> tuple[int, int]:
     """Return how many values were left out of the outputs in these records, and their total size."""
-    sizes = [size for seen in _observed(records) for output in seen.outputs for size in left_out_of(output).values()]
+    sizes = [size for seen in _observations(records) for output in seen.outputs for size in omitted_values(output).values()]
     return len(sizes), sum(sizes)
 
 
-def as_kept(recorded: Observation, again: Observation) -> Observation:
+def trim_like_record(recorded: Observation, again: Observation) -> Observation:
     """Remove from a re-execution's outputs what was left out of its record, so that both can be compared."""
-    if not any(map(left_out_of, recorded.outputs)):
+    if not any(map(omitted_values, recorded.outputs)):
         return again
-    streams = {one.get("name") for one in recorded.outputs if "text" in left_out_of(one)}
+    streams = {one.get("name") for one in recorded.outputs if "text" in omitted_values(one)}
     displays = iter([one for one in recorded.outputs if "data" in one])
     outputs = [
-        _less(one, next(displays, one)) if "data" in one else one
+        _trim_display(one, next(displays, one)) if "data" in one else one
         for one in again.outputs
         if "data" in one or one.get("name") not in streams
     ]
@@ -102,16 +102,16 @@ def as_kept(recorded: Observation, again: Observation) -> Observation:
     return replace(again, outputs=(*outputs, *shortened))
 
 
-def _less(output: Output, recorded: Output) -> Output:
+def _trim_display(output: Output, recorded: Output) -> Output:
     """Remove the values that the recorded display lacks; a shortened text is taken from the record."""
-    data, recorded_data, omitted = output.get("data"), recorded.get("data"), left_out_of(recorded)
+    data, recorded_data, omitted = output.get("data"), recorded.get("data"), omitted_values(recorded)
     if not isinstance(data, dict) or not isinstance(recorded_data, dict):
         return output
     ends = {name: value for name, value in recorded_data.items() if name in omitted}
     return {**output, "data": {**{name: value for name, value in data.items() if name not in omitted}, **ends}}
 
 
-def _observed(records: Iterable[Record]) -> Iterator[Observation]:
+def _observations(records: Iterable[Record]) -> Iterator[Observation]:
     for record in records:
         if isinstance(record.event, CandidateObserved):
             yield record.event.observation
@@ -123,5 +123,5 @@ def _by_size(data: Mapping[str, JsonValue]) -> list[tuple[str, int]]:
     return sorted(((mime, size_of(value)) for mime, value in data.items()), key=lambda one: one[1])
 
 
-def _ends(text: str) -> str:
+def _shorten(text: str) -> str:
     return f"{text[:_END]}\n[... {len(text) - 2 * _END:,} characters left out ...]\n{text[-_END:]}"

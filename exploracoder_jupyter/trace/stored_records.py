@@ -16,14 +16,14 @@ from typing import Any
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import ModelCalled, Notice, Record, RunStarted, dump, load
-from exploracoder_jupyter.trace.deduplication import put_back
-from exploracoder_jupyter.trace.migration import Raw, migrated, too_new, version_of
+from exploracoder_jupyter.trace.deduplication import restore_values
+from exploracoder_jupyter.trace.migration import Raw, migrate, newer_version_message, version_of
 
 
-def stored(records: Sequence[Record]) -> dict[str, JsonValue]:
+def store_records(records: Sequence[Record]) -> dict[str, JsonValue]:
     """Return `records` without measurements, and `clock`: the time of each record, followed by its measurements."""
     raw: list[Any] = [json.loads(dump(record)) for record in records]
-    clock: list[JsonValue] = [[record.pop("at"), *_taken(record["event"])] for record in raw]
+    clock: list[JsonValue] = [[record.pop("at"), *_extract_measurements(record["event"])] for record in raw]
     return {"clock": clock, "records": raw}
 
 
@@ -38,16 +38,16 @@ def without_prompts(record: Record) -> Record:
 
 def restored(notebook: object) -> list[Record]:
     """Read the records of a trace of any version; unreadable ones are skipped."""
-    metadata = facts_of(notebook)
-    raw, clock = _objects(metadata.get("records")), metadata.get("clock")
+    metadata = run_metadata(notebook)
+    raw, clock = _dicts(metadata.get("records")), metadata.get("clock")
     for record, times in zip_longest(raw, clock[: len(raw)] if isinstance(clock, list) else []):
-        _put_back(record, times)
+        _restore_measurements(record, times)
     if "trimmed" in metadata:
-        put_back(raw, notebook.get("cells") if isinstance(notebook, dict) else None)
-    return read_raw(raw, version_of(metadata))
+        restore_values(raw, notebook.get("cells") if isinstance(notebook, dict) else None)
+    return parse_records(raw, version_of(metadata))
 
 
-def facts_of(notebook: object) -> dict[str, Any]:
+def run_metadata(notebook: object) -> dict[str, Any]:
     """Return a notebook's metadata about its run; empty if it is not a trace."""
     match notebook:
         case {"metadata": {"exploracoder_jupyter": dict(metadata)}}:
@@ -55,17 +55,17 @@ def facts_of(notebook: object) -> dict[str, Any]:
     return {}
 
 
-def read_raw(raw: list[Raw], version: int) -> list[Record]:
+def parse_records(raw: list[Raw], version: int) -> list[Record]:
     """Parse raw records of this version.
 
     Unreadable records are skipped. For a version newer than this package, a notice is added.
     """
-    records = [record for one in migrated(raw, version) if (record := _readable(one))]
-    sentence = too_new(version)
+    records = [record for one in migrate(raw, version) if (record := _parse_record(one))]
+    sentence = newer_version_message(version)
     return _with_notice(records, Notice(sentence, "warning")) if sentence and records else records
 
 
-def _readable(raw: Raw) -> Record | None:
+def _parse_record(raw: Raw) -> Record | None:
     try:
         return load(json.dumps(raw, allow_nan=False))
     except (ValueError, RecursionError):  # truncated, or of an unknown kind
@@ -79,29 +79,29 @@ def _with_notice(records: list[Record], notice: Notice) -> list[Record]:
     return [*records[:index], Record(first.seq, first.at, notice), *records[index:]]
 
 
-def _taken(event: dict[str, Any]) -> list[JsonValue]:
-    return [holder.pop(name) for holder, name in _measured(event) if name in holder]
+def _extract_measurements(event: dict[str, Any]) -> list[JsonValue]:
+    return [holder.pop(name) for holder, name in _measured_fields(event) if name in holder]
 
 
-def _put_back(record: Any, times: object) -> None:
+def _restore_measurements(record: Any, times: object) -> None:
     """Insert the measurements into a record, as far as they fit if the record was edited."""
     values = list(times) if isinstance(times, list) else []
     record.setdefault("at", values.pop(0) if values else 0.0)
-    for holder, name in _measured(record.get("event")):
+    for holder, name in _measured_fields(record.get("event")):
         if values:
             holder.setdefault(name, values.pop(0))
 
 
-def _measured(event: Any) -> Iterator[tuple[dict[str, Any], str]]:
+def _measured_fields(event: Any) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield the measured fields of an event, each with its containing object, in the order of the clock."""
-    for holder in _measuring(event):
+    for holder in _measured_objects(event):
         if isinstance(holder, dict):
             yield holder, "seconds"
             if "status" in holder:
                 yield holder, "memory"
 
 
-def _measuring(event: Any) -> Iterator[Any]:
+def _measured_objects(event: Any) -> Iterator[Any]:
     match event:
         case {"kind": "candidate_observed", "observation": observation}:
             yield observation
@@ -114,5 +114,5 @@ def _measuring(event: Any) -> Iterator[Any]:
             yield from (by_step[step] for step in sorted(by_step))  # Jupyter sorts keys when it saves a notebook
 
 
-def _objects(value: object) -> list[Any]:
+def _dicts(value: object) -> list[Any]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

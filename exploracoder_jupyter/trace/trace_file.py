@@ -30,14 +30,14 @@ from exploracoder_jupyter.core.events import (
     SubtaskFinished,
 )
 from exploracoder_jupyter.trace.journal import Journal, read
-from exploracoder_jupyter.trace.migration import too_new, version_of
+from exploracoder_jupyter.trace.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.run_state import Run, fold, fold_all
-from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, own_homes
+from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.size_limit import Room
-from exploracoder_jupyter.trace.stored_records import facts_of, restored, without_prompts
-from exploracoder_jupyter.trace.trace_document import content, document, keeps_prompts
-from exploracoder_jupyter.trace.trace_paths import journal_path, set_aside, spare_path
+from exploracoder_jupyter.trace.stored_records import run_metadata, restored, without_prompts
+from exploracoder_jupyter.trace.trace_document import content, document, stores_prompts
+from exploracoder_jupyter.trace.trace_paths import journal_path, rename_existing_trace, spare_journal_path
 
 _ENDS_OF_STEPS = (RunStarted, PlanMade, Steered, CandidateSelected, SubtaskFinished, RunFinished)
 
@@ -56,17 +56,17 @@ class Trace:
         self, path: Path, *, secrets: Iterable[str] = (), interval: float = 1.0, room: Room | None = None
     ) -> None:
         self.path = path
-        self._redactor = Redactor(secrets, homes=own_homes())
+        self._redactor = Redactor(secrets, homes=local_homes())
         self._room = room or Room()
         self._interval = interval
         self._records: list[Record] = []
         self._run = Run()
         self._due = False
-        self._next = float("-inf")
-        self._saved = 0
+        self._next_write = float("-inf")
+        self._saved_count = 0
         self._complete = False
         self._problem: str | None = None
-        self.earlier = set_aside(path)
+        self.renamed_trace = rename_existing_trace(path)
         """New path of the trace that was at this path before, if any."""
         self._journal = Journal(journal_path(path))
         self._spare: Journal | None = None
@@ -86,13 +86,13 @@ class Trace:
 
     def append(self, record: Record) -> None:
         """Append a record to the journal at once, and to the notebook at the end of the step."""
-        record = self._redactor.record(record if keeps_prompts(self._run) else without_prompts(record))
+        record = self._redactor.record(record if stores_prompts(self._run) else without_prompts(record))
         record = self._room.fit(record)
         self._records.append(record)
-        self._note(record)
+        self._append_to_journal(record)
         self._run = fold(self._run, record)
         self._due = self._due or isinstance(record.event, _ENDS_OF_STEPS)
-        if self._due and (isinstance(record.event, RunFinished) or time.monotonic() >= self._next):
+        if self._due and (isinstance(record.event, RunFinished) or time.monotonic() >= self._next_write):
             self._write()
 
     def close(self) -> None:
@@ -100,9 +100,9 @@ class Trace:
 
         If the disk has no room for the full notebook, it is written without the records, provided the journal has them.
         """
-        if self._saved < len(self._records):
+        if self._saved_count < len(self._records):
             self._write()
-            if self._problem and self._journal.whole >= self._saved:
+            if self._problem and self._journal.written >= self._saved_count:
                 self._try_writing(document(self._run, ()))
         journals = [journal for journal in (self._journal, self._spare) if journal]
         for journal in journals:
@@ -114,12 +114,12 @@ class Trace:
         elif not self._problem:
             self._problem = f"The trace {self.path} does not match what was written, so its journal is kept."
 
-    def _note(self, record: Record) -> None:
+    def _append_to_journal(self, record: Record) -> None:
         """Append a record to the journal. Once that fails, also write all records to a spare journal."""
         self._journal.append(record)
         if self._spare:
             self._spare.append(record)
-        elif self._journal.problem and (path := spare_path(_id_of(self._records))):
+        elif self._journal.problem and (path := spare_journal_path(_run_id_of(self._records))):
             with contextlib.suppress(OSError):
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._spare = Journal(path)
@@ -130,9 +130,9 @@ class Trace:
         start = time.monotonic()
         self._problem = self._try_writing(document(self._run, self._records))
         self._due, now = False, time.monotonic()
-        self._saved = self._saved if self._problem else len(self._records)
+        self._saved_count = self._saved_count if self._problem else len(self._records)
         # a large trace is written less often, so that writing takes only a small part of the run
-        self._next = now + max(self._interval, 10 * (now - start))
+        self._next_write = now + max(self._interval, 10 * (now - start))
 
     def _try_writing(self, notebook: NotebookNode) -> str | None:
         try:
@@ -142,7 +142,7 @@ class Trace:
         return None
 
     def _reads_back(self) -> bool:
-        return not self._problem and (not self._records or restored(_read(self.path)) == self._records)
+        return not self._problem and (not self._records or restored(_read_notebook(self.path)) == self._records)
 
 
 def render(records: Iterable[Record]) -> NotebookNode:
@@ -166,11 +166,11 @@ def load(path: Path | str) -> list[Record]:
     """
     path = Path(path)
     journal = path if path.suffix == ".jsonl" else journal_path(path)
-    notebook = _read(path)
-    records = _together(restored(notebook), _records_in(journal))
-    if spare := spare_path(_id_of(records)):
-        records = _together(records, _records_in(spare))
-    if not records and (sentence := too_new(version_of(facts_of(notebook)))):
+    notebook = _read_notebook(path)
+    records = _merge_records(restored(notebook), _read_journal(journal))
+    if spare := spare_journal_path(_run_id_of(records)):
+        records = _merge_records(records, _read_journal(spare))
+    if not records and (sentence := newer_version_message(version_of(run_metadata(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be read. {sentence}", remedy="Update exploracoder_jupyter.")
     if not records:
         raise UsageError(
@@ -179,13 +179,13 @@ def load(path: Path | str) -> list[Record]:
     return records
 
 
-def _together(saved: list[Record], journaled: list[Record]) -> list[Record]:
+def _merge_records(saved: list[Record], journaled: list[Record]) -> list[Record]:
     """Merge the records of a notebook and of the journal beside it.
 
     A journal of another run belongs to a later run that was cut off before it wrote a notebook, so it wins. If records
     are missing from both, the end of the run is dropped too, so that the run can be resumed.
     """
-    if _id_of(saved) != _id_of(journaled) and _id_of(journaled):
+    if _run_id_of(saved) != _run_id_of(journaled) and _run_id_of(journaled):
         return journaled
     saved_numbers = {record.seq for record in saved}
     more = [record for record in journaled if record.seq not in saved_numbers]
@@ -196,18 +196,18 @@ def _together(saved: list[Record], journaled: list[Record]) -> list[Record]:
     return [record for record in records if complete or not isinstance(record.event, RunFinished)]
 
 
-def _id_of(records: Iterable[Record]) -> str:
+def _run_id_of(records: Iterable[Record]) -> str:
     return next((record.event.run_id for record in records if isinstance(record.event, RunStarted)), "")
 
 
-def _records_in(journal: Path) -> list[Record]:
+def _read_journal(journal: Path) -> list[Record]:
     try:
         return read(journal)
     except OSError:
         return []
 
 
-def _read(path: Path) -> object:
+def _read_notebook(path: Path) -> object:
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -31,7 +31,7 @@ def default_path(beside: Path, library: str, now: datetime) -> Path:
     """
     folder = (beside.parent if beside.suffix == ".ipynb" else beside) / FOLDER
     stem = f"{re.sub(r'[^A-Za-z0-9._-]+', '-', library).strip('.-')[:60] or 'exploration'}-{now:%Y%m%d-%H%M%S}"
-    return _reserved(folder, stem)
+    return _reserve_path(folder, stem)
 
 
 def resumed_path(trace: Path) -> Path:
@@ -40,10 +40,10 @@ def resumed_path(trace: Path) -> Path:
     Raises:
         UsageError: the folder is not writable.
     """
-    return _reserved(trace.parent, f"{re.sub(r'-resumed(-[0-9]+)?$', '', notebook_path(trace).stem)}-resumed")
+    return _reserve_path(trace.parent, f"{re.sub(r'-resumed(-[0-9]+)?$', '', notebook_path(trace).stem)}-resumed")
 
 
-def prepare(path: Path, *, folder: Path | None = None, overwrite: bool = False) -> Path:
+def prepare_path(path: Path, *, folder: Path | None = None, overwrite: bool = False) -> Path:
     """Create the folder of a trace, check that the trace can be written there, and return its absolute path.
 
     Args:
@@ -58,18 +58,18 @@ def prepare(path: Path, *, folder: Path | None = None, overwrite: bool = False) 
         path = ((folder or Path()) / path.expanduser()).resolve()
         is_folder, is_there = path.is_dir(), path.exists()
     except (OSError, RuntimeError, ValueError) as error:  # e.g. too long, a symlink loop, no such user
-        raise _unwritable(path, error) from error
+        raise _unwritable_error(path, error) from error
     if is_folder:
         raise UsageError(f"The trace {str(path)!r} is a folder.", remedy="Name a notebook in it.")
     if path.suffix != ".ipynb":
         raise UsageError(f"The trace {str(path)!r} is not the name of a notebook.", remedy="End the name in .ipynb.")
     if is_there and not (overwrite or _is_trace(path)):
         raise UsageError(f"{str(path)!r} exists and is not the trace of a run.", remedy="Name another path with --out.")
-    _try_writing(path)
+    _check_writable(path)
     return path
 
 
-def set_aside(path: Path) -> Path | None:
+def rename_existing_trace(path: Path) -> Path | None:
     """Rename the trace at this path, and its journal, to the first free `<name>.1.ipynb`, `<name>.2.ipynb` and so on.
 
     Returns:
@@ -92,7 +92,7 @@ def journal_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.journal.jsonl")
 
 
-def spare_path(run_id: str) -> Path | None:
+def spare_journal_path(run_id: str) -> Path | None:
     """Return the path for a run's journal when the disk of its trace is full; `None` if `run_id` is not a run id."""
     folder = user_state_path("exploracoder_jupyter") / "journals"
     return folder / f"{run_id}.journal.jsonl" if re.fullmatch("[0-9a-f]{8}", run_id) else None
@@ -112,28 +112,28 @@ def files_path(path: Path) -> Path:
     return folder
 
 
-def _reserved(folder: Path, stem: str) -> Path:
+def _reserve_path(folder: Path, stem: str) -> Path:
     """Return the first unused path with this stem, and reserve it by creating its journal."""
-    prepare(folder / f"{stem}.ipynb", overwrite=True)
+    prepare_path(folder / f"{stem}.ipynb", overwrite=True)
     number = 1
     while True:
         path = folder / (f"{stem}.ipynb" if number == 1 else f"{stem}-{number}.ipynb")
-        if not path.exists() and _reserve(journal_path(path)):
+        if not path.exists() and _create_journal(journal_path(path)):
             return path
         number += 1
 
 
-def _try_writing(path: Path) -> None:
+def _check_writable(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".explora-", suffix=journal_path(path).name) as probe:
             probe.write(bytes(4096))
             probe.flush()
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise _unwritable_error(path, error) from error
 
 
-def _unwritable(path: Path, error: Exception) -> UsageError:
+def _unwritable_error(path: Path, error: Exception) -> UsageError:
     is_blocked = isinstance(error, FileExistsError | NotADirectoryError)
     reason = "there is a file where a folder is needed" if is_blocked else getattr(error, "strerror", None) or error
     return UsageError(f"The trace {str(path)!r} cannot be written: {reason}.", remedy="Name another path with --out.")
@@ -158,7 +158,7 @@ def _is_trace(path: Path) -> bool:
         return False
 
 
-def _reserve(journal: Path) -> bool:
+def _create_journal(journal: Path) -> bool:
     try:
         os.close(os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:

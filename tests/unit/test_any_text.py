@@ -418,10 +418,10 @@ def of_comparisons(text):
     ok, failed = (item.observation for item in seen(text))
     outputs = ({"output_type": "stream", "name": "stdout", "text": text}, *sanitize([rich(text)]))
     one, other = (
-        output_comparison.seen(replace(ok, outputs=outputs), day=day, code=text),
-        output_comparison.seen(failed, day=day),
+        output_comparison.comparable_result(replace(ok, outputs=outputs), day=day, code=text),
+        output_comparison.comparable_result(failed, day=day),
     )
-    return output_comparison.judge(one, [other, one]), output_comparison.difference(one, other), normal(text, day=day)
+    return output_comparison.compare_with_record(one, [other, one]), output_comparison.describe_difference(one, other), normal(text, day=day)
 
 
 def rich(text):

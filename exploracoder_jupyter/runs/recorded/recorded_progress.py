@@ -11,14 +11,14 @@ from exploracoder_jupyter.core.types import Exchange, Passage, ScoredApi
 from exploracoder_jupyter.pipeline import Carried, Given
 from exploracoder_jupyter.pipeline.prompting.reply_forms import parse_code
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
-from exploracoder_jupyter.runs.trace_check.relocated_paths import at_home
+from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, Run, Section
 
-_MOST_LISTED = 40
+_MAX_LISTED = 40
 """Maximum number of cells listed in an error about an unknown cell."""
 
 
-def exchanges(records: Iterable[Record]) -> tuple[Exchange, ...]:
+def recorded_exchanges(records: Iterable[Record]) -> tuple[Exchange, ...]:
     """Return all exchanges with the model, in order.
 
     Redacted home folders in the model's text are replaced by the current one. Replies with code are in the order in
@@ -29,32 +29,32 @@ def exchanges(records: Iterable[Record]) -> tuple[Exchange, ...]:
     for candidate in (record.event.candidate for record in records if isinstance(record.event, CandidateProposed)):
         numbers.setdefault((candidate.subtask, candidate.code), len(numbers))
     found = (record.event.exchange for record in records if isinstance(record.event, ModelCalled))
-    return tuple(_here(_as_they_came(exchange, numbers)) for exchange in found)
+    return tuple(_expand_homes(_sort_replies(exchange, numbers)) for exchange in found)
 
 
-def _as_they_came(exchange: Exchange, numbers: Mapping[tuple[str, str], int]) -> Exchange:
+def _sort_replies(exchange: Exchange, numbers: Mapping[tuple[str, str], int]) -> Exchange:
     """Sort the replies of an exchange in the order of the candidates made from them."""
-    places = [numbers.get((exchange.subject, _code(text)), len(numbers)) for text in exchange.replies]
+    places = [numbers.get((exchange.subject, _parse_code_or_empty(text)), len(numbers)) for text in exchange.replies]
     order = sorted(range(len(places)), key=places.__getitem__)
     calls = tuple(exchange.calls[place] for place in order) if exchange.calls else ()
     return replace(exchange, replies=tuple(exchange.replies[place] for place in order), calls=calls)
 
 
-def _code(reply: str) -> str:
+def _parse_code_or_empty(reply: str) -> str:
     try:
         return parse_code(reply)
     except ReplyError:
         return ""
 
 
-def _here(exchange: Exchange) -> Exchange:
+def _expand_homes(exchange: Exchange) -> Exchange:
     messages = (
-        replace(one, content=at_home(one.content)) if one.role == "assistant" else one for one in exchange.messages
+        replace(one, content=expand_home(one.content)) if one.role == "assistant" else one for one in exchange.messages
     )
-    return replace(exchange, messages=tuple(messages), replies=tuple(map(at_home, exchange.replies)))
+    return replace(exchange, messages=tuple(messages), replies=tuple(map(expand_home, exchange.replies)))
 
 
-def given(records: Iterable[Record], run: Run, *, cell: str = "") -> Given:
+def recorded_progress(records: Iterable[Record], run: Run, *, cell: str = "") -> Given:
     """Return what a run starts with that resumes this one at its end or from one of its cells.
 
     Args:
@@ -69,14 +69,14 @@ def given(records: Iterable[Record], run: Run, *, cell: str = "") -> Given:
     introduction = run.library.introduction if run.library else None
     if run.plan is None:
         if cell:
-            raise _unknown(run, cell)
+            raise _unknown_cell(run, cell)
         return Given(introduction=introduction)
     subtasks = run.plan.subtasks
-    progress = _carried(run)
+    progress = _reusable_results(run)
     if cell:
-        progress = _from(run, cell, progress)
+        progress = _progress_before(run, cell, progress)
     first = progress.index(None) if None in progress else len(progress)
-    hint = "" if cell or first >= len(subtasks) else _wish(run.sections[subtasks[first].id])
+    hint = "" if cell or first >= len(subtasks) else _hint_for(run.sections[subtasks[first].id])
     reasons = [event.reason for event in _revisions(records)]
     return Given(
         tuple(subtask.title for subtask in subtasks),
@@ -90,7 +90,7 @@ def given(records: Iterable[Record], run: Run, *, cell: str = "") -> Given:
     )
 
 
-def hinted(begin: Given, hint: str) -> Given:
+def with_hint(begin: Given, hint: str) -> Given:
     """Add a hint for the model, at the first subtask that is explored.
 
     Raises:
@@ -105,51 +105,51 @@ def hinted(begin: Given, hint: str) -> Given:
     return replace(begin, hint=hint.strip())
 
 
-def carried(section: Section) -> Carried | None:
+def reusable_result(section: Section) -> Carried | None:
     """Return what is reused of a subtask; `None` if it has to be explored."""
     selected = section.selected
-    code = at_home(selected.candidate.code) if selected else ""
+    code = expand_home(selected.candidate.code) if selected else ""
     match section.status:
         case "done" if code:
-            return _with_finds(section, Carried(code))
+            return _with_search_results(section, Carried(code))
         case "failed":
-            return _with_finds(section, Carried(code, "failed", section.reason))
+            return _with_search_results(section, Carried(code, "failed", section.reason))
         case "skipped":
             return Carried(status="skipped", reason=section.reason)
         case _:
-            return _chosen(section)
+            return _chosen_candidate(section)
 
 
-def _chosen(section: Section) -> Carried | None:
+def _chosen_candidate(section: Section) -> Carried | None:
     """Return the candidate that the user had chosen, if the run was cut off before running it again."""
     wish = section.wishes[-1] if section.wishes else None
     attempt = section.attempts.get(wish.candidate) if wish and wish.what == "choose" else None
-    return _with_finds(section, Carried(at_home(attempt.candidate.code), chosen=True)) if attempt else None
+    return _with_search_results(section, Carried(expand_home(attempt.candidate.code), chosen=True)) if attempt else None
 
 
-def _carried(run: Run) -> list[Carried | None]:
+def _reusable_results(run: Run) -> list[Carried | None]:
     """Return what is reused of each planned subtask; after the first unexplored one, only those the user skipped."""
     assert run.plan
-    progress = [carried(run.sections[subtask.id]) for subtask in run.plan.subtasks]
+    progress = [reusable_result(run.sections[subtask.id]) for subtask in run.plan.subtasks]
     first = progress.index(None) if None in progress else len(progress)
     return progress[:first] + [one if one and one.status == "skipped" else None for one in progress[first:]]
 
 
-def _from(run: Run, cell: str, progress: list[Carried | None]) -> list[Carried | None]:
+def _progress_before(run: Run, cell: str, progress: list[Carried | None]) -> list[Carried | None]:
     """Return the progress before a cell, and the cell itself if it is a candidate."""
     assert run.plan
     if cell == SOLUTION:
         place, chosen = len(progress), None
     else:
-        section, attempt = _find(run, cell)
+        section, attempt = _find_cell(run, cell)
         place = [subtask.id for subtask in run.plan.subtasks].index(section.subtask.id)
-        chosen = _with_finds(section, Carried(at_home(attempt.candidate.code), chosen=True)) if attempt else None
+        chosen = _with_search_results(section, Carried(expand_home(attempt.candidate.code), chosen=True)) if attempt else None
     if None in progress[:place]:
         raise UsageError(f"The run had not reached {cell} yet.", remedy="Omit --from to continue where it ended.")
     return [*progress[:place], *([chosen] if chosen else [])]
 
 
-def _find(run: Run, cell: str) -> tuple[Section, Attempt | None]:
+def _find_cell(run: Run, cell: str) -> tuple[Section, Attempt | None]:
     """Find the subtask with this id, or the candidate with this id and its subtask.
 
     Raises:
@@ -163,32 +163,32 @@ def _find(run: Run, cell: str) -> tuple[Section, Attempt | None]:
         if attempt and attempt.observation and attempt.observation.ran:
             return section, attempt
         if attempt:
-            raise UsageError(f"Candidate {cell} did not run to its end.", remedy=f"Use one of: {_cells(run)}.")
+            raise UsageError(f"Candidate {cell} did not run to its end.", remedy=f"Use one of: {_list_cells(run)}.")
     solution = run.sections.get(SOLUTION)
     if solution and cell in solution.attempts:
         raise UsageError(
             f"{cell} is a solution, and a run cannot continue from it.",
             remedy=f"Use --from {SOLUTION} to write a new solution.",
         )
-    raise _unknown(run, cell)
+    raise _unknown_cell(run, cell)
 
 
-def _unknown(run: Run, cell: str) -> UsageError:
-    return UsageError(f"There is no cell {cell!r} in that run.", remedy=f"Use one of: {_cells(run)}.")
+def _unknown_cell(run: Run, cell: str) -> UsageError:
+    return UsageError(f"There is no cell {cell!r} in that run.", remedy=f"Use one of: {_list_cells(run)}.")
 
 
-def _cells(run: Run) -> str:
+def _list_cells(run: Run) -> str:
     """List the cells that a run can resume from: subtasks, their candidates that ran, and the solution."""
     found: list[str] = []
     for subtask in run.plan.subtasks if run.plan else ():
         section = run.sections[subtask.id]
         ran = [one.candidate.id for one in section.ordered if one.observation and one.observation.ran]
         found += [subtask.id, *ran]
-    listed = [*found[:_MOST_LISTED], *(["..."] if len(found) > _MOST_LISTED else []), SOLUTION]
+    listed = [*found[:_MAX_LISTED], *(["..."] if len(found) > _MAX_LISTED else []), SOLUTION]
     return ", ".join(listed) if found else "none, because it had no plan"
 
 
-def _with_finds(section: Section, progress: Carried) -> Carried:
+def _with_search_results(section: Section, progress: Carried) -> Carried:
     """Add the APIs that were recommended and the passages that were found for the subtask."""
     found = [path for search in section.searches for path in search.apis]
     passages: list[Passage] = [one for search in section.searches for one in search.passages]
@@ -200,7 +200,7 @@ def _with_finds(section: Section, progress: Carried) -> Carried:
     )
 
 
-def _wish(section: Section) -> str:
+def _hint_for(section: Section) -> str:
     """Return the user's hint for a subtask."""
     return section.wishes[-1].hint if section.wishes else ""
 

@@ -15,15 +15,15 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import ModelCalled, Record, Steered
 from exploracoder_jupyter.core.types import Exchange
 from exploracoder_jupyter.pipeline import Carried, Given
-from exploracoder_jupyter.runs.recorded.recorded_progress import exchanges, given, hinted
+from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, recorded_progress, with_hint
 from exploracoder_jupyter.trace import load
 from exploracoder_jupyter.trace.run_state import Run, fold_all
 
-Onward = tuple[Given, tuple[Exchange, ...]]
+ResumeState = tuple[Given, tuple[Exchange, ...]]
 """What a run starts with, and the model exchanges that have already been made for it."""
 
 
-def onward(records: Sequence[Record], run: Run, trace: Path, *, cell: str = "", hint: str = "") -> Onward:
+def resume_state(records: Sequence[Record], run: Run, trace: Path, *, cell: str = "", hint: str = "") -> ResumeState:
     """Return what a run that resumes this one starts with.
 
     Args:
@@ -36,22 +36,22 @@ def onward(records: Sequence[Record], run: Run, trace: Path, *, cell: str = "", 
     Raises:
         UsageError: there is no such cell, a run cannot resume from it, or no subtask is left for the hint.
     """
-    return _onward(records, run, trace, cell, hint, frozenset())
+    return _resume_state(records, run, trace, cell, hint, frozenset())
 
 
-def _onward(records: Sequence[Record], run: Run, trace: Path, cell: str, hint: str, seen: frozenset[str]) -> Onward:
-    own = given(records, run, cell=cell)
-    if cell or not cut_off(run):
-        return hinted(own, hint), ()
-    reusable = exchanges(_still_wanted(records))
-    before = None if run.run_id in seen else _before(run, trace, seen | {run.run_id})
+def _resume_state(records: Sequence[Record], run: Run, trace: Path, cell: str, hint: str, seen: frozenset[str]) -> ResumeState:
+    own = recorded_progress(records, run, cell=cell)
+    if cell or not was_cut_off(run):
+        return with_hint(own, hint), ()
+    reusable = recorded_exchanges(_without_retried(records))
+    before = None if run.run_id in seen else _state_before(run, trace, seen | {run.run_id})
     if before is None:
-        return hinted(own, hint), reusable
+        return with_hint(own, hint), reusable
     start, earlier = before
-    return hinted(_joined(own, start, records, run), hint), (*reusable, *_but(earlier, exchanges(records)))
+    return with_hint(_combine(own, start, records, run), hint), (*reusable, *_without_repeated(earlier, recorded_exchanges(records)))
 
 
-def _still_wanted(records: Sequence[Record]) -> list[Record]:
+def _without_retried(records: Sequence[Record]) -> list[Record]:
     """Drop the model calls for a subtask from before the user retried it, because other replies are wanted now."""
     last_retry = {
         record.event.subtask: place
@@ -66,12 +66,12 @@ def _subtask(record: Record) -> str:
     return record.event.exchange.subject.partition(".")[0] if isinstance(record.event, ModelCalled) else ""
 
 
-def cut_off(run: Run) -> bool:
+def was_cut_off(run: Run) -> bool:
     """Whether the run ended prematurely, so that its last model replies have not been used."""
     return run.finished is None or run.finished.verdict.outcome == "stopped"
 
 
-def _before(run: Run, trace: Path, seen: frozenset[str]) -> Onward | None:
+def _state_before(run: Run, trace: Path, seen: frozenset[str]) -> ResumeState | None:
     """Return what the run itself started with; `None` if it resumed no other run, or that trace is unreadable."""
     started = run.started
     if started is None or not (started.resumes and started.resumes_trace):
@@ -82,35 +82,35 @@ def _before(run: Run, trace: Path, seen: frozenset[str]) -> Onward | None:
         earlier = fold_all(records)
         if earlier.run_id != started.resumes:
             return None
-        return _onward(records, earlier, path, started.resumes_from, started.resumes_hint, seen)
+        return _resume_state(records, earlier, path, started.resumes_from, started.resumes_hint, seen)
     except (UsageError, RuntimeError, ValueError):  # no such trace, no such user, or an invalid path
         return None
 
 
-def _joined(own: Given, start: Given, records: Sequence[Record], run: Run) -> Given:
+def _combine(own: Given, start: Given, records: Sequence[Record], run: Run) -> Given:
     """Combine a run's own progress with what it started with and had not repeated yet."""
     if run.plan is None:
         return start
     own = replace(own, revisions=own.revisions + start.revisions, fixed=own.fixed or start.fixed)
-    if own.titles != start.titles or _steered(records, start.hint):
+    if own.titles != start.titles or _was_steered(records, start.hint):
         return own
     carried = tuple(now or then for now, then in zip_longest(own.carried, start.carried))
-    hint = start.hint if _first(carried) == _first(start.carried) else ""
+    hint = start.hint if _first_unexplored(carried) == _first_unexplored(start.carried) else ""
     return replace(own, carried=carried, hint=own.hint or hint)
 
 
-def _first(carried: Sequence[Carried | None]) -> int:
+def _first_unexplored(carried: Sequence[Carried | None]) -> int:
     """Return the index of the first subtask that is explored."""
     return next((place for place, progress in enumerate(carried) if progress is None), len(carried))
 
 
-def _steered(records: Sequence[Record], hint: str) -> bool:
+def _was_steered(records: Sequence[Record], hint: str) -> bool:
     """Whether the user steered the run. The hint that a run started with is recorded as an event too, but ignored."""
     steered = [record.event for record in records if isinstance(record.event, Steered)]
     return any(event.what != "retry" or event.hint != hint for event in steered)
 
 
-def _but(earlier: Sequence[Exchange], repeated: Sequence[Exchange]) -> list[Exchange]:
+def _without_repeated(earlier: Sequence[Exchange], repeated: Sequence[Exchange]) -> list[Exchange]:
     """Return the earlier exchanges that have not been repeated."""
     keys = [_key(one) for one in repeated]
     remaining = []

@@ -24,17 +24,17 @@ from exploracoder_jupyter.knowledge.sources import RecordedSoup
 from exploracoder_jupyter.llm import ReplayModel
 from exploracoder_jupyter.pipeline import Given
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.runs.event_recorder import Listener, Place, Summary
+from exploracoder_jupyter.runs.event_recorder import Listener, TraceCreated, Summary
 from exploracoder_jupyter.runs.exploration_run import CellListener, run
-from exploracoder_jupyter.runs.recorded.recorded_progress import carried, exchanges
-from exploracoder_jupyter.runs.recorded.replay_differences import SAME, course
-from exploracoder_jupyter.runs.recorded.run_resume import elsewhere, when, with_variables
+from exploracoder_jupyter.runs.recorded.recorded_progress import reusable_result, recorded_exchanges
+from exploracoder_jupyter.runs.recorded.replay_differences import SAME_COURSES, compare_course
+from exploracoder_jupyter.runs.recorded.run_resume import moved_folder_message, when, require_variables
 from exploracoder_jupyter.runs.recorded.trace_loader import records_of
-from exploracoder_jupyter.runs.recorded.trace_permissions import interpreters, no_looser
+from exploracoder_jupyter.runs.recorded.trace_permissions import changed_interpreters, restrict_to_current
 from exploracoder_jupyter.runs.run_order import Order, Recording, RunSteering
 from exploracoder_jupyter.runs.trace_check import starting_state
-from exploracoder_jupyter.runs.trace_check.check_subject import code_of, read
-from exploracoder_jupyter.runs.trace_check.relocated_paths import at_home, workdir_of
+from exploracoder_jupyter.runs.trace_check.check_subject import read_code, read_subject
+from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home, workdir_of
 from exploracoder_jupyter.trace import summary
 from exploracoder_jupyter.trace.run_state import Run, Section, fold_all
 from exploracoder_jupyter.trace.trace_paths import notebook_path
@@ -78,9 +78,9 @@ def replayed(
         UsageError: the file is not the trace of a run, both paths are the same, variables that the run used are
             missing, the folder does not exist, or the run used another interpreter than the current one.
     """
-    trace = _whole(trace)
+    trace = _resolve_path(trace)
     recorded = notebook_path(trace)
-    out = _whole(out) if out else recorded.with_name(f"{recorded.stem}{REPLAYED}.ipynb")
+    out = _resolve_path(out) if out else recorded.with_name(f"{recorded.stem}{REPLAYED}.ipynb")
     if recorded == out:
         raise UsageError("--out names the trace that is replayed.", remedy="Name another path.")
     records = records_of(trace)
@@ -88,23 +88,23 @@ def replayed(
     started = recorded_run.started
     if started is None:
         raise UsageError(f"The trace {trace.name} does not record which task was run.", remedy="Explore it again.")
-    progress, code = _given(records, recorded_run), _code(trace, before)
-    layer, order = _of_replay(out, kernel), order or Order(Task("", ()), workdir=workdir_of(trace, workdir))
+    progress, code = _initial_progress(records, recorded_run), _code_before(trace, before)
+    layer, order = _replay_settings(out, kernel), order or Order(Task("", ()), workdir=workdir_of(trace, workdir))
     order = replace(
         order,
-        task=_task(started.task),
-        layers=(layer, _recorded(started, layer)),
+        task=_replay_task(started.task),
+        layers=(layer, _recorded_settings(started, layer)),
         given=progress,
         recording=Recording(
-            ReplayModel(exchanges(records), paced=delay == "recorded"),
-            _soup(records, started),
+            ReplayModel(recorded_exchanges(records), paced=delay == "recorded"),
+            _recorded_soup(records, started),
             f"This replays the run{when(recorded_run)} ({trace.name}, {recorded_run.run_id}) with its recorded replies;"
-            f" no model is called.{_by_hand(records, progress)}{elsewhere(recorded_run, order.workdir)}",
-            partial(_from_the_start, trace=trace, code=code),
+            f" no model is called.{_steering_message(records, progress)}{moved_folder_message(recorded_run, order.workdir)}",
+            partial(_restore_start, trace=trace, code=code),
         ),
     )
     if not code:
-        with_variables(order, order.task, remedy="Define them in a .py or .ipynb and pass it with --before FILE.")
+        require_variables(order, order.task, remedy="Define them in a .py or .ipynb and pass it with --before FILE.")
     return Replay(order, recorded_run, out)
 
 
@@ -113,7 +113,7 @@ async def replay(
     listen: Listener,
     *,
     steering: RunSteering | None = None,
-    begun: Place | None = None,
+    begun: TraceCreated | None = None,
     cells: CellListener | None = None,
 ) -> Summary:
     """Replay a run and return its summary, with a comparison under `replay`.
@@ -140,22 +140,22 @@ async def replay(
         result = await run(asked.order, collect, steering=steering, begun=begun, cells=cells)
     except EndpointError:  # raised only by the recording, when it has no more replies
         result = summary(records, trace=asked.out)
-    comparison = course(fold_all(records), asked.recorded)
+    comparison = compare_course(fold_all(records), asked.recorded)
     listen(Record(len(records) + 1, time.time(), Notice(comparison)))  # compares two runs, so it is in neither trace
-    return result | {"replay": {"of": asked.recorded.run_id, "same_course": comparison in SAME, "course": comparison}}
+    return result | {"replay": {"of": asked.recorded.run_id, "same_course": comparison in SAME_COURSES, "course": comparison}}
 
 
-def _whole(path: Path) -> Path:
+def _resolve_path(path: Path) -> Path:
     with suppress(RuntimeError):  # no such user
         path = path.expanduser()
     return path.resolve()
 
 
-def _task(recorded: Task) -> Task:
-    return replace(recorded, check=at_home(recorded.check) if recorded.check else None)
+def _replay_task(recorded: Task) -> Task:
+    return replace(recorded, check=expand_home(recorded.check) if recorded.check else None)
 
 
-def _of_replay(out: Path, kernel: str | None) -> Layer:
+def _replay_settings(out: Path, kernel: str | None) -> Layer:
     """Return the settings that differ from the recorded ones: no endpoint or server is used, and code runs locally."""
     return {
         "view": {"out": str(out)},
@@ -165,48 +165,48 @@ def _of_replay(out: Path, kernel: str | None) -> Layer:
     }
 
 
-def _recorded(started: RunStarted, stronger: Layer) -> Layer:
+def _recorded_settings(started: RunStarted, stronger: Layer) -> Layer:
     """Return the recorded settings.
 
     Raises:
         UsageError: they name an interpreter by path that is not the current one.
     """
     layer, now = as_layer(started.settings, (stronger,)), resolve(stronger)
-    if other := next(interpreters(layer, now), ""):
+    if other := next(changed_interpreters(layer, now), ""):
         raise UsageError(
             "That run used another interpreter, and a trace alone cannot start an interpreter.",
             remedy=f"To use it, add: --kernel {other.partition(' ')[2]}",
         )
-    return no_looser(layer, now)
+    return restrict_to_current(layer, now)
 
 
-def _code(trace: Path, before: Path | None) -> tuple[str, ...]:
+def _code_before(trace: Path, before: Path | None) -> tuple[str, ...]:
     """Return the code to run first: that of `before`, or what a person has written before the run in the trace."""
     if before:
-        return code_of(before)
+        return read_code(before)
     with suppress(UsageError):  # a damaged notebook may have a journal
-        return code_of(trace) if trace.suffix == ".ipynb" else ()
+        return read_code(trace) if trace.suffix == ".ipynb" else ()
     return ()
 
 
-async def _from_the_start(root: Branch, trace: Path, code: Sequence[str]) -> Branch:
+async def _restore_start(root: Branch, trace: Path, code: Sequence[str]) -> Branch:
     """Return a branch in the state at the start of the run.
 
     Raises:
         UsageError, MissingMeans: that state cannot be restored here.
     """
-    branch = await starting_state.begun(root, code)
+    branch = await starting_state.run_code_before(root, code)
     try:
-        subject = read(trace)
+        subject = read_subject(trace)
     except UsageError:  # nothing was executed, so there are no requirements
         return branch
-    await starting_state.require(branch, subject)
+    await starting_state.require_state(branch, subject)
     return branch
 
 
-def _given(records: list[Record], run: Run) -> Given:
+def _initial_progress(records: list[Record], run: Run) -> Given:
     """Return what the recorded run had without requesting it from the model, e.g. because it resumed another run."""
-    requested = {(one.step, one.subject) for one in exchanges(records)}
+    requested = {(one.step, one.subject) for one in recorded_exchanges(records)}
     steps = {step for step, _ in requested}
     hint = run.started.resumes_hint if run.started else ""
     introduction = run.library.introduction if run.library and "introduce" not in steps else None
@@ -214,19 +214,19 @@ def _given(records: list[Record], run: Run) -> Given:
     if plan is None or "plan" in steps:
         return Given(hint=hint, introduction=introduction)
     sections = [run.sections.get(subtask.id, Section(subtask)) for subtask in plan.subtasks]
-    reused = tuple(None if ("recommend", one.subtask.id) in requested else carried(one) for one in sections)
+    reused = tuple(None if ("recommend", one.subtask.id) in requested else reusable_result(one) for one in sections)
     titles = tuple(one.subtask.title for one in sections)
     return Given(titles, reused, hint, introduction=introduction)
 
 
-def _soup(records: list[Record], started: RunStarted) -> RecordedSoup:
+def _recorded_soup(records: list[Record], started: RunStarted) -> RecordedSoup:
     searches = [record.event for record in records if isinstance(record.event, KnowledgeSearched)]
     retrieval = started.settings.get("retrieval")
     online = isinstance(retrieval, dict) and retrieval.get("web", "off") != "off"
     return RecordedSoup(searches, online=online)
 
 
-def _by_hand(records: list[Record], progress: Given) -> str:
+def _steering_message(records: list[Record], progress: Given) -> str:
     """Return a sentence if the user steered the run. The hint that a run started with is recorded as an event too."""
     steered = sum(isinstance(record.event, Steered) for record in records)
     return " That run was steered by hand, which a replay does not repeat." if steered > bool(progress.hint) else ""

@@ -20,17 +20,17 @@ from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.llm.endpoint_presets import shown
 from exploracoder_jupyter.pipeline import Given
-from exploracoder_jupyter.runs.adapters import asks_endpoint, is_offline
-from exploracoder_jupyter.runs.recorded.resume_state import onward
+from exploracoder_jupyter.runs.adapters import uses_endpoint, is_offline
+from exploracoder_jupyter.runs.recorded.resume_state import resume_state
 from exploracoder_jupyter.runs.recorded.trace_loader import records_of
-from exploracoder_jupyter.runs.recorded.trace_permissions import no_looser, refuse_beyond
-from exploracoder_jupyter.runs.run_order import Earlier, Order
-from exploracoder_jupyter.runs.trace_check.relocated_paths import at_home
-from exploracoder_jupyter.runs.trace_lock import refuse_held
+from exploracoder_jupyter.runs.recorded.trace_permissions import restrict_to_current, refuse_escalation
+from exploracoder_jupyter.runs.run_order import ResumedRun, Order
+from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
+from exploracoder_jupyter.runs.trace_lock import refuse_active
 from exploracoder_jupyter.trace.run_state import Run, fold_all
-from exploracoder_jupyter.trace.sanitizing.path_redaction import own_homes
+from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 
-_WITH_SOLUTION = ("solved", "unchecked")
+_SOLVED = ("solved", "unchecked")
 
 Confirm = Callable[[str], bool]
 """Asks the user whether the run may use this endpoint, which only its trace names."""
@@ -56,28 +56,28 @@ def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "", confir
             resume; variables that the run used are missing; or it had more permissions than the current settings.
     """
     trace = Path(order.workdir, trace).resolve()
-    refuse_held(trace)
+    refuse_active(trace)
     records = records_of(trace)
     run = fold_all(records)
     if run.started is None:
         raise UsageError(f"The trace {trace.name} does not record which task was run.", remedy="Explore it again.")
     if not cell:
         _refuse_ended(run, trace)
-    progress, reusable = onward(records, run, trace, cell=cell, hint=hint)
-    layer = _settings(run.started, order.layers, confirm)
-    switched = _switched(run.started, resolve(*order.layers, layer).endpoint)
-    message = f"{_message(run, trace, progress, cell)}{switched}{elsewhere(run, order.workdir)}"
+    progress, reusable = resume_state(records, run, trace, cell=cell, hint=hint)
+    layer = _recorded_settings(run.started, order.layers, confirm)
+    switched = _model_change_message(run.started, resolve(*order.layers, layer).endpoint)
+    message = f"{_resume_message(run, trace, progress, cell)}{switched}{moved_folder_message(run, order.workdir)}"
     address = str(layer.get("endpoint", {}).get("base_url") or "")
     return replace(
         order,
-        task=_task(order, run.started.task),
+        task=_merge_task(order, run.started.task),
         layers=(*order.layers, layer),
         given=progress,
-        earlier=Earlier(run.run_id, trace, message, reusable, cell, progress.hint, address),
+        earlier=ResumedRun(run.run_id, trace, message, reusable, cell, progress.hint, address),
     )
 
 
-def with_variables(order: Order, task: Task, *, remedy: str) -> Task:
+def require_variables(order: Order, task: Task, *, remedy: str) -> Task:
     """Return the recorded task if its variables are available.
 
     Raises:
@@ -98,61 +98,61 @@ def when(run: Run) -> str:
     return ""
 
 
-def elsewhere(run: Run, workdir: Path) -> str:
+def moved_folder_message(run: Run, workdir: Path) -> str:
     """Return a sentence, with a leading space, if files are looked up in another folder than in the recorded run."""
     then = run.started.environment.folder if run.started else ""
-    now = own_homes().hidden(str(workdir.resolve()))
+    now = local_homes().redact(str(workdir.resolve()))
     return f" Its files were in {then}; they are looked for in {now}." if then not in ("", now) else ""
 
 
 def _refuse_ended(run: Run, trace: Path) -> None:
-    if run.finished and run.finished.verdict.outcome in _WITH_SOLUTION:
+    if run.finished and run.finished.verdict.outcome in _SOLVED:
         raise UsageError(
             f"There is nothing to resume: the run of {trace.name} ended {run.finished.verdict.outcome}.",
             remedy="Use --from CELL to explore again from one of its cells.",
         )
 
 
-def _task(order: Order, recorded: Task) -> Task:
+def _merge_task(order: Order, recorded: Task) -> Task:
     """Return the recorded task, overridden by the order's own."""
     override = order.task
     task = Task(
         text=override.text or recorded.text,
         libraries=override.libraries or recorded.libraries,
         uses=tuple(dict.fromkeys([*recorded.uses, *override.uses])),
-        check=at_home(recorded.check) if override.check is None and recorded.check else override.check,
+        check=expand_home(recorded.check) if override.check is None and recorded.check else override.check,
         solution_name=override.solution_name or recorded.solution_name,
     )
-    return with_variables(order, task, remedy="Resume it in that notebook: %%explora --resume.")
+    return require_variables(order, task, remedy="Resume it in that notebook: %%explora --resume.")
 
 
-def _settings(started: RunStarted, stronger: tuple[Layer, ...], confirm: Confirm | None) -> Layer:
+def _recorded_settings(started: RunStarted, stronger: tuple[Layer, ...], confirm: Confirm | None) -> Layer:
     """Return the recorded settings that take effect.
 
     Raises:
         UsageError: they allow more than the current settings.
     """
     now = resolve(*stronger)
-    layer = _unnamed(as_layer(started.settings, stronger), now)
-    if not asks_endpoint(resolve(*stronger, layer)):
-        layer = _without(layer, "endpoint", {"base_url"})
+    layer = _without_current(as_layer(started.settings, stronger), now)
+    if not uses_endpoint(resolve(*stronger, layer)):
+        layer = _remove_settings(layer, "endpoint", {"base_url"})
     address = layer.get("endpoint", {}).get("base_url")
     allowed = isinstance(address, str) and confirm is not None and confirm(address)
-    refuse_beyond(layer, now, address_allowed=allowed)
-    return no_looser(layer, now)
+    refuse_escalation(layer, now, address_allowed=allowed)
+    return restrict_to_current(layer, now)
 
 
-def _unnamed(recorded: Layer, now: Settings) -> Layer:
+def _without_current(recorded: Layer, now: Settings) -> Layer:
     """Remove recorded settings that the user sets now by flags, the config file or the environment."""
-    layer = _without(recorded, "endpoint", _ENDPOINT & now.endpoint.model_fields_set)
-    return _without(layer, "retrieval", _WEB) if _WEB & now.retrieval.model_fields_set else layer
+    layer = _remove_settings(recorded, "endpoint", _ENDPOINT & now.endpoint.model_fields_set)
+    return _remove_settings(layer, "retrieval", _WEB) if _WEB & now.retrieval.model_fields_set else layer
 
 
-def _without(layer: Layer, section: str, names: Set[str]) -> Layer:
+def _remove_settings(layer: Layer, section: str, names: Set[str]) -> Layer:
     return {**layer, section: {name: value for name, value in layer.get(section, {}).items() if name not in names}}
 
 
-def _switched(started: RunStarted, now: Endpoint) -> str:
+def _model_change_message(started: RunStarted, now: Endpoint) -> str:
     """Return a sentence, with a leading space, if the model differs from that of the recorded run."""
     then, model = started.model, now.model
     if is_offline(now):
@@ -161,7 +161,7 @@ def _switched(started: RunStarted, now: Endpoint) -> str:
     return f" That run used the model {then}; this one uses {model}{place}." if model and model != then else ""
 
 
-def _message(run: Run, trace: Path, progress: Given, cell: str) -> str:
+def _resume_message(run: Run, trace: Path, progress: Given, cell: str) -> str:
     """Describe which run is resumed, what is reused, and what it had cost."""
     ended = f"ended {run.finished.verdict.outcome}" if run.finished else "was cut off"
     where = f"from {cell} in" if cell else "from"

@@ -10,7 +10,7 @@ from typing import Any
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.trace import load
-from exploracoder_jupyter.trace.stored_records import facts_of
+from exploracoder_jupyter.trace.stored_records import run_metadata
 
 
 def records_of(path: Path) -> list[Record]:
@@ -31,7 +31,7 @@ def _reasons(path: Path) -> Iterator[UsageError]:
 
     if not path.exists():
         yield UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
-    elif (metadata := _facts(path)) is None:
+    elif (metadata := _metadata(path)) is None:
         message = f"{str(path)!r} is damaged, and there is no journal beside it."
         yield UsageError(message, remedy="Use a backup copy if you have one, or explore again.")
     elif metadata and "records" not in metadata:
@@ -44,11 +44,11 @@ def _reasons(path: Path) -> Iterator[UsageError]:
         )
 
 
-def _facts(path: Path) -> dict[str, Any] | None:
+def _metadata(path: Path) -> dict[str, Any] | None:
     """Return the file's metadata about a run, if any; `None` if it is a damaged trace."""
     content = b""
     try:
         content = path.read_bytes()
-        return facts_of(json.loads(content))
+        return run_metadata(json.loads(content))
     except (OSError, ValueError, RecursionError):
         return None if b'"exploracoder_jupyter"' in content else {}

@@ -23,33 +23,33 @@ from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.pipeline.solving.user_check import probe
 from exploracoder_jupyter.runs.adapters import cache_folder
 from exploracoder_jupyter.runs.trace_check import relocated_paths
-from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, in_order
-from exploracoder_jupyter.runs.trace_check.check_subject import Subject, code_of, read
-from exploracoder_jupyter.runs.trace_check.environment_builder import interpreter_of
+from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, id_sort_key
+from exploracoder_jupyter.runs.trace_check.check_subject import Subject, read_code, read_subject
+from exploracoder_jupyter.runs.trace_check.environment_builder import build_environment
 from exploracoder_jupyter.runs.trace_check.matching_environment import (
-    described,
-    differences,
+    describe_environment,
+    describe_differences,
     lock_of,
-    sandbox_like,
-    versions,
+    matching_sandbox,
+    library_versions,
 )
-from exploracoder_jupyter.runs.trace_check.re_execution import How, execute_again, never_ran, settled, with_ancestors
-from exploracoder_jupyter.runs.trace_check.starting_state import Lacking, begun, require, require_names
+from exploracoder_jupyter.runs.trace_check.re_execution import ExecutionOptions, execute_again, never_ran, retry_on_branching_change, with_ancestors
+from exploracoder_jupyter.runs.trace_check.starting_state import MissingVariables, run_code_before, require_state, require_names
 from exploracoder_jupyter.trace import Redactor
-from exploracoder_jupyter.trace.comparing.output_comparison import TOLERANCE, Seen, judge, seen
+from exploracoder_jupyter.trace.comparing.output_comparison import TOLERANCE, ComparableResult, compare_with_record, comparable_result
 from exploracoder_jupyter.trace.recorded_executions import Execution
-from exploracoder_jupyter.trace.sanitizing.path_redaction import own_homes
-from exploracoder_jupyter.trace.size_limit import as_kept, left_out_of
+from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
+from exploracoder_jupyter.trace.size_limit import trim_like_record, omitted_values
 
 __all__ = ["Asked", "Report", "check"]
 
 Advance = Callable[[str, int, int], None]
 """Called with a description of the current work, the amount done, and the total (0: unknown)."""
 
-_MOST_PASSES = 4
+_MAX_PASSES = 4
 """Maximum number of executions of code whose results differ, each in fresh kernels. A result with few possible values
 (a die) is often the same twice by chance, but rarely four times."""
-_SECONDS = 60.0
+_DEFAULT_TIMEOUT = 60.0
 """Time limit for one execution, if the trace has none."""
 
 
@@ -84,23 +84,23 @@ async def check(asked: Asked, advance: Advance) -> Report:
         UsageError, MissingMeans: the trace cannot be checked here.
         KernelError: no kernel could be started.
     """
-    subject = await to_thread.run_sync(read, asked.path)
-    chosen = _chosen(subject, selected=asked.selected)
-    code = code_of(asked.before) if asked.before else subject.before
+    subject = await to_thread.run_sync(read_subject, asked.path)
+    chosen = _choose_executions(subject, selected=asked.selected)
+    code = read_code(asked.before) if asked.before else subject.before
     kernel = asked.kernel
     if asked.env or asked.overrides:
         lock = lock_of(subject, asked.overrides)
-        kernel = str(await interpreter_of(lock, cache_folder() / "environments", advance))
-    sandbox = sandbox_like(subject, resolve(), network=asked.network, kernel=kernel, isolation=asked.isolation)
+        kernel = str(await build_environment(lock, cache_folder() / "environments", advance))
+    sandbox = matching_sandbox(subject, resolve(), network=asked.network, kernel=kernel, isolation=asked.isolation)
     try:
-        return await _Checking(asked, subject, code, sandbox, advance, chosen).report()
-    except Lacking:
+        return await _Check(asked, subject, code, sandbox, advance, chosen).report()
+    except MissingVariables:
         if code or not asked.otherwise:
             raise
-    return await _Checking(asked, subject, asked.otherwise, sandbox, advance, chosen).report()
+    return await _Check(asked, subject, asked.otherwise, sandbox, advance, chosen).report()
 
 
-def _chosen(subject: Subject, *, selected: bool) -> tuple[Execution, ...]:
+def _choose_executions(subject: Subject, *, selected: bool) -> tuple[Execution, ...]:
     """Return the executions to compare.
 
     Raises:
@@ -115,7 +115,7 @@ def _chosen(subject: Subject, *, selected: bool) -> tuple[Execution, ...]:
 
 
 @dataclass(slots=True)
-class _Checking:
+class _Check:
     """The state of a check."""
 
     asked: Asked
@@ -124,7 +124,7 @@ class _Checking:
     sandbox: Sandbox
     advance: Advance
     chosen: Sequence[Execution]
-    shown: dict[str, list[Observation]] = field(default_factory=dict)
+    observations: dict[str, list[Observation]] = field(default_factory=dict)
     """The observations of each re-execution, by id."""
     environment: Environment | None = None
 
@@ -149,7 +149,7 @@ class _Checking:
     async def _execute_all(self) -> None:
         """Execute everything once, and repeatedly what differs or could not run because its state was lost."""
         pending = self.chosen
-        for _ in range(_MOST_PASSES):
+        for _ in range(_MAX_PASSES):
             await self._execute(with_ancestors([one.id for one in pending], self.subject.executions))
             pending = [one for one in pending if not self._row(one).same]
             if not pending:
@@ -162,16 +162,16 @@ class _Checking:
         self.advance("Starting kernels", 0, 0)
         async with open_siblings(self.sandbox, workdir=workdir) as siblings:
             root, is_first = await siblings.root(), self.environment is None
-            base = await settled(lambda: begun(root, self.code))
+            base = await retry_on_branching_change(lambda: run_code_before(root, self.code))
             if is_first:
-                await settled(lambda: require(base, self.subject, executions))
+                await retry_on_branching_change(lambda: require_state(base, self.subject, executions))
             self.environment = siblings.environment()
-            again = await execute_again(base, executions, self._how(len(executions)))
+            again = await execute_again(base, executions, self._execution_options(len(executions)))
         if is_first:
             require_names(self.subject, again, executions)
-        self._take(executions, again)
+        self._store(executions, again)
 
-    def _how(self, total: int) -> How:
+    def _execution_options(self, total: int) -> ExecutionOptions:
         done: list[str] = []
 
         def advance(id_: str) -> None:
@@ -179,50 +179,50 @@ class _Checking:
             self.advance("Executing", len(done), total)
 
         timeout = self.subject.setting("exploration", "timeout")
-        seconds = float(timeout) if isinstance(timeout, int | float) else _SECONDS
-        return How(seconds, probe(self.subject.started.task), os.cpu_count() or 2, advance)
+        seconds = float(timeout) if isinstance(timeout, int | float) else _DEFAULT_TIMEOUT
+        return ExecutionOptions(seconds, probe(self.subject.started.task), os.cpu_count() or 2, advance)
 
-    def _take(self, executions: Sequence[Execution], again: Mapping[str, Observation]) -> None:
+    def _store(self, executions: Sequence[Execution], again: Mapping[str, Observation]) -> None:
         for one in executions:
             if observation := again.get(one.id):
-                self.shown.setdefault(one.id, []).append(_as_recorded(observation))
+                self.observations.setdefault(one.id, []).append(_as_recorded(observation))
 
     def _row(self, one: Execution) -> Row:
         """Compare an execution with its record, using the re-executions so far."""
         if never_ran(one.observation):
             return Row(one.id, "not run", "it did not run in the recorded run either", counts=False)
-        if one.id not in self.shown:
+        if one.id not in self.observations:
             return Row(one.id, "not run", f"the state after {one.parent} was lost")
-        comparison = judge(self._recorded(one), self._shown(one), tolerance=self.asked.tolerance)
-        omitted = ", ".join(sorted({name for output in one.observation.outputs for name in left_out_of(output)}))
+        comparison = compare_with_record(self._recorded_result(one), self._repeated_results(one), tolerance=self.asked.tolerance)
+        omitted = ", ".join(sorted({name for output in one.observation.outputs for name in omitted_values(output)}))
         reasons = [comparison.why, f"not compared: {omitted}, too large for the trace" if omitted else ""]
-        if comparison.result == "changed" and relocated_paths.tells_less(one.code):
+        if comparison.result == "changed" and relocated_paths.is_redacted(one.code):
             reasons.append("its code contained a home folder or key, which traces redact")
         return Row(one.id, comparison.result, "; ".join(filter(None, reasons)))
 
-    def _recorded(self, one: Execution) -> Seen:
-        paths = relocated_paths.tails(self.shown[one.id], self.workdir)
-        observation = relocated_paths.below(_as_recorded(one.observation), self.subject.started.environment.folder)
-        return seen(relocated_paths.below_any(observation, paths), day=self.subject.day, code=one.code)
+    def _recorded_result(self, one: Execution) -> ComparableResult:
+        paths = relocated_paths.relative_paths(self.observations[one.id], self.workdir)
+        observation = relocated_paths.make_relative(_as_recorded(one.observation), self.subject.started.environment.folder)
+        return comparable_result(relocated_paths.make_known_relative(observation, paths), day=self.subject.day, code=one.code)
 
-    def _shown(self, one: Execution) -> list[Seen]:
+    def _repeated_results(self, one: Execution) -> list[ComparableResult]:
         today, is_folder_known = datetime.now(UTC).date(), bool(self.subject.started.environment.folder)
-        trimmed = (as_kept(one.observation, again) for again in self.shown[one.id])
-        relative = [relocated_paths.below(again, self.workdir, itself=is_folder_known) for again in trimmed]
-        return [seen(again, day=today, code=one.code) for again in relative]
+        trimmed = (trim_like_record(one.observation, again) for again in self.observations[one.id])
+        relative = [relocated_paths.make_relative(again, self.workdir, itself=is_folder_known) for again in trimmed]
+        return [comparable_result(again, day=today, code=one.code) for again in relative]
 
     def _report(self) -> Report:
         subject, recorded = self.subject, self.subject.started.environment
-        rows = [self._with_edits(self._row(one)) for one in sorted(self.chosen, key=lambda one: in_order(one.id))]
+        rows = [self._with_edits(self._row(one)) for one in sorted(self.chosen, key=lambda one: id_sort_key(one.id))]
         ids = {row.id for row in rows}
         ran = {one.id for one in subject.executions}
         more = [Row(id_, "edited", why) for id_, why in subject.edited.items() if id_ not in ids | ran]
         now = self.environment or recorded
         return Report(
             (*rows, *more),
-            described(recorded, {info.name: info.version for info in subject.libraries}),
-            described(now, versions(subject, now)),
-            differences(subject, now, self.sandbox),
+            describe_environment(recorded, {info.name: info.version for info in subject.libraries}),
+            describe_environment(now, library_versions(subject, now)),
+            describe_differences(subject, now, self.sandbox),
             changed_calls(rows, subject.executions),
         )
 
@@ -244,4 +244,4 @@ def _as_recorded(observation: Observation) -> Observation:
 
 
 def _redactor() -> Redactor:
-    return Redactor(homes=own_homes())
+    return Redactor(homes=local_homes())

@@ -58,11 +58,11 @@ class Report:
         counts = {kind: sum(row.result == kind for row in counting) for kind in ("varies", "changed", "edited")}
         if self.same:
             subject = "it still shows" if len(counting) == 1 else f"all {len(counting)} still show"
-            return f"Same: {subject} what is recorded{_apart(counts['varies'], never_run)}."
+            return f"Same: {subject} what is recorded{_exceptions(counts['varies'], never_run)}."
         lost = sum(row.result == "not run" for row in counting)
         parts = [f"{counts['changed']} changed", f"{counts['edited']} edited", f"{lost} could not be run"]
         listed = ", ".join(part for part in parts if not part.startswith("0 "))
-        return f"Different: of {len(self.rows)}, {listed}.{_calls(self.calls)}"
+        return f"Different: of {len(self.rows)}, {listed}.{_describe_calls(self.calls)}"
 
     def plain(self) -> dict[str, JsonValue]:
         """Convert the report to JSON."""
@@ -74,12 +74,12 @@ class Report:
         }
 
 
-def in_order(id_: str) -> list[int | str]:
+def id_sort_key(id_: str) -> list[int | str]:
     """Return a sort key for ids in the order of a trace: 1.2, 1.10, 1.10r1, 2.1, s1, s1-t1."""
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", id_)]
 
 
-def _apart(varies: int, never_run: int) -> str:
+def _exceptions(varies: int, never_run: int) -> str:
     parts = [
         f"{varies} of them var{'ies' if varies == 1 else 'y'} from run to run" if varies else "",
         f"{never_run} more had never run" if never_run else "",
@@ -87,7 +87,7 @@ def _apart(varies: int, never_run: int) -> str:
     return f" ({'; '.join(filter(None, parts))})" if any(parts) else ""
 
 
-def _calls(paths: Sequence[str]) -> str:
+def _describe_calls(paths: Sequence[str]) -> str:
     if not paths:
         return ""
     what = "This call" if len(paths) == 1 else f"These {len(paths)} calls"
@@ -102,11 +102,11 @@ def changed_calls(rows: Sequence[Row], executions: Sequence[Execution]) -> tuple
     result = {row.id: row.result for row in rows}
     parents = {one.id: one.parent for one in executions}
     unchanged = {api for one in executions if result.get(one.id) in ("same", "varies") for api in one.apis}
-    changed = [one for one in executions if result.get(one.id) == "changed" and not _spoilt(one.id, parents, result)]
+    changed = [one for one in executions if result.get(one.id) == "changed" and not _starts_from_changed(one.id, parents, result)]
     return tuple(dict.fromkeys(api for one in changed for api in one.apis if api not in unchanged))
 
 
-def _spoilt(id_: str, parents: Mapping[str, str], result: Mapping[str, Result]) -> bool:
+def _starts_from_changed(id_: str, parents: Mapping[str, str], result: Mapping[str, Result]) -> bool:
     """Whether an execution that this one starts from has changed."""
     seen: set[str] = set()
     while (id_ := parents.get(id_, "")) and id_ not in seen:

@@ -16,14 +16,14 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.runs.recorded.trace_loader import records_of
-from exploracoder_jupyter.runs.trace_check.explored_notebook import before_the_run, is_whole, notebook_at, notebook_in
-from exploracoder_jupyter.runs.trace_check.recorded_claims import unfounded
-from exploracoder_jupyter.runs.trace_lock import is_held
+from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, is_valid_notebook, read_notebook, parse_notebook
+from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
+from exploracoder_jupyter.runs.trace_lock import is_active
 from exploracoder_jupyter.trace import problems
-from exploracoder_jupyter.trace.edit_detection import edited_cells
-from exploracoder_jupyter.trace.migration import too_new, version_of
+from exploracoder_jupyter.trace.edit_detection import find_edited_cells
+from exploracoder_jupyter.trace.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.recorded_executions import Execution, executions
-from exploracoder_jupyter.trace.stored_records import facts_of, restored
+from exploracoder_jupyter.trace.stored_records import run_metadata, restored
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Subject:
     """Id of the solution that the run ended with, if any."""
     complete: bool
     """Whether the notebook contains the complete run; otherwise its journal has more."""
-    goes_on: bool
+    is_active: bool
     """Whether the run is still writing it."""
 
     def setting(self, section: str, name: str) -> JsonValue:
@@ -53,17 +53,17 @@ class Subject:
         return values.get(name) if isinstance(values, dict) else None
 
 
-def read(path: Path) -> Subject:
+def read_subject(path: Path) -> Subject:
     """Read the trace at this path, a notebook or the journal of a run that was cut off.
 
     Raises:
         UsageError: it is not a trace, is of a later version, or nothing was executed in its run.
     """
-    goes_on, content = is_held(path), _content(path)
-    notebook = notebook_in(content)
-    if notebook and (sentence := too_new(version_of(facts_of(notebook)))):
+    goes_on, content = is_active(path), _read_content(path)
+    notebook = parse_notebook(content)
+    if notebook and (sentence := newer_version_message(version_of(run_metadata(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
-    records, saved = records_of(path), _saved(content)
+    records, saved = records_of(path), _parse_saved(content)
     by_kind = {type(record.event): record.event for record in records}
     started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
     ran = executions(records)
@@ -76,15 +76,15 @@ def read(path: Path) -> Subject:
         datetime.fromtimestamp(records[0].at, UTC).date(),
         libraries.libraries if isinstance(libraries, LibraryRead) else (),
         ran,
-        {**_edited(notebook, saved), **unfounded(records, ran)},
-        before_the_run(notebook) if notebook and is_whole(notebook) else (),
+        {**_find_edits(notebook, saved), **find_unfounded_claims(records, ran)},
+        code_before_run(notebook) if notebook and is_valid_notebook(notebook) else (),
         solution.candidate if solution else "",
         complete=records == saved,
         goes_on=goes_on,
     )
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     """Read the file once, because an active run replaces it; empty if it is unreadable."""
     try:
         return path.read_bytes()
@@ -92,7 +92,7 @@ def _content(path: Path) -> bytes:
         return b""
 
 
-def _saved(content: bytes) -> list[Record]:
+def _parse_saved(content: bytes) -> list[Record]:
     """Return the records in the notebook itself; a run that was cut off has more in its journal."""
     try:
         return restored(json.loads(content))
@@ -100,19 +100,19 @@ def _saved(content: bytes) -> list[Record]:
         return []
 
 
-def _edited(notebook: NotebookNode | None, saved: Sequence[Record]) -> dict[str, str]:
+def _find_edits(notebook: NotebookNode | None, saved: Sequence[Record]) -> dict[str, str]:
     """Describe edits of cells, and of the notebook if it is not a valid trace any more."""
     if not saved:
         return {}
     if notebook is None:
         return {"notebook": "it cannot be read as a notebook"}
     broken = problems(notebook)
-    if not is_whole(notebook):
+    if not is_valid_notebook(notebook):
         return {"notebook": broken[0]}
-    return {**edited_cells(notebook, saved), **({"notebook": broken[0]} if broken else {})}
+    return {**find_edited_cells(notebook, saved), **({"notebook": broken[0]} if broken else {})}
 
 
-def code_of(path: Path) -> tuple[str, ...]:
+def read_code(path: Path) -> tuple[str, ...]:
     """Return the code in the file named by `--before`.
 
     This is a Python file, or a notebook, of which the code cells before its first exploration are used.
@@ -121,10 +121,10 @@ def code_of(path: Path) -> tuple[str, ...]:
         UsageError: the file is unreadable, or neither.
     """
     if path.suffix == ".ipynb":
-        notebook = notebook_at(path)
-        if notebook is None or not is_whole(notebook):
+        notebook = read_notebook(path)
+        if notebook is None or not is_valid_notebook(notebook):
             raise UsageError(f"--before: {str(path)!r} is not a readable notebook.", remedy="Name another file.")
-        return before_the_run(notebook)
+        return code_before_run(notebook)
     try:
         code = path.read_text(encoding="utf-8")
         ast.parse(code)

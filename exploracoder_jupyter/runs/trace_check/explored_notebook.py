@@ -16,10 +16,10 @@ from nbformat import NotebookNode
 from nbformat.validator import isvalid
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.trace import journal_path, ours
+from exploracoder_jupyter.trace import journal_path, generated_metadata
 from exploracoder_jupyter.trace.comparing.output_parts import joined
-from exploracoder_jupyter.trace.edit_detection import edited_since
-from exploracoder_jupyter.trace.stored_records import facts_of
+from exploracoder_jupyter.trace.edit_detection import edited_cell_names
+from exploracoder_jupyter.trace.stored_records import run_metadata
 from exploracoder_jupyter.trace.trace_paths import FOLDER
 
 _CALL = re.compile(r"%%explora\b")
@@ -49,54 +49,54 @@ def explorations(path: Path) -> tuple[Exploration, ...]:
     Raises:
         UsageError: the notebook contains explorations, but none of their traces exists.
     """
-    notebook = notebook_at(path)
-    if notebook is None or facts_of(notebook).get("records") or journal_path(path).exists() or not is_whole(notebook):
+    notebook = read_notebook(path)
+    if notebook is None or run_metadata(notebook).get("records") or journal_path(path).exists() or not is_valid_notebook(notebook):
         return ()
     calls = list(_calls(notebook))
     if not calls:
         return ()
-    places = _by_run(path.parent, {run_id for _, run_id, _ in calls} - {""})
+    places = _find_traces(path.parent, {run_id for _, run_id, _ in calls} - {""})
     found: dict[Path, tuple[str, ...]] = {}
     for names, run_id, before in calls:
         candidates = [path.parent / Path(name).expanduser() for name in names]
         for trace in [*candidates, *([places[run_id]] if run_id in places else [])]:
             if trace.is_file():
                 found.setdefault(trace, before)
-    if not found and not facts_of(notebook):
+    if not found and not run_metadata(notebook):
         remedy = f"Name the trace; by default, traces are in {FOLDER}/ beside the notebook."
         raise UsageError(f"{str(path)!r} contains explorations, but their traces were not found.", remedy=remedy)
-    edited = edited_since(notebook)
+    edited = edited_cell_names(notebook)
     return tuple(Exploration(trace, path, before, edited) for trace, before in found.items())
 
 
-def before_the_run(notebook: NotebookNode) -> tuple[str, ...]:
+def code_before_run(notebook: NotebookNode) -> tuple[str, ...]:
     """Return the user's code cells before the first exploration, without the commands of this package."""
-    first = (number for number, cell in enumerate(notebook.cells) if ours(cell) or _is_call(cell))
-    return _codes(notebook.cells[: next(first, len(notebook.cells))])
+    first = (number for number, cell in enumerate(notebook.cells) if generated_metadata(cell) or _is_call(cell))
+    return _user_code(notebook.cells[: next(first, len(notebook.cells))])
 
 
 def _calls(notebook: NotebookNode) -> Iterator[tuple[Sequence[str], str, tuple[str, ...]]]:
     """Yield for each exploration possible names of its trace, the id of its run, and the code before its call."""
-    before = before_the_run(notebook)
+    before = code_before_run(notebook)
     for number, cell in enumerate(notebook.cells):
-        if mark := ours(cell):
+        if mark := generated_metadata(cell):
             yield (), str(mark.get("run_id")), before
         elif _is_call(cell):
-            before = _codes(notebook.cells[:number])
-            yield [*_out(joined(cell.source)), *_traces_in_outputs(cell)], "", before
+            before = _user_code(notebook.cells[:number])
+            yield [*_out_options(joined(cell.source)), *_traces_in_outputs(cell)], "", before
 
 
 def _is_call(cell: NotebookNode) -> bool:
     return bool(_CALL.match(joined(cell.source)))
 
 
-def _codes(cells: Iterable[NotebookNode]) -> tuple[str, ...]:
+def _user_code(cells: Iterable[NotebookNode]) -> tuple[str, ...]:
     """Return the user's code in these cells."""
-    users = (cell for cell in cells if cell.cell_type == "code" and not ours(cell) and not _is_call(cell))
+    users = (cell for cell in cells if cell.cell_type == "code" and not generated_metadata(cell) and not _is_call(cell))
     return tuple(code for cell in users if (code := _OURS.sub("", joined(cell.source)).strip()))
 
 
-def _out(source: str) -> list[str]:
+def _out_options(source: str) -> list[str]:
     """Return the values of `--out` in the first line of a call."""
     try:
         words = shlex.split(source.partition("\n")[0])
@@ -113,13 +113,13 @@ def _traces_in_outputs(cell: NotebookNode) -> list[str]:
     return [unescape(name) for text in texts for name in _TRACE.findall(text)]
 
 
-def _by_run(folder: Path, run_ids: Set[str]) -> dict[str, Path]:
+def _find_traces(folder: Path, run_ids: Set[str]) -> dict[str, Path]:
     """Find the traces of these runs in this folder and in its folder of traces."""
     found: dict[str, Path] = {}
     for path in sorted([*folder.glob("*.ipynb"), *folder.glob(f"{FOLDER}/*.ipynb")]) if run_ids else ():
         try:
             content = path.read_bytes()
-            facts = facts_of(json.loads(content)) if any(run_id.encode() in content for run_id in run_ids) else {}
+            facts = run_metadata(json.loads(content)) if any(run_id.encode() in content for run_id in run_ids) else {}
         except (OSError, ValueError, RecursionError):
             continue
         if facts.get("records") and facts.get("run_id") in run_ids:
@@ -127,15 +127,15 @@ def _by_run(folder: Path, run_ids: Set[str]) -> dict[str, Path]:
     return found
 
 
-def notebook_at(path: Path) -> NotebookNode | None:
+def read_notebook(path: Path) -> NotebookNode | None:
     """Read the notebook in this file; `None` if it is unreadable."""
     try:
-        return notebook_in(path.read_bytes())
+        return parse_notebook(path.read_bytes())
     except OSError:
         return None
 
 
-def notebook_in(content: bytes) -> NotebookNode | None:
+def parse_notebook(content: bytes) -> NotebookNode | None:
     """Parse a notebook; `None` if it is unreadable."""
     try:
         notebook: NotebookNode = nbformat.reads(content.decode(), as_version=4)  # type: ignore[no-untyped-call]
@@ -144,6 +144,6 @@ def notebook_in(content: bytes) -> NotebookNode | None:
     return notebook
 
 
-def is_whole(notebook: NotebookNode) -> bool:
+def is_valid_notebook(notebook: NotebookNode) -> bool:
     """Whether the notebook is valid; otherwise its cells may lack required fields."""
     return bool(isvalid(notebook))  # type: ignore[no-untyped-call]

@@ -9,17 +9,17 @@ from pydantic import JsonValue, ValidationError
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import Sandbox, Settings
 from exploracoder_jupyter.core.types import Environment
-from exploracoder_jupyter.runs.recorded.trace_permissions import no_looser
+from exploracoder_jupyter.runs.recorded.trace_permissions import restrict_to_current
 from exploracoder_jupyter.runs.trace_check.check_subject import Subject
 from exploracoder_jupyter.runs.trace_check.environment_builder import Lock
 from exploracoder_jupyter.trace.needed_packages import canonical, imported, providers
 
-_SHOWN = ("python", "platform", "kernel", "isolation", "branching", "state")
-_MOST_NAMED = 3
+_REPORTED_FIELDS = ("python", "platform", "kernel", "isolation", "branching", "state")
+_MAX_LISTED = 3
 _INSTALLERS = {"pip", "setuptools", "wheel", "uv"}
 
 
-def sandbox_like(
+def matching_sandbox(
     subject: Subject, now: Settings, *, network: bool, kernel: str | None, isolation: str | None = None
 ) -> Sandbox:
     """Return sandbox settings for a fresh kernel of this machine.
@@ -27,13 +27,13 @@ def sandbox_like(
     Recorded limits and isolation apply unless the current ones are stricter. The network is available only if `network`
     is true. An interpreter that the trace names by path is ignored, since it would be started before any isolation.
     """
-    current, recorded = now.sandbox.model_dump(mode="json"), _sandbox_of(subject)
-    allowed = no_looser({"sandbox": recorded}, now)["sandbox"]
+    current, recorded = now.sandbox.model_dump(mode="json"), _recorded_sandbox(subject)
+    allowed = restrict_to_current({"sandbox": recorded}, now)["sandbox"]
     adopted = {name: value for name, value in allowed.items() if name in current}
     forced: dict[str, JsonValue] = {"state": "fresh", "network": network}
     forced |= dict.fromkeys(("gateway", "engine_python", "python"))
     # a kernelspec of another machine does not exist here
-    if kernel or recorded.get("gateway") or _path_of_interpreter(subject):
+    if kernel or recorded.get("gateway") or _interpreter_path(subject):
         forced["kernel"] = kernel
     if isolation:
         forced["isolation"] = isolation
@@ -43,30 +43,30 @@ def sandbox_like(
         return Sandbox.model_validate({**current, **forced})
 
 
-def _sandbox_of(subject: Subject) -> dict[str, JsonValue]:
+def _recorded_sandbox(subject: Subject) -> dict[str, JsonValue]:
     recorded = subject.started.settings.get("sandbox")
     return recorded if isinstance(recorded, dict) else {}
 
 
-def _path_of_interpreter(subject: Subject) -> str:
+def _interpreter_path(subject: Subject) -> str:
     """Return the run's interpreter if it was named by path, else an empty string."""
-    values = [str(_sandbox_of(subject).get(name) or "") for name in ("kernel", "python")]
+    values = [str(_recorded_sandbox(subject).get(name) or "") for name in ("kernel", "python")]
     return next((value for value in values if "/" in value or "\\" in value), "")
 
 
-def described(environment: Environment, libraries: Mapping[str, str]) -> dict[str, JsonValue]:
+def describe_environment(environment: Environment, libraries: Mapping[str, str]) -> dict[str, JsonValue]:
     """Describe an environment for the report: without the list of packages, with the libraries of the task."""
-    return {**{name: str(getattr(environment, name)) for name in _SHOWN}, "libraries": {**libraries}}
+    return {**{name: str(getattr(environment, name)) for name in _REPORTED_FIELDS}, "libraries": {**libraries}}
 
 
-def versions(subject: Subject, environment: Environment) -> dict[str, str]:
+def library_versions(subject: Subject, environment: Environment) -> dict[str, str]:
     """Return the known versions of the task's libraries in an environment, by import name."""
-    installed = packages(environment)
+    installed = installed_versions(environment)
     found = {info.name: installed.get(canonical(info.distribution or info.name), "") for info in subject.libraries}
     return {name: version for name, version in found.items() if version}
 
 
-def packages(environment: Environment) -> dict[str, str]:
+def installed_versions(environment: Environment) -> dict[str, str]:
     """Return the versions of installed distributions by canonical name."""
     pairs = (line.partition("==") for line in environment.packages)
     return {canonical(name): version for name, _, version in pairs}
@@ -83,7 +83,7 @@ def lock_of(subject: Subject, overrides: Sequence[str]) -> Lock:
         raise UsageError("The trace does not record which packages were installed.", remedy="Omit --env.")
     overridden = {canonical(text.partition("==")[0]) for text in overrides}
     unindexed = {*map(canonical, recorded.unindexed)} - overridden
-    indexed = {name: version for name, version in packages(recorded).items() if name not in unindexed}
+    indexed = {name: version for name, version in installed_versions(recorded).items() if name not in unindexed}
     modules = sorted({name for one in subject.executions for name in imported(one.code)})
     libraries = [info.distribution or info.name for info in subject.libraries]
     if local := [name for name in libraries if canonical(name) in unindexed]:
@@ -95,32 +95,32 @@ def lock_of(subject: Subject, overrides: Sequence[str]) -> Lock:
     return Lock.of(recorded.python, map("==".join, indexed.items()), [*libraries, *others], overrides)
 
 
-def differences(subject: Subject, now: Environment, sandbox: Sandbox) -> tuple[str, ...]:
+def describe_differences(subject: Subject, now: Environment, sandbox: Sandbox) -> tuple[str, ...]:
     """Describe how the current environment differs from the recorded one, the task's libraries first."""
     recorded = subject.started.environment
-    before, after = {info.name: info.version for info in subject.libraries}, versions(subject, now)
+    before, after = {info.name: info.version for info in subject.libraries}, library_versions(subject, now)
     found = [
         f"{name} {before[name]} -> {after[name]}" for name in after if before.get(name) not in (None, "", after[name])
     ]
-    if subject.goes_on:
+    if subject.is_active:
         found.append("the run is still active: only what it has recorded so far is checked")
     elif not subject.complete:
         found.append("the notebook does not contain the whole run: the journal beside it is checked too")
     if recorded.python != now.python:
         found.append(f"Python {recorded.python} -> {now.python}")
-    if (level := _level(recorded)) != _level(now):
-        found.append(f"isolation {level} -> {_level(now)}")
+    if (level := _isolation_level(recorded)) != _isolation_level(now):
+        found.append(f"isolation {level} -> {_isolation_level(now)}")
     if subject.setting("sandbox", "network") and not sandbox.network:
         found.append("the run had network access, the check does not (--network)")
     if subject.setting("sandbox", "gateway"):
         found.append("the run's kernels were on another machine")
-    if path := _path_of_interpreter(subject):
+    if path := _interpreter_path(subject):
         found.append(f"the run's interpreter was {path} (--kernel)")
-    found += _lower(_sandbox_of(subject), sandbox)
-    return (*found, *_others(recorded, now, {canonical(info.distribution) for info in subject.libraries}))
+    found += _lowered_limits(_recorded_sandbox(subject), sandbox)
+    return (*found, *_other_packages(recorded, now, {canonical(info.distribution) for info in subject.libraries}))
 
 
-def _lower(recorded: Mapping[str, JsonValue], sandbox: Sandbox) -> Iterator[str]:
+def _lowered_limits(recorded: Mapping[str, JsonValue], sandbox: Sandbox) -> Iterator[str]:
     """Yield the limits that are lower now than in the run."""
     for name, limit in sandbox:
         before = recorded.get(name)
@@ -128,17 +128,17 @@ def _lower(recorded: Mapping[str, JsonValue], sandbox: Sandbox) -> Iterator[str]
             yield f"{name} {before} -> {limit}"
 
 
-def _level(environment: Environment) -> str:
+def _isolation_level(environment: Environment) -> str:
     return environment.isolation.partition(":")[0].partition(" (")[0]
 
 
-def _others(recorded: Environment, now: Environment, reported: set[str]) -> list[str]:
+def _other_packages(recorded: Environment, now: Environment, reported: set[str]) -> list[str]:
     """Describe which other packages have another version."""
-    before, after = packages(recorded), packages(now)
+    before, after = installed_versions(recorded), installed_versions(now)
     names = before.keys() & after.keys() - reported - _INSTALLERS
     changed = [name for name in sorted(names) if before[name] != after[name]]
     if not changed:
         return []
-    listed = ", ".join(f"{name} {before[name]} -> {after[name]}" for name in changed[:_MOST_NAMED])
-    more = f" and {len(changed) - _MOST_NAMED} more" if len(changed) > _MOST_NAMED else ""
+    listed = ", ".join(f"{name} {before[name]} -> {after[name]}" for name in changed[:_MAX_LISTED])
+    more = f" and {len(changed) - _MAX_LISTED} more" if len(changed) > _MAX_LISTED else ""
     return [f"other packages: {listed}{more}"]

@@ -23,13 +23,13 @@ from exploracoder_jupyter.runs.trace_check import relocated_paths
 from exploracoder_jupyter.trace.recorded_executions import Execution
 
 _T = TypeVar("_T")
-_LOST = "StateLost"
-_PATIENCE = 3
+_STATE_LOST = "StateLost"
+_SLOWDOWN = 3
 """Factor by which a long execution may take longer than recorded, because this machine may be slower."""
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class ExecutionOptions:
     """Options for all executions of a check."""
 
     timeout: float
@@ -52,7 +52,7 @@ def with_ancestors(ids: Iterable[str], every: Sequence[Execution]) -> tuple[Exec
     return tuple(one for one in every if one.id in needed)
 
 
-async def execute_again(root: Branch, chosen: Sequence[Execution], how: How) -> Mapping[str, Observation]:
+async def execute_again(root: Branch, chosen: Sequence[Execution], how: ExecutionOptions) -> Mapping[str, Observation]:
     """Execute everything again and return the observations by id.
 
     Executions whose starting state was lost are missing.
@@ -60,10 +60,10 @@ async def execute_again(root: Branch, chosen: Sequence[Execution], how: How) -> 
     Raises:
         KernelError: no kernel could be started.
     """
-    return await settled(lambda: _Pass.over(root, chosen, how))
+    return await retry_on_branching_change(lambda: _Pass.over(root, chosen, how))
 
 
-async def settled(work: Callable[[], Awaitable[_T]]) -> _T:
+async def retry_on_branching_change(work: Callable[[], Awaitable[_T]]) -> _T:
     """Return the result of `work`, restarted if the method of branching changes."""
     for _ in range(MOST_CHANGES):
         with suppress(BranchingChanged):
@@ -73,14 +73,14 @@ async def settled(work: Callable[[], Awaitable[_T]]) -> _T:
 
 @dataclass(slots=True)
 class _Pass:
-    how: How
+    how: ExecutionOptions
     following: dict[str, list[Execution]]
     """The executions that start from each id."""
     limiter: anyio.CapacityLimiter
     seen: dict[str, Observation] = field(default_factory=dict)
 
     @classmethod
-    async def over(cls, root: Branch, chosen: Sequence[Execution], how: How) -> Mapping[str, Observation]:
+    async def over(cls, root: Branch, chosen: Sequence[Execution], how: ExecutionOptions) -> Mapping[str, Observation]:
         following: dict[str, list[Execution]] = {}
         ids = {one.id for one in chosen}
         for one in chosen:
@@ -100,7 +100,7 @@ class _Pass:
             if branch is None:
                 return
             try:
-                observation = await _observed(one, branch, self.how)
+                observation = await _observe(one, branch, self.how)
             except BaseException:
                 await _close(branch)
                 raise
@@ -127,15 +127,15 @@ class _Pass:
 def never_ran(observation: Observation) -> bool:
     """Whether the code did not run at all, because its starting state was lost."""
     error = observation.error
-    return observation.status == "died" and error is not None and error.name == _LOST and not observation.outputs
+    return observation.status == "died" and error is not None and error.name == _STATE_LOST and not observation.outputs
 
 
-async def _observed(one: Execution, branch: Branch, how: How) -> Observation:
+async def _observe(one: Execution, branch: Branch, how: ExecutionOptions) -> Observation:
     duration = 0.0 if one.observation.status == "timeout" else min(one.observation.seconds, how.timeout)
-    seconds = max(how.timeout, _PATIENCE * duration)
+    seconds = max(how.timeout, _SLOWDOWN * duration)
 
     async def step(code: str) -> Observation:
-        return await branch.run(relocated_paths.at_home(code), timeout=seconds)
+        return await branch.run(relocated_paths.expand_home(code), timeout=seconds)
 
     if one.given is not None:
         return (await on_input(step, one.code, one.given)).observation

@@ -9,7 +9,7 @@ from exploracoder_jupyter.trace.needed_packages import canonical
 from exploracoder_jupyter.trace.recorded_executions import Execution
 
 
-def unfounded(records: Sequence[Record], ran: Sequence[Execution]) -> dict[str, str]:
+def find_unfounded_claims(records: Sequence[Record], ran: Sequence[Execution]) -> dict[str, str]:
     """Describe the claims that the records contradict, by subject: the solution's id, `verdict` or `libraries`."""
     events = [record.event for record in records]
     started = next((event for event in events if isinstance(event, RunStarted)), None)
@@ -18,13 +18,13 @@ def unfounded(records: Sequence[Record], ran: Sequence[Execution]) -> dict[str, 
     found: dict[str, str] = {}
     for event in events:
         if isinstance(event, RunFinished) and started:
-            found |= _ending(event, {one.id: one for one in ran}, right, checked=bool(started.task.check))
+            found |= _check_verdict(event, {one.id: one for one in ran}, right, checked=bool(started.task.check))
         if isinstance(event, LibraryRead) and started:
-            found |= _versions(event, started.environment.packages)
+            found |= _check_versions(event, started.environment.packages)
     return found
 
 
-def _ending(event: RunFinished, ran: Mapping[str, Execution], right: set[str], *, checked: bool) -> dict[str, str]:
+def _check_verdict(event: RunFinished, ran: Mapping[str, Execution], right: set[str], *, checked: bool) -> dict[str, str]:
     """Describe what is wrong with the verdict that a solution ran."""
     outcome, solution = event.verdict.outcome, event.solution
     if outcome not in ("solved", "unchecked"):
@@ -39,7 +39,7 @@ def _ending(event: RunFinished, ran: Mapping[str, Execution], right: set[str], *
     return {}
 
 
-def _versions(event: LibraryRead, packages: Sequence[str]) -> dict[str, str]:
+def _check_versions(event: LibraryRead, packages: Sequence[str]) -> dict[str, str]:
     """Describe which library versions contradict the list of installed packages."""
     pairs = [(canonical(name), version) for name, _, version in (line.partition("==") for line in packages)]
     listed = {name for name, _ in pairs}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Observation
-from exploracoder_jupyter.trace.comparing.output_parts import changed
+from exploracoder_jupyter.trace.comparing.output_parts import map_strings
 from exploracoder_jupyter.trace.sanitizing.record_redaction import REDACTED
 from exploracoder_jupyter.trace.trace_paths import FOLDER
 
@@ -37,43 +37,43 @@ def workdir_of(trace: Path, named: Path | None = None) -> Path:
     return folder
 
 
-def at_home(code: str) -> str:
+def expand_home(code: str) -> str:
     """Replace redacted home folders in code by the current user's home folder."""
     return _HOME.sub(lambda _: Path.home().as_posix(), code)
 
 
-def tells_less(code: str) -> bool:
+def is_redacted(code: str) -> bool:
     """Whether the code contains a redacted home folder or key, so that it differs from the code that was executed."""
     return REDACTED in code or _HOME.search(code) is not None
 
 
-def tails(observations: Iterable[Observation], folder: str) -> frozenset[str]:
+def relative_paths(observations: Iterable[Observation], folder: str) -> frozenset[str]:
     """Return the paths below the folder that these observations contain, relative to it."""
     below = re.compile(rf"{re.escape(folder)}/({_END}+)")
     return frozenset(tail for one in observations for text in _texts(one) for tail in below.findall(text))
 
 
-def below(observation: Observation, folder: str, *, itself: bool = True) -> Observation:
+def make_relative(observation: Observation, folder: str, *, itself: bool = True) -> Observation:
     """Make paths below the folder relative; replace the folder itself by `.` unless `itself` is false."""
     if not folder:
         return observation
     inner, whole = re.compile(rf"{re.escape(folder)}/(?={_END})"), re.compile(rf"{re.escape(folder)}(?![\w.-])")
-    return _changed(observation, lambda text: whole.sub("." if itself else r"\g<0>", inner.sub("", text)))
+    return _map_texts(observation, lambda text: whole.sub("." if itself else r"\g<0>", inner.sub("", text)))
 
 
-def below_any(observation: Observation, found: frozenset[str]) -> Observation:
+def make_known_relative(observation: Observation, found: frozenset[str]) -> Observation:
     """Make these paths relative, whatever folder they are in."""
     if not found:
         return observation
     longest = sorted(found, key=len, reverse=True)
     anywhere = re.compile(rf"(?<![\w/~])[~/](?:{_END}*/)?({'|'.join(map(re.escape, longest))})(?!{_END})")
-    return _changed(observation, lambda text: anywhere.sub(r"\1", text))
+    return _map_texts(observation, lambda text: anywhere.sub(r"\1", text))
 
 
-def _changed(observation: Observation, change: Callable[[str], str]) -> Observation:
+def _map_texts(observation: Observation, change: Callable[[str], str]) -> Observation:
     error = observation.error
     new_error = replace(error, message=change(error.message)) if error else None
-    outputs = tuple({key: changed(value, change) for key, value in one.items()} for one in observation.outputs)
+    outputs = tuple({key: map_strings(value, change) for key, value in one.items()} for one in observation.outputs)
     return replace(observation, outputs=outputs, error=new_error)
 
 
@@ -84,5 +84,5 @@ def _texts(observation: Observation) -> list[str]:
         found.append(text)
         return text
 
-    _changed(observation, collect)
+    _map_texts(observation, collect)
     return found

@@ -16,8 +16,8 @@ from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage, Verdict
 from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
-from exploracoder_jupyter.trace.cells.sources_markdown import found_words
-from exploracoder_jupyter.trace.run_state import Attempt, Round, Run, Section, Shown
+from exploracoder_jupyter.trace.cells.sources_markdown import search_markdown
+from exploracoder_jupyter.trace.run_state import Attempt, TestRound, Run, Section, InputResult
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "▶", "done": "✓", "failed": "✗", "skipped": "↷"}
 _VERDICTS: dict[Outcome, str] = {
@@ -27,7 +27,7 @@ _VERDICTS: dict[Outcome, str] = {
     "stopped": "■ **Stopped** before the end; what was learned until then is {where}.",
 }
 _RULINGS: dict[Ruling, str] = {"right": "✓ right", "wrong": "✗ wrong", "unsure": "◐ unsure"}
-_STEPS = {
+_STEP_NAMES = {
     "introduce": "introduction",
     "planners": "example plans",
     "plan": "plan",
@@ -43,8 +43,8 @@ _STEPS = {
     "execute": "executions",
 }
 """Display names of steps, in the order of the cost table; unknown steps are shown by their own name."""
-_LONGEST_TASK = 4000
-_MOST_FILES = 20
+_MAX_TASK = 4000
+_MAX_FILES = 20
 
 
 def task_words(run: Run) -> str:
@@ -52,7 +52,7 @@ def task_words(run: Run) -> str:
     if run.started is None:
         return "# Exploration\n\nThe record of the start of this run is missing."
     task, environment = run.started.task, run.started.environment
-    quoted = "  \n".join("> " + prose(line) for line in task.text.strip()[:_LONGEST_TASK].splitlines())
+    quoted = "  \n".join("> " + prose(line) for line in task.text.strip()[:_MAX_TASK].splitlines())
     facts = {
         "Libraries": _libraries(run),
         "Model": prose(run.started.model),
@@ -61,7 +61,7 @@ def task_words(run: Run) -> str:
         "Check": span(clip(task.check, 300)) if task.check else "",
         "Variables": ", ".join(span(name) for name in task.uses),
     }
-    cut = "\n\n*The rest of the task is in the notebook's metadata.*" if len(task.text) > _LONGEST_TASK else ""
+    cut = "\n\n*The rest of the task is in the notebook's metadata.*" if len(task.text) > _MAX_TASK else ""
     state = "" if run.finished else "\n\n*No verdict is recorded yet: the run is under way, or was cut off.*"
     listed = "\n".join(f"- **{name}:** {value}" for name, value in facts.items() if value)
     return f"# Exploration of {prose(', '.join(task.libraries))}\n\n{quoted}{cut}\n\n{listed}{state}"
@@ -72,7 +72,7 @@ def plan_words(run: Run) -> str:
     parts = ["### Exploration plan", _plan_list(run)]
     parts += ["**The plan is waiting for your review.**"] if run.reviewing else []
     parts += [f"*Plan revised: {prose(clip(reason, 300))}*" for reason in run.revisions if reason]
-    parts += found_words(run.searches, ())
+    parts += search_markdown(run.searches, ())
     parts.append(_cost_line(run))
     return "\n\n".join(parts)
 
@@ -80,8 +80,8 @@ def plan_words(run: Run) -> str:
 def solution_words(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
     """Render the heading above the solutions: their outcomes, and the files written. `over`: whether the run is."""
     joined = "The code that ran in each subtask, joined. **It was not run as a whole.**" if outcome == "stopped" else ""
-    found = found_words(section.searches, section.lookups)
-    parts = ("### Solution", *found, _fates(section, over=over), joined, _files(files) if files else "")
+    found = search_markdown(section.searches, section.lookups)
+    parts = ("### Solution", *found, _outcomes(section, over=over), joined, _solution_files(files) if files else "")
     return "\n\n".join(part for part in parts if part)
 
 
@@ -93,7 +93,7 @@ def input_words(given: InventedInput, solution: str) -> str:
     return "\n".join(part for part in parts if part.strip())
 
 
-def judgement_words(solution: str, round_: Round, *, over: bool) -> str:
+def judgement_words(solution: str, round_: TestRound, *, over: bool) -> str:
     """Render the judgement of a solution's outputs, overall and for each input."""
     judgement = round_.judgement
     name = f"**Solution {prose(solution)}**"
@@ -105,7 +105,7 @@ def judgement_words(solution: str, round_: Round, *, over: bool) -> str:
     return f"{name} judged by its outputs: **{_RULINGS[judgement.ruling]}**{reason}.\n\n{listed}".strip()
 
 
-def _input_line(shown: Shown, round_: Round) -> str:
+def _input_line(shown: InputResult, round_: TestRound) -> str:
     title = prose(clip(shown.given.title, 200))
     if not shown.usable:
         return f"- {title}: left out, because the input itself fails"
@@ -120,14 +120,14 @@ def heading_words(section: Section, *, over: bool) -> str:
     """Render a subtask's heading: recommended APIs, the outcomes of its candidates, and why one was carried forward."""
     parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
     parts.append(_api_table(section.apis) if section.apis else "")
-    parts += [_wish(wish) for wish in section.wishes]
-    parts += found_words(section.searches, section.lookups)
-    parts.append(_fates(section, over=over))
-    parts.append(_choice(section))
+    parts += [_request_line(wish) for wish in section.wishes]
+    parts += search_markdown(section.searches, section.lookups)
+    parts.append(_outcomes(section, over=over))
+    parts.append(_selection(section))
     return "\n\n".join(part for part in parts if part)
 
 
-def _wish(wish: Steered) -> str:
+def _request_line(wish: Steered) -> str:
     what = "Explored again" if wish.what == "retry" else f"Candidate {prose(wish.candidate)} chosen"
     return f"*{what} by the user{f': {prose(clip(wish.hint, 400))}' if wish.hint else '.'}*"
 
@@ -136,10 +136,10 @@ def notice_words(notices: Sequence[Notice]) -> str:
     """Render notices for the user."""
     signs = {"info": "ℹ Note", "warning": "⚠ Warning"}
     quoted = "\n>\n".join(f"> {signs[notice.level]}: {prose(notice.text)}" for notice in notices)
-    return "\n\n".join([quoted, *(_details(notice.details) for notice in notices if notice.details)])
+    return "\n\n".join([quoted, *(_traceback_block(notice.details) for notice in notices if notice.details)])
 
 
-def _details(traceback: str) -> str:
+def _traceback_block(traceback: str) -> str:
     """Render the traceback of an internal error, collapsed; without blank lines, which would end the block."""
     lines = (f"{'&nbsp;' * (len(line) - len(line.lstrip()))}{html(line)}" for line in traceback.splitlines())
     shown = "\n".join(filter(None, lines))
@@ -150,7 +150,7 @@ def summary_words(run: Run, finished: RunFinished) -> str:
     """Render the verdict, the cost by step, and the model, libraries and environment used."""
     parts = ["### Summary", verdict_words(finished.verdict)]
     parts.append(cost_table(finished))
-    parts.append("\n".join(f"- {line}" for line in _made_with(run)))
+    parts.append("\n".join(f"- {line}" for line in _environment_lines(run)))
     return "\n\n".join(parts)
 
 
@@ -203,13 +203,13 @@ def _api_summary(api: ApiDoc) -> str:
     return f"Deprecated: {api.deprecated} {api.summary}" if api.deprecated else api.summary
 
 
-def _fates(section: Section, *, over: bool) -> str:
+def _outcomes(section: Section, *, over: bool) -> str:
     """Return one line with the outcome of each candidate, including those without a cell."""
-    fates = [_fate(attempt, over=over or section.given_up(attempt)) for attempt in section.ordered]
+    fates = [_outcome(attempt, over=over or section.given_up(attempt)) for attempt in section.ordered]
     return "Tried: " + "; ".join(fates) + "." if fates else ""
 
 
-def _fate(attempt: Attempt, *, over: bool) -> str:
+def _outcome(attempt: Attempt, *, over: bool) -> str:
     candidate, observation = attempt.candidate, attempt.observation
     name = f"**{prose(candidate.id)}**"
     if candidate.duplicate_of:
@@ -229,25 +229,25 @@ def _fate(attempt: Attempt, *, over: bool) -> str:
     reason = f" ({prose(clip(what, 160).rstrip('.'))})" if what else ""
     if observation.status == "error" and observation.note.startswith("The program ran, but the check"):
         return f"{name} ran, but its check failed{reason}"
-    wrote = _wrote(observation.files) if candidate.subtask != "solution" else ""
+    wrote = _written_files(observation.files) if candidate.subtask != "solution" else ""
     return f"{name} {words[observation.status]}{reason}{wrote}"
 
 
-def _wrote(files: Sequence[str]) -> str:
+def _written_files(files: Sequence[str]) -> str:
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     return f", wrote {span(clip(files[0], 80))}{more}" if files else ""
 
 
-def _files(kept: FilesKept) -> str:
+def _solution_files(kept: FilesKept) -> str:
     if not kept.files:
         return "The solution wrote no files."
-    names = ", ".join(span(clip(name, 200)) for name in kept.files[:_MOST_FILES])
-    rest = f" and {len(kept.files) - _MOST_FILES} more" if len(kept.files) > _MOST_FILES else ""
+    names = ", ".join(span(clip(name, 200)) for name in kept.files[:_MAX_FILES])
+    rest = f" and {len(kept.files) - _MAX_FILES} more" if len(kept.files) > _MAX_FILES else ""
     folder = kept.folder.replace("\\", "/").rpartition("/")[2]
     return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {span(folder)}: {names}{rest}."
 
 
-def _choice(section: Section) -> str:
+def _selection(section: Section) -> str:
     if section.selection:
         reasons = "; ".join(prose(clip(reason, 200)) for reason in section.selection.reasons)
         if section.status == "failed":
@@ -268,8 +268,8 @@ def _choice(section: Section) -> str:
 
 def cost_table(finished: RunFinished) -> str:
     """Render a table with the cost of each step and the total."""
-    steps = sorted(finished.usage_by_step, key=lambda step: list(_STEPS).index(step) if step in _STEPS else len(_STEPS))
-    rows = [_cost_row(prose(_STEPS.get(step, step)), finished.usage_by_step[step]) for step in steps]
+    steps = sorted(finished.usage_by_step, key=lambda step: list(_STEP_NAMES).index(step) if step in _STEP_NAMES else len(_STEP_NAMES))
+    rows = [_cost_row(prose(_STEP_NAMES.get(step, step)), finished.usage_by_step[step]) for step in steps]
     total = sum(usage.seconds for usage in finished.usage_by_step.values())  # the elapsed time of the run is below
     rows.append(_cost_row("**all**", replace(finished.usage, seconds=total)))
     head = "| Step | Calls | Prompt tokens | Completion tokens | Executions | Seconds |\n|:--|--:|--:|--:|--:|--:|"
@@ -281,7 +281,7 @@ def _cost_row(name: str, usage: Usage) -> str:
     return f"| {name} | " + " | ".join(f"{count:,}" for count in counts) + f" | {usage.seconds:.1f} |"
 
 
-def _made_with(run: Run) -> Iterable[str]:
+def _environment_lines(run: Run) -> Iterable[str]:
     if run.started is None:
         return
     environment = run.started.environment

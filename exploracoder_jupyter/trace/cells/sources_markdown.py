@@ -22,31 +22,31 @@ _SOURCES: Final[dict[SourceKind, str]] = {
     "web": "web page",
     "workspace": "your files",
 }
-_MOST_NAMED: Final = 4
+_MAX_LISTED: Final = 4
 
 
-def found_words(searches: Sequence[KnowledgeSearched], lookups: Sequence[LookedUp]) -> list[str]:
+def search_markdown(searches: Sequence[KnowledgeSearched], lookups: Sequence[LookedUp]) -> list[str]:
     """Return paragraphs on repeated searches and look-ups, and a collapsed list of the passages found."""
-    repeated = [line for search in searches if search.round and (line := _again(search))]
+    repeated = [line for search in searches if search.round and (line := _repeated_search(search))]
     arguments = dict.fromkeys(clip(item.argument, 80) for item in lookups)
     looked_up = f"*Looked up while writing:* {', '.join(map(span, arguments))}" if arguments else ""
     passages = tuple(dict.fromkeys(item for search in searches for item in search.passages))
     return [*repeated, *filter(None, (looked_up, _passages(passages) if passages else ""))]
 
 
-def _again(search: KnowledgeSearched) -> str:
+def _repeated_search(search: KnowledgeSearched) -> str:
     """Return one line on a search after a failure; empty if nothing was found and no APIs were searched."""
     if not (search.apis or search.passages):
         return ""
-    names = _named([span(path) for path in search.apis], "API")
-    titles = _named([f"“{prose(clip(item.title, 80))}”" for item in search.passages], "passage")
+    names = _list_names([span(path) for path in search.apis], "API")
+    titles = _list_names([f"“{prose(clip(item.title, 80))}”" for item in search.passages], "passage")
     same = ", the same as before" if search.agreed else ""
     return f"*Searched again ({search.made_of}):* found {'; '.join(part for part in (names, titles) if part)}{same}."
 
 
-def _named(names: Sequence[str], noun: str) -> str:
-    more = len(names) - _MOST_NAMED
-    listed = ", ".join(names[:_MOST_NAMED])
+def _list_names(names: Sequence[str], noun: str) -> str:
+    more = len(names) - _MAX_LISTED
+    listed = ", ".join(names[:_MAX_LISTED])
     return f"{listed} and {plural(more, f'more {noun}')}" if more > 0 else listed
 
 
@@ -61,11 +61,11 @@ def _without_repeats(passages: Iterable[Passage]) -> Iterable[Passage]:
 
 
 def _item(item: Passage) -> str:
-    parts = [_SOURCES[item.source], html(clip(item.title, 160)), _place(item.origin), html(clip(item.licence, 80))]
+    parts = [_SOURCES[item.source], html(clip(item.title, 160)), _link(item.origin), html(clip(item.licence, 80))]
     return "; ".join(part for part in parts if part)
 
 
-def _place(origin: str) -> str:
+def _link(origin: str) -> str:
     shown = html(clip(origin, 200))
     if urlsplit(origin).scheme not in ("http", "https"):
         return f"<code>{shown}</code>" if shown else ""

@@ -21,45 +21,45 @@ from numpy.typing import NDArray
 
 Pixels: TypeAlias = NDArray[np.uint8]
 
-_SAME: Final = 0.01
-_MUCH: Final = 64
+_SAME_SHARE: Final = 0.01
+_STRONG: Final = 64
 """Difference of a color channel that counts as strong, of 255."""
-_CLOSE: Final = 8
+_SQUARE: Final = 8
 """Side of the square that counts as a small area, in pixels."""
-_DETAIL: Final = 5
+_DETAIL_PIXELS: Final = 5
 """Strongly different pixels in such a square that count as a difference. Fewer cannot turn one digit into another, at
 10 points and 72 dpi."""
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
-_MOST_BYTES: Final = 100_000_000
+_MAX_BYTES: Final = 100_000_000
 """Maximum size of one decompressed image."""
 
 
-def unlike(one: str, other: str) -> str:
+def describe_difference(one: str, other: str) -> str:
     """Describe how two base64 images differ; empty if they look the same."""
     if one == other:
         return ""
-    first, second = _bytes(one), _bytes(other)
+    first, second = _decode(one), _decode(other)
     if (old := _pixels(first)) is None or (new := _pixels(second)) is None:
-        return "" if _data(first) == _data(second) else "a different picture"
+        return "" if _image_data(first) == _image_data(second) else "a different picture"
     if old.shape != new.shape:
         return f"a picture of {_size(old)} -> {_size(new)} pixels"
     distance = np.abs(old.astype(np.int16) - new).max(axis=-1)
     share = float((distance > 0).mean())
-    if share >= _SAME:
+    if share >= _SAME_SHARE:
         return f"{share:.1%} of the pixels differ"
-    return "a detail differs" if _most_together(distance > _MUCH) >= _DETAIL else ""
+    return "a detail differs" if _max_in_square(distance > _STRONG) >= _DETAIL_PIXELS else ""
 
 
-def _most_together(marked: NDArray[np.bool_]) -> int:
+def _max_in_square(marked: NDArray[np.bool_]) -> int:
     """Return the largest number of marked pixels in any small square."""
     if not marked.any():
         return 0
-    n = _CLOSE
+    n = _SQUARE
     sums = np.pad(marked, n).astype(np.int32).cumsum(axis=0).cumsum(axis=1)
     return int((sums[n:, n:] - sums[:-n, n:] - sums[n:, :-n] + sums[:-n, :-n]).max())
 
 
-def _bytes(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     try:
         return base64.b64decode(text)
     except (binascii.Error, ValueError):
@@ -85,7 +85,7 @@ def _size(pixels: Pixels) -> str:
     return f"{pixels.shape[1]} by {pixels.shape[0]}"
 
 
-def _data(content: bytes) -> bytes:
+def _image_data(content: bytes) -> bytes:
     """Return the header and decompressed data of a PNG file; any other file as it is."""
     if not content.startswith(_SIGNATURE):
         return content
@@ -94,7 +94,7 @@ def _data(content: bytes) -> bytes:
         if kind in parts:
             parts[kind] += data
     try:
-        pixels = zlib.decompressobj().decompress(parts.pop(b"IDAT"), _MOST_BYTES)
+        pixels = zlib.decompressobj().decompress(parts.pop(b"IDAT"), _MAX_BYTES)
     except zlib.error:
         pixels = b""
     return b"".join(parts.values()) + pixels if pixels else content

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.trace.cells.escaped_text import clip
-from exploracoder_jupyter.trace.comparing.output_parts import CLIPPED, Part, Text, joined, part_of
+from exploracoder_jupyter.trace.comparing.output_parts import MAX_SHOWN, Part, Text, joined, part_of
 from exploracoder_jupyter.trace.comparing.text_normalization import normal
 
 TOLERANCE: Final = 1e-6
@@ -30,7 +30,7 @@ _THREADS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ComparableResult:
     """The result of an execution in comparable form."""
 
     status: str
@@ -45,14 +45,14 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Comparison:
     """How an execution compares with its record, and a description of the difference."""
 
     result: Result
     why: str = ""
 
 
-def seen(observation: Observation, *, day: date, code: str = "") -> Seen:
+def comparable_result(observation: Observation, *, day: date, code: str = "") -> ComparableResult:
     """Convert an observation to comparable form.
 
     Args:
@@ -74,36 +74,36 @@ def seen(observation: Observation, *, day: date, code: str = "") -> Seen:
         for mime, value in data.items():
             parts[mime if len(displays) == 1 else f"output {number}, {mime}"] = part_of(mime, value, day)
     names = dict(observation.names)
-    return Seen(observation.status, error.name if error else "", names, tuple(map(tuple, displays)), parts)
+    return ComparableResult(observation.status, error.name if error else "", names, tuple(map(tuple, displays)), parts)
 
 
-def judge(recorded: Seen, again: Sequence[Seen], *, tolerance: float = TOLERANCE) -> Judged:
+def compare_with_record(recorded: ComparableResult, again: Sequence[ComparableResult], *, tolerance: float = TOLERANCE) -> Comparison:
     """Compare a record with several re-executions: `same`, `varies`, or `changed`.
 
     It varies if the re-executions differ from one another while at least one has the recorded structure. One
     re-execution cannot show that, so any difference counts as changed. The outputs of re-executions with another
     structure are ignored.
     """
-    comparable = [one for one in again if not _frame(recorded, one)]
+    comparable = [one for one in again if not _structural_difference(recorded, one)]
     if not comparable:
-        return Judged("changed", _frame(recorded, again[0]))
+        return Comparison("changed", _structural_difference(recorded, again[0]))
     if len(comparable) > 1 or len(comparable) == len(again):
         for where, part in recorded.parts.items():
-            if why := _blame(part, [one.parts[where] for one in comparable], tolerance):
-                return Judged("changed", f"{where}: {why}")
-    why = difference(recorded, again[0], tolerance=tolerance)
-    return Judged("varies", why) if why else Judged("same")
+            if why := _describe_change(part, [one.parts[where] for one in comparable], tolerance):
+                return Comparison("changed", f"{where}: {why}")
+    why = describe_difference(recorded, again[0], tolerance=tolerance)
+    return Comparison("varies", why) if why else Comparison("same")
 
 
-def difference(old: Seen, new: Seen, *, tolerance: float = TOLERANCE) -> str:
+def describe_difference(old: ComparableResult, new: ComparableResult, *, tolerance: float = TOLERANCE) -> str:
     """Describe the first difference between two results; empty if they are the same."""
-    if structure := _frame(old, new):
+    if structure := _structural_difference(old, new):
         return structure
     found = ((where, part.unlike(new.parts[where], tolerance)) for where, part in old.parts.items())
     return next((f"{where}: {why}" for where, why in found if why), "")
 
 
-def _blame(recorded: Part, shown: Sequence[Part], tolerance: float) -> str:
+def _describe_change(recorded: Part, shown: Sequence[Part], tolerance: float) -> str:
     """Describe how a part differs from all re-executions, if these agree with one another in content or in form."""
     why = [recorded.unlike(part, tolerance) for part in shown]
     if not all(why):
@@ -114,33 +114,33 @@ def _blame(recorded: Part, shown: Sequence[Part], tolerance: float) -> str:
     return "" if recorded.form() in forms or any(form != forms[0] for form in forms[1:]) else why[0]
 
 
-def _frame(old: Seen, new: Seen) -> str:
+def _structural_difference(old: ComparableResult, new: ComparableResult) -> str:
     """Describe how two results differ in structure."""
     if (old.status, old.error) != (new.status, new.error):
-        return f"{_ending(old)} -> {_ending(new)}"
+        return f"{_outcome(old)} -> {_outcome(new)}"
     if old.kinds != new.kinds:
-        return f"outputs: {_kinds(old)} -> {_kinds(new)}"
+        return f"outputs: {_list_kinds(old)} -> {_list_kinds(new)}"
     if old.names == new.names:
         return ""
-    return f"names: {'; '.join(_renamed(old.names, new.names))}"
+    return f"names: {'; '.join(_name_differences(old.names, new.names))}"
 
 
-def _ending(one: Seen) -> str:
+def _outcome(one: ComparableResult) -> str:
     message = one.parts["message"]
-    more = clip(message.text, CLIPPED) if isinstance(message, Text) else ""
+    more = clip(message.text, MAX_SHOWN) if isinstance(message, Text) else ""
     return one.status if not one.error else f"{one.error}: {more}" if more else one.error
 
 
-def _kinds(one: Seen) -> str:
+def _list_kinds(one: ComparableResult) -> str:
     return "; ".join(", ".join(mimes) for mimes in one.kinds) or "none"
 
 
-def _renamed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+def _name_differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     lost, more = [name for name in old if name not in new], [name for name in new if name not in old]
     other = [f"{name} {old[name]} -> {new[name]}" for name in old if name in new and old[name] != new[name]]
     parts = [
-        f"no {clip(', '.join(lost), CLIPPED)}" if lost else "",
-        f"also {clip(', '.join(more), CLIPPED)}" if more else "",
+        f"no {clip(', '.join(lost), MAX_SHOWN)}" if lost else "",
+        f"also {clip(', '.join(more), MAX_SHOWN)}" if more else "",
     ]
     return [*filter(None, parts), *other[:3]]
 

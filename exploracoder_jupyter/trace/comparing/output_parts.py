@@ -16,14 +16,14 @@ from exploracoder_jupyter.trace.cells.escaped_text import clip
 from exploracoder_jupyter.trace.comparing import image_comparison
 from exploracoder_jupyter.trace.comparing.text_normalization import normal
 
-CLIPPED: Final = 80
+MAX_SHOWN: Final = 80
 """Length to which texts are clipped in descriptions of differences."""
 
-_BEFORE: Final = 20
+_CONTEXT: Final = 20
 """Characters shown before the first difference."""
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"})
 _MARKUP: Final = frozenset({"text/html", "image/svg+xml", "application/xml", "text/xml"})
-_OF_WIDGETS: Final = "application/vnd.jupyter.widget-"
+_WIDGET_MIME: Final = "application/vnd.jupyter.widget-"
 _TAG = re.compile(r"<[^<>]*>")
 _FLOAT = re.compile(r"[-+]?(?<!\d)(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
@@ -54,12 +54,12 @@ class Text:
         """Describe the first line that differs."""
         if not isinstance(other, Text):
             return "another kind of output"
-        if same_text(self.text, other.text, tolerance) or (self.unordered and self._mixed(other, tolerance)):
+        if texts_match(self.text, other.text, tolerance) or (self.unordered and self._mixed(other, tolerance)):
             return ""
         old, new = self.text.split("\n"), other.text.split("\n")
         length = max(len(old), len(new))
         pairs = zip(old + [""] * (length - len(old)), new + [""] * (length - len(new)), strict=True)
-        return next((_arrow(one, two) for one, two in pairs if not same_text(one, two, tolerance)), "")
+        return next((_show_change(one, two) for one, two in pairs if not texts_match(one, two, tolerance)), "")
 
     def form(self) -> object:
         """Return the text without numbers and white space, which depends on the widths and signs of the numbers."""
@@ -68,7 +68,7 @@ class Text:
     def _mixed(self, other: Text, tolerance: float) -> bool:
         """Whether both are the same in another order, of lines or of fragments of interleaved lines."""
         one, two = (sorted(filter(str.strip, text.split("\n"))) for text in (self.text, other.text))
-        return same_text("\n".join(one), "\n".join(two), tolerance) or _same_pieces(self.text, other.text)
+        return texts_match("\n".join(one), "\n".join(two), tolerance) or _match_unordered(self.text, other.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Picture:
     def unlike(self, other: Part, tolerance: float) -> str:
         """Describe how the pixels differ."""
         return (
-            image_comparison.unlike(self.content, other.content)
+            image_comparison.describe_difference(self.content, other.content)
             if isinstance(other, Picture)
             else "another kind of output"
         )
@@ -100,7 +100,7 @@ class Tree:
         """Describe the first place that differs."""
         if not isinstance(other, Tree):
             return "another kind of output"
-        return _unlike(self.value, other.value, tolerance, "")
+        return _describe_difference(self.value, other.value, tolerance, "")
 
     def form(self) -> object:
         """Return the keys and types, without values."""
@@ -109,17 +109,17 @@ class Tree:
 
 def part_of(mime: str, value: JsonValue, day: date) -> Part:
     """Convert an output of this MIME type, made on this day, to comparable form."""
-    if mime.startswith(_OF_WIDGETS):
+    if mime.startswith(_WIDGET_MIME):
         return Text(mime)  # its content is an id that is random each time
     if mime in _PICTURES and isinstance(value, str):
         return Picture(value.strip())
     if isinstance(value, dict) or mime.endswith("json"):
-        return Tree(changed(value, partial(normal, day=day)))
+        return Tree(map_strings(value, partial(normal, day=day)))
     text = joined(value)
-    return Text(normal(_tags_apart(text) if mime in _MARKUP else text, day=day))
+    return Text(normal(_split_tags(text) if mime in _MARKUP else text, day=day))
 
 
-def _tags_apart(text: str) -> str:
+def _split_tags(text: str) -> str:
     """Put each tag of the markup on a separate line, so that the text between tags can be compared."""
     return "\n".join(filter(str.strip, _TAG.sub(lambda found: f"\n{found[0]}\n", text).split("\n")))
 
@@ -129,16 +129,16 @@ def joined(value: JsonValue) -> str:
     return "".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 
 
-def changed(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+def map_strings(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
     """Apply a function to every string in a JSON value, except keys."""
     if isinstance(value, dict):
-        return {key: changed(item, change) for key, item in value.items()}
+        return {key: map_strings(item, change) for key, item in value.items()}
     if isinstance(value, list):
-        return [changed(item, change) for item in value]
+        return [map_strings(item, change) for item in value]
     return change(value) if isinstance(value, str) else value
 
 
-def same_text(one: str, other: str, tolerance: float) -> bool:
+def texts_match(one: str, other: str, tolerance: float) -> bool:
     """Whether two normalized texts are the same.
 
     Floating-point numbers may differ within the relative tolerance, and so may the widths of columns, which depend on
@@ -152,7 +152,7 @@ def same_text(one: str, other: str, tolerance: float) -> bool:
     return all(math.isclose(float(a), float(b), rel_tol=tolerance) for a, b in pairs)
 
 
-def _same_pieces(one: str, other: str) -> bool:
+def _match_unordered(one: str, other: str) -> bool:
     """Whether two texts have the same numbers and the same other characters, in any order.
 
     If interleaved output has joined numbers, their digits are compared instead.
@@ -164,26 +164,26 @@ def _same_pieces(one: str, other: str) -> bool:
     return numbers[0] == numbers[1] and rest[0] == rest[1]
 
 
-def _arrow(old: str, new: str) -> str:
+def _show_change(old: str, new: str) -> str:
     """Show both texts, starting shortly before the first difference."""
     pairs = enumerate(zip(old, new, strict=False))
     first = next((place for place, (one, other) in pairs if one != other), min(len(old), len(new)))
-    start = first - _BEFORE if first > CLIPPED // 2 else 0
-    return " -> ".join(f"{'…' if start else ''}{clip(text[start:], CLIPPED)}" or "nothing" for text in (old, new))
+    start = first - _CONTEXT if first > MAX_SHOWN // 2 else 0
+    return " -> ".join(f"{'…' if start else ''}{clip(text[start:], MAX_SHOWN)}" or "nothing" for text in (old, new))
 
 
-def _unlike(old: JsonValue, new: JsonValue, tolerance: float, at: str) -> str:
+def _describe_difference(old: JsonValue, new: JsonValue, tolerance: float, at: str) -> str:
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
-        return next((why for key in old if (why := _unlike(old[key], new[key], tolerance, f"{at}.{key}"))), "")
+        return next((why for key in old if (why := _describe_difference(old[key], new[key], tolerance, f"{at}.{key}"))), "")
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True))
-        return next((why for n, (a, b) in pairs if (why := _unlike(a, b, tolerance, f"{at}[{n}]"))), "")
-    return "" if _same_leaf(old, new, tolerance) else f"{at.lstrip('.')}: {_arrow(str(old), str(new))}"
+        return next((why for n, (a, b) in pairs if (why := _describe_difference(a, b, tolerance, f"{at}[{n}]"))), "")
+    return "" if _leaves_match(old, new, tolerance) else f"{at.lstrip('.')}: {_show_change(str(old), str(new))}"
 
 
-def _same_leaf(old: JsonValue, new: JsonValue, tolerance: float) -> bool:
+def _leaves_match(old: JsonValue, new: JsonValue, tolerance: float) -> bool:
     if isinstance(old, str) and isinstance(new, str):
-        return same_text(old, new, tolerance)
+        return texts_match(old, new, tolerance)
     if _is_number(old) and _is_number(new):  # a saved notebook has 1 for 1.0
         integers = isinstance(old, int) and isinstance(new, int)
         return old == new or (not integers and math.isclose(float(str(old)), float(str(new)), rel_tol=tolerance))

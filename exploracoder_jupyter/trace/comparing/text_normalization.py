@@ -22,7 +22,7 @@ _OBJECT_ID = re.compile(r"(?<![\w.])(?:1[34]\d{13}|9[34]\d{12})(?![\w.])")
 """Values of `id()` in the address ranges of Linux. On other systems, ids are recognized because they vary from run to
 run."""
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
-_MADE_UP = re.compile(r"\b(altair-viz-|T_(?=[0-9a-f]{5}(?:_|\b))|sk-container-id-)[0-9a-f]+")
+_RANDOM_ID = re.compile(r"\b(altair-viz-|T_(?=[0-9a-f]{5}(?:_|\b))|sk-container-id-)[0-9a-f]+")
 """Random ids that libraries put into their HTML."""
 _PROCESS = re.compile(
     r"\b([Pp][Ii][Dd][ =:]{1,3}|[Pp]rocess(?: id)?[ =:#]{1,2}(?=\d{3})|\w*(?:Process|Worker|Thread|Executor)[-_])\d+"
@@ -72,7 +72,7 @@ _PLACEHOLDER = re.compile(r"\0(\d+)\0")
 _INNER: Final = 20
 """Maximum nesting of sets, which are sorted from the innermost out."""
 
-_NEAR: Final = timedelta(days=1)
+_MAX_TIME_ZONE_OFFSET: Final = timedelta(days=1)
 """Maximum difference between the clocks of two time zones."""
 
 
@@ -112,14 +112,14 @@ def last_states(text: str) -> str:
 
 def without_progress(text: str) -> str:
     """Reduce progress bars to their words, without numbers and blocks."""
-    return "\n".join(_bar(line) if _is_bar(line) else line for line in text.split("\n"))
+    return "\n".join(_progress_words(line) if _is_bar(line) else line for line in text.split("\n"))
 
 
 def _is_bar(line: str) -> bool:
     return bool(_PERCENT.search(line) or (_BLOCKS.search(line) and _MOVING.search(line)))
 
 
-def _bar(line: str) -> str:
+def _progress_words(line: str) -> str:
     return " ".join(re.findall(r"[^\W\d_]{3,}", re.sub(r"\[[^\[\]]*\]", "", line))) + f" {MASK}"
 
 
@@ -143,7 +143,7 @@ def without_folders(text: str) -> str:
 
 def without_uuids(text: str) -> str:
     """Mask UUIDs and the random ids that libraries put into their HTML."""
-    return _MADE_UP.sub(rf"\1{MASK}", _UUID.sub(MASK, text))
+    return _RANDOM_ID.sub(rf"\1{MASK}", _UUID.sub(MASK, text))
 
 
 def without_addresses(text: str) -> str:
@@ -155,17 +155,17 @@ def without_days(text: str, *, day: date) -> str:
     """Mask dates of the day on which the text was made, including an adjacent time."""
     text = _ISO_DAY.sub(lambda found: _masked(found, (found[1], found[3], found[4]), day), text)
     text = _MADE_DAY.sub(lambda found: _masked(found, (found[1], found[2], found[3]), day), text)
-    return _WORDY_DAY.sub(lambda found: _masked(found, _of_words(found), day), text)
+    return _WORDY_DAY.sub(lambda found: _masked(found, _parse_words(found), day), text)
 
 
-def _of_words(found: re.Match[str]) -> tuple[str, str, str]:
+def _parse_words(found: re.Match[str]) -> tuple[str, str, str]:
     month = str(_MONTHS.index((found["m1"] or found["m2"])[:3]) + 1)
     return found["y"], month, found["d1"] or found["d2"]
 
 
 def _masked(found: re.Match[str], parts: tuple[str, str, str], day: date) -> str:
     try:
-        near = abs(date(*map(int, parts)) - day) <= _NEAR
+        near = abs(date(*map(int, parts)) - day) <= _MAX_TIME_ZONE_OFFSET
     except ValueError:
         near = False
     return MASK if near else found[0]
@@ -176,7 +176,7 @@ def without_epochs(text: str, *, day: date) -> str:
 
     def masked(found: re.Match[str]) -> str:
         moment = datetime.fromtimestamp(int(found[0][:10])).date()
-        return MASK if abs(moment - day) <= _NEAR else found[0]
+        return MASK if abs(moment - day) <= _MAX_TIME_ZONE_OFFSET else found[0]
 
     return _EPOCH.sub(masked, text)
 
@@ -210,13 +210,13 @@ def sorted_sets(text: str) -> str:
 
     def replace(found: re.Match[str]) -> str:
         elements = restore(found[1])
-        replaced.append("{" + (elements if _is_mapping(elements) else _in_order(elements)) + "}")
+        replaced.append("{" + (elements if _is_mapping(elements) else _sort_elements(elements)) + "}")
         return f"\0{len(replaced) - 1}\0"
 
     def restore(part: str) -> str:
         return _PLACEHOLDER.sub(lambda found: replaced[int(found[1])], part)
 
-    text = _KEYS.sub(lambda found: f"dict_keys([{_in_order(found[1])}])", text.replace("\0", " "))
+    text = _KEYS.sub(lambda found: f"dict_keys([{_sort_elements(found[1])}])", text.replace("\0", " "))
     for _ in range(_INNER):
         text, count = _BRACES.subn(replace, text)
         if not count:
@@ -228,7 +228,7 @@ def _is_mapping(elements: str) -> bool:
     return any(":" in _without_strings(element) for element in _elements(elements))
 
 
-def _in_order(elements: str) -> str:
+def _sort_elements(elements: str) -> str:
     return ", ".join(sorted(" ".join(element.split()) for element in _elements(elements)))
 
 

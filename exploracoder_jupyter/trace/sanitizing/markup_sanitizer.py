@@ -82,7 +82,7 @@ _HTML = nh3.Cleaner(
 
 def safe_html(text: str) -> str | None:
     """Reduce HTML to allowed tags, attributes and style properties."""
-    if _too_deep(text) or _ACTING_TEX.search(html.unescape(text)):
+    if _is_too_deep(text) or _ACTING_TEX.search(html.unescape(text)):
         return None
     clean = _HTML.clean(encodable(text))
     visible = html.unescape(re.sub(r"<[^>]*>", "", clean))
@@ -106,7 +106,7 @@ def safe_latex(text: str) -> str | None:
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)")
 
 
-def _too_deep(text: str) -> bool:
+def _is_too_deep(text: str) -> bool:
     """Whether the nesting would make parsing quadratic: 200,000 unclosed `<div>` took minutes, 500 take no time."""
     unclosed: Counter[str] = Counter()
     depth = formatting = 0

@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.types import Output
 from exploracoder_jupyter.trace.cells.escaped_text import encodable
 from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
 from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
-from exploracoder_jupyter.trace.size_limit import left_out_of
+from exploracoder_jupyter.trace.size_limit import omitted_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ def sanitize(outputs: Sequence[Output], *, limits: Limits = _DEFAULT) -> tuple[O
         if index >= limits.count or remaining < limits.output // 10:
             safe.append(_note(f"{len(outputs) - index} further outputs left out: too many or too large for one cell"))
             break
-        clean = _one(output, min(limits.output, remaining))
+        clean = _sanitize_output(output, min(limits.output, remaining))
         remaining -= int(_json_size(clean))
         safe.append(clean)
     return tuple(safe)
 
 
-def _one(output: Output, limit: int) -> Output:
+def _sanitize_output(output: Output, limit: int) -> Output:
     match output.get("output_type"):
         case "stream":
             return _stream(output, limit)
@@ -78,19 +78,19 @@ def _error(output: Output, limit: int) -> Output:
         "output_type": "error",
         "ename": _trim(_text(output.get("ename")), 1000) or "Error",
         "evalue": _trim(_text(output.get("evalue")), limit // 8),
-        "traceback": [*_ends(lines, limit // 4)],
+        "traceback": [*_shorten_lines(lines, limit // 4)],
     }
 
 
-def _ends(lines: list[str], limit: int) -> list[str]:
+def _shorten_lines(lines: list[str], limit: int) -> list[str]:
     """Keep the first and last lines within the limit: tracebacks of deep recursion repeat in the middle."""
     if sum(map(len, lines)) <= limit:
         return lines
-    head, tail = (_first(side, limit // 2) for side in (lines, lines[::-1]))
+    head, tail = (_lines_within(side, limit // 2) for side in (lines, lines[::-1]))
     return [*head, f"[... {len(lines) - len(head) - len(tail):,} lines left out ...]", *tail[::-1]]
 
 
-def _first(lines: list[str], limit: int) -> list[str]:
+def _lines_within(lines: list[str], limit: int) -> list[str]:
     return [line for line, until in zip(lines, accumulate(map(len, lines)), strict=True) if until <= limit]
 
 
@@ -98,12 +98,12 @@ def _rich(kind: str, output: Output, limit: int) -> Output:
     data = output.get("data")
     bundle = data if isinstance(data, dict) else {}
     safe: dict[str, JsonValue] = dict(_safe_items(bundle, limit))
-    if omitted := ", ".join(name for name in left_out_of(output) if name not in bundle):
+    if omitted := ", ".join(name for name in omitted_values(output) if name not in bundle):
         # part of the cells in existing traces: another wording would make them look edited
         note = f"[{omitted} left out: no room in this trace]"
         safe["text/plain"] = f"{safe.get('text/plain', '')}\n{note}".lstrip()
     if not safe:
-        safe["text/plain"] = _left_out(bundle, limit)
+        safe["text/plain"] = _omission_note(bundle, limit)
     clean: Output = {"output_type": kind, "data": safe, "metadata": _image_sizes(output.get("metadata"), safe)}
     return {**clean, "execution_count": None} if kind == "execute_result" else clean
 
@@ -121,7 +121,7 @@ def _safe_items(bundle: dict[str, JsonValue], limit: int) -> Iterator[tuple[str,
                 yield mime, safe
 
 
-def _left_out(bundle: dict[str, JsonValue], limit: int) -> str:
+def _omission_note(bundle: dict[str, JsonValue], limit: int) -> str:
     names = ", ".join(sorted(_text(name)[:60] for name in bundle)[:5]) or "no data"
     large = any(_json_size(value) > limit for value in bundle.values())
     return f"[{names} left out: {f'more than {limit:,} bytes' if large else 'it cannot be shown safely here'}]"

@@ -47,20 +47,20 @@ _ADDRESS: Final = re.compile(
     r"""|\+\s*[bfru]{0,2}['"]$"""
 )
 """Text before a path that is part of a URL or a route."""
-_LOOKED_AT: Final = 100
+_ADDRESS_CONTEXT: Final = 100
 """Number of characters before a path that are searched for `_ADDRESS`."""
-_NOBODY: Final = """
+_GENERIC_NAME_LIST: Final = """
 admin airflow app azureuser build builder centos circleci code codespace data debian default dev docker ec2-user
 gitlab-runner gitpod guest home jenkins jovyan jupyter mambauser node nobody opc opt postgres project projects public
 python root rstudio runner sagemaker-user service shared site spark srv src student students test tmp ubuntu user
 username users usr vagrant var vscode work workspace www www-data
 """
 """Account and folder names that are the same everywhere and identify no one."""
-_TELL_NOTHING: Final = frozenset(_NOBODY.split())
+_GENERIC_NAMES: Final = frozenset(_GENERIC_NAME_LIST.split())
 _NO_NAME: Final = re.compile(r"[\W\d_]*|[0-9a-f]{8}-[0-9a-f-]{27}")
-_SHORTEST: Final = 3
+_MIN_LENGTH: Final = 3
 _PLACES: Final = ("/home", "/Users")
-_MOST: Final = 50
+_MAX_HOMES: Final = 50
 """Maximum number of home folders read from each place."""
 
 
@@ -75,34 +75,34 @@ class Homes:
     """A literal that is searched first, the pattern, and the replacement."""
 
     def __post_init__(self) -> None:
-        folders = [_folder(parts) for folder in self.folders if _tells((parts := _parts(folder))[-1])]
-        names = [*_named(self.user)] if _tells(self.user) else []
+        folders = [_folder_pattern(parts) for folder in self.folders if _identifies_person((parts := _parts(folder))[-1])]
+        names = [*_name_patterns(self.user)] if _identifies_person(self.user) else []
         object.__setattr__(self, "_own", [*folders, *names])
 
-    def hidden(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Replace home folders by `~`, and the user's name by `[user]` where it is part of another path."""
         if "/" not in text and "\\" not in text and "%" not in text:
             return text
         for literal, pattern, replacement in self._own:
             text = pattern.sub(replacement, text) if literal in text else text
         if ":\\" in text or ":/" in text:
-            text = _WINDOWS.sub(_unless_it_tells_nothing, text)
-        return _POSIX.sub(_unless_an_address, text) if "/home" in text or "/Users" in text else text
+            text = _WINDOWS.sub(_replace_unless_generic, text)
+        return _POSIX.sub(_replace_unless_address, text) if "/home" in text or "/Users" in text else text
 
 
-def own_homes() -> Homes:
+def local_homes() -> Homes:
     """Return the home folder and account name of this process, if known, and the other home folders beside it."""
-    folders = [_known(lambda: str(Path.home())), os.environ.get("USERPROFILE", ""), *_beside()]
-    return Homes([folder for folder in folders if folder], _known(getpass.getuser))
+    folders = [_lookup_or_empty(lambda: str(Path.home())), os.environ.get("USERPROFILE", ""), *_other_homes()]
+    return Homes([folder for folder in folders if folder], _lookup_or_empty(getpass.getuser))
 
 
-def _beside() -> Iterator[str]:
+def _other_homes() -> Iterator[str]:
     for place in _PLACES:
         with suppress(OSError), os.scandir(place) as entries:
-            yield from (entry.path for entry in islice(entries, _MOST))
+            yield from (entry.path for entry in islice(entries, _MAX_HOMES))
 
 
-def _known(lookup: Callable[[], str]) -> str:
+def _lookup_or_empty(lookup: Callable[[], str]) -> str:
     try:
         return lookup()
     except (OSError, KeyError, ImportError, RuntimeError):  # the user has no passwd entry, as in containers
@@ -113,7 +113,7 @@ def _parts(folder: str) -> list[str]:
     return re.split(r"[\\/]+", folder.rstrip("/\\"))
 
 
-def _folder(parts: Sequence[str]) -> tuple[str, re.Pattern[str], str]:
+def _folder_pattern(parts: Sequence[str]) -> tuple[str, re.Pattern[str], str]:
     """Return literal, pattern and replacement for a folder.
 
     The pattern also matches the path within strings (with escaped backslashes), in JSON and in URLs.
@@ -124,23 +124,23 @@ def _folder(parts: Sequence[str]) -> tuple[str, re.Pattern[str], str]:
     return longest, re.compile(rf"(?={first}){_BEGIN}{path}(?![\w-]|\.\w)"), HOME
 
 
-def _named(user: str) -> Iterator[tuple[str, re.Pattern[str], str]]:
+def _name_patterns(user: str) -> Iterator[tuple[str, re.Pattern[str], str]]:
     """Yield patterns for the name inside a path, and at the end of an absolute one: `min/max` does not match."""
     name = re.escape(user)
     yield user, re.compile(rf"(?<=[/\\]){name}(?=[/\\])"), USER
     yield user, re.compile(rf"(?<![\w.+@-])(/(?:[\w.+@-]+/)*){name}(?![\w-]|\.\w)"), rf"\g<1>{USER}"
 
 
-def _unless_an_address(found: re.Match[str]) -> str:
-    before = found.string[max(found.start() - _LOOKED_AT, 0) : found.start()]
-    return found[0] if _ADDRESS.search(before) else _unless_it_tells_nothing(found)
+def _replace_unless_address(found: re.Match[str]) -> str:
+    before = found.string[max(found.start() - _ADDRESS_CONTEXT, 0) : found.start()]
+    return found[0] if _ADDRESS.search(before) else _replace_unless_generic(found)
 
 
-def _unless_it_tells_nothing(found: re.Match[str]) -> str:
+def _replace_unless_generic(found: re.Match[str]) -> str:
     name = found[1]
-    return found[0] if name.lower() in _TELL_NOTHING or _NO_NAME.fullmatch(name) else HOME
+    return found[0] if name.lower() in _GENERIC_NAMES or _NO_NAME.fullmatch(name) else HOME
 
 
-def _tells(name: str) -> bool:
+def _identifies_person(name: str) -> bool:
     """Whether an account name identifies a person."""
-    return len(name) >= _SHORTEST and name.lower() not in _TELL_NOTHING and bool(re.search(r"\w", name))
+    return len(name) >= _MIN_LENGTH and name.lower() not in _GENERIC_NAMES and bool(re.search(r"\w", name))

@@ -61,16 +61,16 @@ _KEYS = (
 pattern of the beginning, which has a fixed length; and the pattern of the rest."""
 
 
-def _key(begin: str, rest: str) -> str:
+def _key_pattern(begin: str, rest: str) -> str:
     """Return the pattern of a key that begins a word, or follows an escaped line break or terminal color."""
     after_break = "|".join(f"(?<={before}{begin})" for before in BREAKS)
     return rf"{begin}(?:(?<!\w{begin})|{after_break}){rest}"
 
 
-_SHAPES = tuple(
+_PATTERNS = tuple(
     (hint, re.compile(shape, re.DOTALL))
     for hint, shape in (
-        *((hint, _key(begin, rest)) for hint, begin, rest in _KEYS),
+        *((hint, _key_pattern(begin, rest)) for hint, begin, rest in _KEYS),
         ("hooks.slack.com/", r"(?<=hooks\.slack\.com/)services/[A-Za-z0-9/]{20,}"),
         ("AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{40,}={0,2}"),
         ("://", r"(?<=://)[^\s/:@'\"<>{}$*]+:[^\s/:@'\"<>{}$*]+(?=@)"),
@@ -78,13 +78,13 @@ _SHAPES = tuple(
     )
 )
 
-_PICTURES = (b"\x89PNG", b"\xff\xd8", b"GIF8", b"RIFF", b"BM", b"%PDF")
+_FILE_SIGNATURES = (b"\x89PNG", b"\xff\xd8", b"GIF8", b"RIFF", b"BM", b"%PDF")
 """Signatures of the files that outputs contain in base64."""
 
-_SHORTEST = 6
+_MIN_LENGTH = 6
 """Shorter secrets (`x`, `EMPTY`: placeholders for local servers) would be replaced in ordinary text."""
 
-_DEEPEST = 100
+_MAX_DEPTH = 100
 """Maximum nesting, because JSON readers fail at some depth; deeper output is of no use."""
 
 _KINDS_OF_OUTPUT = frozenset({"stream", "display_data", "execute_result", "error"})
@@ -101,15 +101,15 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = (), *, homes: Homes | None = None) -> None:
         self._homes = homes
-        long_enough = (secret for secret in secrets if len(secret) >= _SHORTEST)
-        self._known = sorted({form for secret in long_enough for form in _forms(secret)}, key=len, reverse=True)
+        long_enough = (secret for secret in secrets if len(secret) >= _MIN_LENGTH)
+        self._known = sorted({form for secret in long_enough for form in _escaped_forms(secret)}, key=len, reverse=True)
 
     def text(self, text: str) -> str:
         """Redact a text and make it encodable as UTF-8."""
         text = encodable(text)
         for secret in self._known:
             text = text.replace(secret, REDACTED)
-        for hint, shape in _SHAPES:
+        for hint, shape in _PATTERNS:
             text = shape.sub(REDACTED, text) if hint in text else text
         return self._homes.hidden(text) if self._homes else text
 
@@ -118,10 +118,10 @@ class Redactor:
         return load(json.dumps(self._value(record, 0), ensure_ascii=False))
 
     def _value(self, value: object, depth: int) -> object:
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return "[too deeply nested]"
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            enumerated = _own_words(type(value))
+            enumerated = _literal_fields(type(value))
             fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
             return {
                 name: item if name in enumerated else self._value(_finite(item), depth + 1) for name, item in fields
@@ -149,7 +149,7 @@ class Redactor:
             return self._value(item, depth + 1)
         if key == "output_type" and item in _KINDS_OF_OUTPUT:
             return item
-        content = _picture(item) if key.startswith(("image/", "application/pdf")) else None
+        content = _decode_file(item) if key.startswith(("image/", "application/pdf")) else None
         if content is None:
             return self.text(item)
         return item if self.text(content) == content else REDACTED
@@ -160,14 +160,14 @@ def _finite(value: object) -> object:
     return 0.0 if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _forms(secret: str) -> set[str]:
+def _escaped_forms(secret: str) -> set[str]:
     """Return the secret itself and its escaped forms in code, JSON and URLs."""
     secret = encodable(secret)
     strings = (repr(secret), json.dumps(secret), json.dumps(secret, ensure_ascii=False))
     return {secret, quote(secret, safe=""), *(string[1:-1] for string in strings)}
 
 
-def _picture(text: str) -> str | None:
+def _decode_file(text: str) -> str | None:
     """Decode a base64 file to its bytes, one character each; `None` for any other text.
 
     The decoded bytes are searched for secrets, because the base64 letters themselves can match by chance.
@@ -176,10 +176,10 @@ def _picture(text: str) -> str | None:
         content = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
         return None
-    return content.decode("latin-1") if content.startswith(_PICTURES) else None
+    return content.decode("latin-1") if content.startswith(_FILE_SIGNATURES) else None
 
 
 @cache
-def _own_words(kind: type) -> frozenset[str]:
+def _literal_fields(kind: type) -> frozenset[str]:
     """Return the fields of a dataclass that have a fixed set of values (`Literal`)."""
     return frozenset(name for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal)

@@ -17,8 +17,8 @@ from exploracoder_jupyter.core.events import dump
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order, replayed, resumed, trace_lock
-from exploracoder_jupyter.runs.event_recorder import Teller
-from exploracoder_jupyter.runs.trace_lock import refuse_held
+from exploracoder_jupyter.runs.event_recorder import EventRecorder
+from exploracoder_jupyter.runs.trace_lock import refuse_active
 from exploracoder_jupyter.trace import Trace, render
 from exploracoder_jupyter.trace.reduced_notebook import without_losers
 from exploracoder_jupyter.trace.trace_paths import journal_path, resumed_path
@@ -310,7 +310,7 @@ def test_a_run_of_no_moment_is_gone_on_from_and_shown_all_the_same(tmp_path, at)
     records = [replace(one, at=at) for one in recorded([started(settings=SETTINGS), *complete_events()[1:CUT_OFF]])]
     journal_path(tmp_path / "old.ipynb").write_text("".join(f"{dump(record)}\n" for record in records))
     assert again(tmp_path / "old.ipynb").earlier.said.startswith("This continues from the run (old.ipynb, ")
-    said = replayed(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.said
+    said = replayed(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.message
     assert said.startswith("This replays the run (old.ipynb, ")
 
 
@@ -338,14 +338,14 @@ def test_a_replay_is_written_beside_its_trace_and_has_its_files_where_a_check_ha
 def test_a_run_that_is_still_going_on_is_not_gone_on_from(tmp_path, monkeypatch):
     monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
     path = tmp_path / "old.ipynb"
-    teller = Teller(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
+    teller = EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
     for event in [started(settings=SETTINGS), *complete_events()[1:CUT_OFF]]:
         teller(event)
     for named in (path, journal_path(path)):
         with pytest.raises(UsageError, match=r"The run of old\..* is still active.*Wait until it ends, or stop it\."):
             again(named)
     with pytest.raises(UsageError, match=r"The run of old\.ipynb is still active"):
-        Teller(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
+        EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
     teller.close()
     assert again(path).earlier.run_id == RUN_ID
 
@@ -360,9 +360,9 @@ def test_a_run_whose_process_was_killed_is_gone_on_from_at_once(tmp_path):
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
         with pytest.raises(UsageError, match="still going on"):
-            refuse_held(path, patience=0.0)
+            refuse_active(path, patience=0.0)
         process.kill()
-    refuse_held(path, patience=0.0)
+    refuse_active(path, patience=0.0)
 
 
 def with_out(path):
@@ -458,16 +458,16 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
     folder.mkdir()
     order = replace(again(trace(folder, complete_events()[:CUT_OFF])), workdir=tmp_path)
     settings = resolve(*order.layers, environ={})
-    tellers = [Teller(order, settings, print, begun=print) for _ in range(2)]
+    tellers = [EventRecorder(order, settings, print, begun=print) for _ in range(2)]
     assert [teller.path.name for teller in tellers] == ["old-resumed.ipynb", "old-resumed-2.ipynb"]
     assert tellers[0].path.parent == folder
     assert resumed_path(tellers[1].path).name == "old-resumed-3.ipynb"
     same = settings.model_copy(update={"view": settings.view.model_copy(update={"out": "there/old.ipynb"})})
     with pytest.raises(UsageError, match="--out names the trace that is resumed"):
-        Teller(order, same, print, begun=print)
+        EventRecorder(order, same, print, begun=print)
     of_journal = replace(order, earlier=replace(order.earlier, trace=journal_path(folder / "old.ipynb")))
     with pytest.raises(UsageError, match="--out names the trace that is resumed"):
-        Teller(of_journal, same, print, begun=print)
+        EventRecorder(of_journal, same, print, begun=print)
     for named in (folder / "old.ipynb", journal_path(folder / "old.ipynb")):
         with pytest.raises(UsageError, match="--out names the trace that is replayed"):
             replayed(named, folder / "old.ipynb")

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order, trace_lock
-from exploracoder_jupyter.runs.event_recorder import Teller
+from exploracoder_jupyter.runs.event_recorder import EventRecorder
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def _at_once(monkeypatch):
 
 def run_at(out, workdir):
     settings = resolve({"view": {"out": str(out)}}, environ={})
-    return Teller(Order(Task("x", ("networkx",)), workdir=workdir), settings, print, begun=print)
+    return EventRecorder(Order(Task("x", ("networkx",)), workdir=workdir), settings, print, begun=print)
 
 
 def test_a_second_run_is_refused_before_there_is_a_trace(tmp_path):

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.trace import Trace, load, problems, render
-from exploracoder_jupyter.trace.deduplication import MOST_TWICE
+from exploracoder_jupyter.trace.deduplication import MAX_DUPLICATED
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
 
@@ -74,7 +74,7 @@ def test_a_trace_that_is_not_large_keeps_everything_in_its_records(tmp_path):
     records = large(3)
     path = tmp_path / "run.ipynb"
     path.write_text(nbformat.writes(render(records)))
-    assert path.stat().st_size < MOST_TWICE
+    assert path.stat().st_size < MAX_DUPLICATED
     assert "trimmed" not in facts(path)
     cleared = changed(
         path, tmp_path, lambda notebook: [cell.update(outputs=[]) for cell in notebook.cells if "outputs" in cell]

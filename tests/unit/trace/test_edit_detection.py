@@ -8,7 +8,7 @@ import pytest
 
 from exploracoder_jupyter.trace import render
 from exploracoder_jupyter.trace.cells.cell_layout import source_hash
-from exploracoder_jupyter.trace.edit_detection import edited_cells, edited_since
+from exploracoder_jupyter.trace.edit_detection import find_edited_cells, edited_cell_names
 from tests.unit.factories import complete_run
 
 RECORDS = complete_run()
@@ -31,7 +31,7 @@ def candidate(notebook, id_):
 
 
 def edited(notebook):
-    return edited_cells(notebook, RECORDS)
+    return find_edited_cells(notebook, RECORDS)
 
 
 def facts(notebook):
@@ -135,6 +135,6 @@ def test_what_only_another_version_says_of_the_run_is_no_difference(notebook):
 
 
 def test_cells_of_any_notebook_that_were_edited_since_are_told(notebook):
-    assert edited_since(notebook) == ()
+    assert edited_cell_names(notebook) == ()
     candidate(notebook, "1.1").source += "\n1"
-    assert edited_since(notebook) == ("1.1",)
+    assert edited_cell_names(notebook) == ("1.1",)
