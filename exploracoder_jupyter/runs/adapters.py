@@ -175,7 +175,7 @@ async def with_resolved_model(settings: Settings, keys: Secrets) -> Settings:
 async def choose_model(
     settings: Settings, keys: Secrets, knowledge: Knowledge, stack: AsyncExitStack, *, advance: Advance
 ) -> Model:
-    """Create the model for settings returned by `settled`; `stack` closes its connection."""
+    """Create the model for settings returned by `with_resolved_model`; `stack` closes its connection."""
     if is_offline(settings.endpoint):
         return OfflineModel(knowledge)
     return await stack.enter_async_context(
@@ -238,7 +238,12 @@ def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
         return [Notice(text + key)]
     if is_local(endpoint.base_url):
         return []
-    return [Notice(f"{_SENT_DATA[endpoint.share]} is sent to {shown(endpoint.base_url)}. {_SHARE_LESS_HINTS[endpoint.share]}".strip())]
+    return [
+        Notice(
+            f"{_SENT_DATA[endpoint.share]} is sent to {shown(endpoint.base_url)}."
+            f" {_SHARE_LESS_HINTS[endpoint.share]}".strip()
+        )
+    ]
 
 
 _SENT_DATA = {

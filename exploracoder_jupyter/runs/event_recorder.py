@@ -125,7 +125,7 @@ class EventRecorder:
         self._last_progress = (what, now)
         self._notify(Record(len(self.records), time.time(), Progress(what, done, total)))
 
-    def failed(self, error: BaseException) -> ExploraError:
+    def fail(self, error: BaseException) -> ExploraError:
         """End the run with this error, and return it as an `ExploraError` whose remedy names the trace, if any."""
         known = as_known(error)
         if isinstance(known, InternalError) and self.records and not self._is_finished:

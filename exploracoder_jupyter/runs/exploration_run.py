@@ -27,16 +27,24 @@ from exploracoder_jupyter.runs.adapters import (
     check_libraries_at_target,
     choose_model,
     exploration_settings,
-    secret_strings,
     model_notices,
     open_knowledge,
     recordable_settings,
+    secret_strings,
     with_resolved_model,
 )
-from exploracoder_jupyter.runs.event_recorder import Listener, TraceCreated, Summary, EventRecorder
+from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, Summary, TraceCreated
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from exploracoder_jupyter.runs.import_check import check_imports
-from exploracoder_jupyter.runs.run_order import ResumedRun, Order, RunSteering, validate_order, unsent_variables_message, with_mentioned_variables, missing_variables_message
+from exploracoder_jupyter.runs.run_order import (
+    Order,
+    ResumedRun,
+    RunSteering,
+    missing_variables_message,
+    unsent_variables_message,
+    validate_order,
+    with_mentioned_variables,
+)
 from exploracoder_jupyter.runs.source_factory import open_soup
 from exploracoder_jupyter.trace import CellView, Redactor
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
@@ -75,14 +83,16 @@ async def run(
     if cells and order.cell:
         listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
     historian = HistoryWriter(order, settings, listen, begun or (lambda path: None))
-    emit = EventRecorder(order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed, hidden=hidden)
+    emit = EventRecorder(
+        order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed, hidden=hidden
+    )
     failure: ExploraError | None = None
     try:
         with anyio.CancelScope() as scope:
             steering.bind(scope)
             await _explore(order, settings, keys, emit, steering)
     except Exception as error:
-        failure = emit.failed(error)
+        failure = emit.fail(error)
         failure.__cause__ = unwrapped(error)
     finally:
         emit.close()
@@ -132,7 +142,10 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
         task = with_mentioned_variables(order, environment)
         emit(_with_resumed_run(_started_event(task, settings, environment), order.earlier, emit.path))
         for notice in _initial_notices(
-            order, settings, keys, (*siblings.notices, missing_variables_message(order, task), missing_names_notice(task))
+            order,
+            settings,
+            keys,
+            (*siblings.notices, missing_variables_message(order, task), missing_names_notice(task)),
         ):
             emit(notice)
         knowledge = await open_knowledge(
@@ -177,7 +190,7 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
 
 
 async def _resolve_settings(order: Order, settings: Settings, keys: Secrets) -> Settings:
-    """Call `settled`; if the endpoint's address comes from the trace, the error's remedy mentions that."""
+    """Call `with_resolved_model`; if the endpoint's address comes from the trace, the error's remedy mentions that."""
     try:
         return await with_resolved_model(settings, keys)
     except EndpointError as error:
@@ -214,8 +227,8 @@ async def _open_model_and_sources(
 def _initial_notices(order: Order, settings: Settings, keys: Secrets, messages: Iterable[str]) -> list[Notice]:
     """Return what the user should know before the model is called."""
     if order.recording:
-        return [Notice(order.recording.said), *map(Notice, filter(None, messages))]
-    before = [Notice(order.earlier.said)] if order.earlier else []
+        return [Notice(order.recording.message), *map(Notice, filter(None, messages))]
+    before = [Notice(order.earlier.message)] if order.earlier else []
     unknown = [Notice(f"{problem} {remedy}", "warning") for problem, remedy in unknown_variables()]
     return [*before, *unknown, *map(Notice, filter(None, messages)), *model_notices(settings, keys)]
 
@@ -228,7 +241,12 @@ def _remove_if_empty(folder: Path | None) -> None:
 
 def _started_event(task: Task, settings: Settings, environment: Environment) -> RunStarted:
     return RunStarted(
-        os.urandom(4).hex(), task, recordable_settings(settings), settings.endpoint.model or OFFLINE, environment, __version__
+        os.urandom(4).hex(),
+        task,
+        recordable_settings(settings),
+        settings.endpoint.model or OFFLINE,
+        environment,
+        __version__,
     )
 
 

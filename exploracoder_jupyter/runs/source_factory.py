@@ -11,7 +11,7 @@ from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, Soup, WorkspaceSource
 from exploracoder_jupyter.llm import is_local
 from exploracoder_jupyter.pipeline.ports import Source
-from exploracoder_jupyter.runs.adapters import cache_folder, secret_strings, is_offline
+from exploracoder_jupyter.runs.adapters import cache_folder, is_offline, secret_strings
 from exploracoder_jupyter.runs.run_order import Order
 from exploracoder_jupyter.runs.web_source_factory import open_web
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor

@@ -22,8 +22,12 @@ from exploracoder_jupyter.core.events import Record, RunStarted
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_layout import source_hash
-from exploracoder_jupyter.trace.comparing.output_comparison import ComparableResult, describe_difference, comparable_result
-from exploracoder_jupyter.trace.comparing.output_parts import Text, map_strings, joined
+from exploracoder_jupyter.trace.comparing.output_comparison import (
+    ComparableResult,
+    comparable_result,
+    describe_difference,
+)
+from exploracoder_jupyter.trace.comparing.output_parts import Text, joined, map_strings
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.stored_records import run_metadata
@@ -62,7 +66,10 @@ def find_edited_cells(notebook: NotebookNode, records: Sequence[Record]) -> dict
     """
     rendered = render(records)
     run_id = next((record.event.run_id for record in records if isinstance(record.event, RunStarted)), "")
-    expected, actual = _by_place(rendered.cells), _by_place(cell for cell in notebook.cells if generated_metadata(cell, run_id))
+    expected, actual = (
+        _by_place(rendered.cells),
+        _by_place(cell for cell in notebook.cells if generated_metadata(cell, run_id)),
+    )
     found = [*_changed_cells(expected, actual), *_moved_cells(list(expected), list(actual))]
     if fact := _changed_field(run_metadata(rendered), run_metadata(notebook)):
         found.append(("notebook", f"its metadata about the run was edited: {fact}"))
@@ -155,7 +162,9 @@ def _describe_edit(expected: NotebookNode, actual: NotebookNode, *, as_written: 
         return "its code was edited"
     if role == "setup":
         return ""  # it runs with the notebook, and fails if this package is not installed
-    return _describe_output_edit(expected, actual, run_again=role == "solution") or _describe_metadata_edit(expected, actual)
+    return _describe_output_edit(expected, actual, run_again=role == "solution") or _describe_metadata_edit(
+        expected, actual
+    )
 
 
 def _describe_metadata_edit(expected: NotebookNode, actual: NotebookNode) -> str:
@@ -172,7 +181,7 @@ def _same_text(expected: NotebookNode, actual: NotebookNode) -> bool:
 
 def _describe_text_edit(expected: NotebookNode, actual: NotebookNode) -> str:
     """Describe the first line that differs."""
-    why = Text(expected.source).unlike(Text(joined(actual.source)), 0)
+    why = Text(expected.source).describe_difference(Text(joined(actual.source)), 0)
     return f"its text was edited{f': {why}' if why else ''}"
 
 

@@ -89,7 +89,7 @@ class InputResult:
 
 
 @dataclass(frozen=True, slots=True)
-class TestRound:
+class InputRound:
     """The results of a solution on the generated inputs, and their judgement."""
 
     shown: tuple[InputResult, ...]
@@ -125,7 +125,7 @@ class Section:
     """The user's requests that restarted this very section."""
     inputs: tuple[InventedInput, ...] = ()
     """Generated inputs on which solutions are tested."""
-    rounds: Mapping[str, TestRound] = field(default_factory=dict)
+    rounds: Mapping[str, InputRound] = field(default_factory=dict)
     """The results on these inputs, by the id of the solution."""
     searches: tuple[KnowledgeSearched, ...] = ()
     """Searches made for it."""
@@ -309,8 +309,14 @@ def _restarted(section: Section) -> Section:
 
 
 def _with_plan(run: Run, event: PlanMade) -> Run:
-    planned = {subtask.id: replace(_section_with_id(run, subtask.id), subtask=subtask) for subtask in event.plan.subtasks}
-    dropped = {id: _mark_unplanned(section) for id, section in run.sections.items() if _has_started(section) and id not in planned}
+    planned = {
+        subtask.id: replace(_section_with_id(run, subtask.id), subtask=subtask) for subtask in event.plan.subtasks
+    }
+    dropped = {
+        id: _mark_unplanned(section)
+        for id, section in run.sections.items()
+        if _has_started(section) and id not in planned
+    }
     reasons = (*run.revisions, event.reason) if event.plan.revision else run.revisions
     return replace(run, plan=event.plan, revisions=reasons, sections=_merge_sections(run.sections, dropped, planned))
 
@@ -375,12 +381,12 @@ def _fold_test(run: Run, event: SolutionTested) -> Run:
         for item in event.results
     )
     run = replace(run, usage=run.usage + Usage(executions=len(shown)))
-    return _with_section(run, replace(section, rounds={**section.rounds, event.candidate: TestRound(shown)}))
+    return _with_section(run, replace(section, rounds={**section.rounds, event.candidate: InputRound(shown)}))
 
 
 def _fold_judgement(run: Run, event: SolutionJudged) -> Run:
     section = _section_with_id(run, SOLUTION)
-    judged = replace(section.rounds.get(event.candidate, TestRound(())), judgement=event.judgement)
+    judged = replace(section.rounds.get(event.candidate, InputRound(())), judgement=event.judgement)
     return _with_section(run, replace(section, rounds={**section.rounds, event.candidate: judged}))
 
 

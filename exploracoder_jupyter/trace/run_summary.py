@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.types import Verdict
-from exploracoder_jupyter.trace.run_state import SOLUTION, TestRound, Run, Section, InputResult, fold_all
+from exploracoder_jupyter.trace.run_state import SOLUTION, InputResult, InputRound, Run, Section, fold_all
 
 _CUT_OFF = Verdict("stopped", "The run was cut off before its end.")
 
@@ -55,9 +55,9 @@ def _tests(run: Run, solution: str) -> list[JsonValue]:
     return [_test(round_, shown) for shown in round_.shown] if round_ else []
 
 
-def _test(round_: TestRound, shown: InputResult) -> JsonValue:
+def _test(round_: InputRound, shown: InputResult) -> JsonValue:
     status = shown.observation.status if shown.usable else "unusable"
-    judged = round_.judged(shown.given.id) if shown.usable else None
+    judged = round_.ruling_on(shown.given.id) if shown.usable else None
     return {"title": shown.given.title, "status": status, "judged": judged}
 
 

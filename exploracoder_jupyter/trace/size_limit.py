@@ -42,7 +42,8 @@ class Room:
                 return replace(record, event=replace(event, observation=observation))
             case SolutionTested() as event:
                 results = [
-                    replace(one, observation=self._fit_observation(one.observation, "solutions")) for one in event.results
+                    replace(one, observation=self._fit_observation(one.observation, "solutions"))
+                    for one in event.results
                 ]
                 return replace(record, event=replace(event, results=tuple(results)))
         return record
@@ -83,7 +84,9 @@ def omitted_values(output: Mapping[str, Any]) -> dict[str, int]:
 
 def count_omitted(records: Iterable[Record]) -> tuple[int, int]:
     """Return how many values were left out of the outputs in these records, and their total size."""
-    sizes = [size for seen in _observations(records) for output in seen.outputs for size in omitted_values(output).values()]
+    sizes = [
+        size for seen in _observations(records) for output in seen.outputs for size in omitted_values(output).values()
+    ]
     return len(sizes), sum(sizes)
 
 

@@ -71,10 +71,14 @@ def _deduplicate_records(records: Sequence[Record], cells: list[Cell]) -> tuple[
     omitted, omitted_size = count_omitted(records)
     count, size = deduplicate(raw, cells)
     # `edit_detection` recognizes this line by its first word
-    line = f"Large: {_count_and_size(count, size)} stored only in the cells, so do not clear the outputs of this notebook"
+    line = (
+        f"Large: {_count_and_size(count, size)} stored only in the cells, so do not clear the outputs of this notebook"
+    )
     if omitted:
         line += f"; {_count_and_size(omitted, omitted_size)} left out to limit the size"
-    annotated = [append_item(cell, line) if (generated_metadata(cell) or {}).get("role") == "summary" else cell for cell in cells]
+    annotated = [
+        append_item(cell, line) if (generated_metadata(cell) or {}).get("role") == "summary" else cell for cell in cells
+    ]
     missing: dict[str, JsonValue] = {"left_out": {"outputs": omitted, "bytes": omitted_size}} if omitted else {}
     return {**metadata, "trimmed": {"outputs": count, "bytes": size, **missing}}, annotated
 

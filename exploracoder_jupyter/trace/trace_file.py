@@ -35,7 +35,7 @@ from exploracoder_jupyter.trace.run_state import Run, fold, fold_all
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.size_limit import Room
-from exploracoder_jupyter.trace.stored_records import run_metadata, restored, without_prompts
+from exploracoder_jupyter.trace.stored_records import restored, run_metadata, without_prompts
 from exploracoder_jupyter.trace.trace_document import content, document, stores_prompts
 from exploracoder_jupyter.trace.trace_paths import journal_path, rename_existing_trace, spare_journal_path
 
@@ -46,7 +46,7 @@ class Trace:
     """Writes a run's trace as its records arrive. Write errors never interrupt the run; see `problem`.
 
     Args:
-        path: the notebook, checked by `trace_paths.prepare`.
+        path: the notebook, checked by `trace_paths.prepare_path`.
         secrets: strings that must not be written.
         interval: minimum seconds between two writes of the notebook; large notebooks are written less often.
         room: limits the size of the outputs.

@@ -49,7 +49,7 @@ def prepare_path(path: Path, *, folder: Path | None = None, overwrite: bool = Fa
     Args:
         path: the wanted path; `~/x.ipynb` is expanded.
         folder: base of a relative path; by default the working directory of the process.
-        overwrite: whether any existing file may be replaced. A trace always may, because `set_aside` renames it.
+        overwrite: whether any existing file may be replaced. A trace always may, because it is renamed first.
 
     Raises:
         UsageError: the path does not name a notebook, a notebook of the user exists there, or it is not writable.

@@ -141,7 +141,7 @@ def test_a_record_that_was_changed_without_its_cell_is_told_from_an_edited_cell(
 
 
 def test_an_output_of_a_large_trace_which_stands_in_its_cell_alone_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(trace_document, "MOST_TWICE", 0)
+    monkeypatch.setattr(trace_document, "MAX_DUPLICATED", 0)
     codes = ["print('line\\n' * 2000)", "print('other\\n' * 2000)"]
     trace = explore(tmp_path, {"a": codes}, "print(1)", monkeypatch=monkeypatch)
     assert "in_cell" in trace.read_text()

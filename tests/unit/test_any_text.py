@@ -421,7 +421,11 @@ def of_comparisons(text):
         output_comparison.comparable_result(replace(ok, outputs=outputs), day=day, code=text),
         output_comparison.comparable_result(failed, day=day),
     )
-    return output_comparison.compare_with_record(one, [other, one]), output_comparison.describe_difference(one, other), normal(text, day=day)
+    return (
+        output_comparison.compare_with_record(one, [other, one]),
+        output_comparison.describe_difference(one, other),
+        normal(text, day=day),
+    )
 
 
 def rich(text):

@@ -143,7 +143,11 @@ def _progress_before(run: Run, cell: str, progress: list[Carried | None]) -> lis
     else:
         section, attempt = _find_cell(run, cell)
         place = [subtask.id for subtask in run.plan.subtasks].index(section.subtask.id)
-        chosen = _with_search_results(section, Carried(expand_home(attempt.candidate.code), chosen=True)) if attempt else None
+        chosen = (
+            _with_search_results(section, Carried(expand_home(attempt.candidate.code), chosen=True))
+            if attempt
+            else None
+        )
     if None in progress[:place]:
         raise UsageError(f"The run had not reached {cell} yet.", remedy="Omit --from to continue where it ended.")
     return [*progress[:place], *([chosen] if chosen else [])]

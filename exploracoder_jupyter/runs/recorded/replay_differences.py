@@ -16,7 +16,7 @@ SAME_COURSES = (SAME_COURSE, SAME_UNTIL_CUT_OFF)
 
 
 def compare_course(now: Run, recorded: Run) -> str:
-    """Describe the first difference from the recorded run, and how the run ended; or return one of `SAME`."""
+    """Describe the first difference from the recorded run, and how the run ended; or return one of `SAME_COURSES`."""
     if first := next(_differences(now, recorded), ""):
         return f"It took another course at {first}.{_describe_end(now, recorded)}"
     return SAME_UNTIL_CUT_OFF if was_cut_off(recorded) else SAME_COURSE
@@ -61,7 +61,9 @@ def _section_differences(now: Section | None, before: Section) -> Iterator[str]:
         if again is None or again.observation is None:
             yield f"{name}: candidate {attempt.candidate.id} was not tried"
         elif _observation_outcome(again.observation) != _observation_outcome(attempt.observation):
-            outcomes = f"ended with {_observation_outcome(again.observation)}, not {_observation_outcome(attempt.observation)}"
+            outcomes = (
+                f"ended with {_observation_outcome(again.observation)}, not {_observation_outcome(attempt.observation)}"
+            )
             yield f"{name}: candidate {again.candidate.id} {outcomes}"
     if before.selected and _code_fingerprint(now.selected if now else None) != _code_fingerprint(before.selected):
         yield f"{name}: {_describe_selection(now)}, not {before.selected.candidate.id}"

@@ -30,8 +30,8 @@ def resume_state(records: Sequence[Record], run: Run, trace: Path, *, cell: str 
         records: the records of the earlier run.
         run: the folded state of these records.
         trace: the path of their trace.
-        cell: as in `recorded_progress.given`.
-        hint: as in `recorded_progress.hinted`.
+        cell: as in `recorded_progress.recorded_progress`.
+        hint: as in `recorded_progress.with_hint`.
 
     Raises:
         UsageError: there is no such cell, a run cannot resume from it, or no subtask is left for the hint.
@@ -39,7 +39,9 @@ def resume_state(records: Sequence[Record], run: Run, trace: Path, *, cell: str 
     return _resume_state(records, run, trace, cell, hint, frozenset())
 
 
-def _resume_state(records: Sequence[Record], run: Run, trace: Path, cell: str, hint: str, seen: frozenset[str]) -> ResumeState:
+def _resume_state(
+    records: Sequence[Record], run: Run, trace: Path, cell: str, hint: str, seen: frozenset[str]
+) -> ResumeState:
     own = recorded_progress(records, run, cell=cell)
     if cell or not was_cut_off(run):
         return with_hint(own, hint), ()
@@ -48,7 +50,10 @@ def _resume_state(records: Sequence[Record], run: Run, trace: Path, cell: str, h
     if before is None:
         return with_hint(own, hint), reusable
     start, earlier = before
-    return with_hint(_combine(own, start, records, run), hint), (*reusable, *_without_repeated(earlier, recorded_exchanges(records)))
+    return with_hint(_combine(own, start, records, run), hint), (
+        *reusable,
+        *_without_repeated(earlier, recorded_exchanges(records)),
+    )
 
 
 def _without_retried(records: Sequence[Record]) -> list[Record]:

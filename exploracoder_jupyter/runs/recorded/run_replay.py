@@ -24,11 +24,11 @@ from exploracoder_jupyter.knowledge.sources import RecordedSoup
 from exploracoder_jupyter.llm import ReplayModel
 from exploracoder_jupyter.pipeline import Given
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.runs.event_recorder import Listener, TraceCreated, Summary
+from exploracoder_jupyter.runs.event_recorder import Listener, Summary, TraceCreated
 from exploracoder_jupyter.runs.exploration_run import CellListener, run
-from exploracoder_jupyter.runs.recorded.recorded_progress import reusable_result, recorded_exchanges
+from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, reusable_result
 from exploracoder_jupyter.runs.recorded.replay_differences import SAME_COURSES, compare_course
-from exploracoder_jupyter.runs.recorded.run_resume import moved_folder_message, when, require_variables
+from exploracoder_jupyter.runs.recorded.run_resume import moved_folder_message, require_variables, start_time_phrase
 from exploracoder_jupyter.runs.recorded.trace_loader import records_of
 from exploracoder_jupyter.runs.recorded.trace_permissions import changed_interpreters, restrict_to_current
 from exploracoder_jupyter.runs.run_order import Order, Recording, RunSteering
@@ -98,8 +98,9 @@ def replayed(
         recording=Recording(
             ReplayModel(recorded_exchanges(records), paced=delay == "recorded"),
             _recorded_soup(records, started),
-            f"This replays the run{when(recorded_run)} ({trace.name}, {recorded_run.run_id}) with its recorded replies;"
-            f" no model is called.{_steering_message(records, progress)}{moved_folder_message(recorded_run, order.workdir)}",
+            f"This replays the run{start_time_phrase(recorded_run)} ({trace.name}, {recorded_run.run_id}) with its"
+            f" recorded replies; no model is called.{_steering_message(records, progress)}"
+            f"{moved_folder_message(recorded_run, order.workdir)}",
             partial(_restore_start, trace=trace, code=code),
         ),
     )
@@ -142,7 +143,9 @@ async def replay(
         result = summary(records, trace=asked.out)
     comparison = compare_course(fold_all(records), asked.recorded)
     listen(Record(len(records) + 1, time.time(), Notice(comparison)))  # compares two runs, so it is in neither trace
-    return result | {"replay": {"of": asked.recorded.run_id, "same_course": comparison in SAME_COURSES, "course": comparison}}
+    return result | {
+        "replay": {"of": asked.recorded.run_id, "same_course": comparison in SAME_COURSES, "course": comparison}
+    }
 
 
 def _resolve_path(path: Path) -> Path:

@@ -20,11 +20,11 @@ from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.llm.endpoint_presets import shown
 from exploracoder_jupyter.pipeline import Given
-from exploracoder_jupyter.runs.adapters import uses_endpoint, is_offline
+from exploracoder_jupyter.runs.adapters import is_offline, uses_endpoint
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
 from exploracoder_jupyter.runs.recorded.trace_loader import records_of
-from exploracoder_jupyter.runs.recorded.trace_permissions import restrict_to_current, refuse_escalation
-from exploracoder_jupyter.runs.run_order import ResumedRun, Order
+from exploracoder_jupyter.runs.recorded.trace_permissions import refuse_escalation, restrict_to_current
+from exploracoder_jupyter.runs.run_order import Order, ResumedRun
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 from exploracoder_jupyter.runs.trace_lock import refuse_active
 from exploracoder_jupyter.trace.run_state import Run, fold_all
@@ -91,7 +91,7 @@ def require_variables(order: Order, task: Task, *, remedy: str) -> Task:
     return task
 
 
-def when(run: Run) -> str:
+def start_time_phrase(run: Run) -> str:
     """Return " of <date and time>" for the start of the run; empty if the recorded time is invalid."""
     with suppress(ValueError, OverflowError, OSError):
         return f" of {datetime.fromtimestamp(run.started_at):%Y-%m-%d %H:%M}"
@@ -171,4 +171,5 @@ def _resume_message(run: Run, trace: Path, progress: Given, cell: str) -> str:
     usage = f"{plural(run.usage.calls, 'call')} and {plural(run.usage.tokens, 'token')}"
     has_cost = run.started is not None and run.started.model != OFFLINE
     cost = f" It had cost {usage}, which do not count here." if has_cost else ""
-    return f"This continues {where} the run{when(run)} ({trace.name}, {run.run_id}), which {ended}: {reused}.{cost}"
+    name = f"{start_time_phrase(run)} ({trace.name}, {run.run_id})"
+    return f"This continues {where} the run{name}, which {ended}: {reused}.{cost}"

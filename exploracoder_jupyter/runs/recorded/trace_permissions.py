@@ -19,7 +19,11 @@ from exploracoder_jupyter.core.settings import Layer, Settings
 from exploracoder_jupyter.core.types import Sharing
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 
-_LESS_STRICT_SHARING: dict[Sharing, tuple[Sharing, ...]] = {"values": (), "schema": ("values",), "none": ("values", "schema")}
+_LESS_STRICT_SHARING: dict[Sharing, tuple[Sharing, ...]] = {
+    "values": (),
+    "schema": ("values",),
+    "none": ("values", "schema"),
+}
 _LIMITS = ("memory_mb", "cpu_seconds", "processes", "open_files", "file_mb", "output_kb", "copy_mb")
 
 
@@ -86,7 +90,11 @@ def _unchanged_interpreters(sandbox: dict[str, JsonValue], now: Settings) -> Ite
     """
     for name in ("kernel", "python"):
         value = sandbox.get(name)
-        if isinstance(value, str) and _is_path(value) and _same_path(value, getattr(now.sandbox, name) or sys.executable):
+        if (
+            isinstance(value, str)
+            and _is_path(value)
+            and _same_path(value, getattr(now.sandbox, name) or sys.executable)
+        ):
             yield name
 
 
@@ -122,7 +130,9 @@ def _retrieval_options(recorded: Layer, now: Settings) -> Iterator[str]:
     """Yield options for what is read for the model: the web, files of this machine, an embedding model."""
     retrieval = recorded.get("retrieval", {})
     web, place = retrieval.get("web"), retrieval.get("web_address")
-    unchanged = web in (None, now.retrieval.web) and (place is None or _same_path(str(place), now.retrieval.web_address))
+    unchanged = web in (None, now.retrieval.web) and (
+        place is None or _same_path(str(place), now.retrieval.web_address)
+    )
     if (web or place) and web != "off" and not unchanged:
         yield f"--web {quote(str(place or web))}"
     folder = retrieval.get("embedding_folder")

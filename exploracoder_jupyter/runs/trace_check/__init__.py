@@ -27,19 +27,35 @@ from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, chan
 from exploracoder_jupyter.runs.trace_check.check_subject import Subject, read_code, read_subject
 from exploracoder_jupyter.runs.trace_check.environment_builder import build_environment
 from exploracoder_jupyter.runs.trace_check.matching_environment import (
-    describe_environment,
     describe_differences,
+    describe_environment,
+    library_versions,
     lock_of,
     matching_sandbox,
-    library_versions,
 )
-from exploracoder_jupyter.runs.trace_check.re_execution import ExecutionOptions, execute_again, never_ran, retry_on_branching_change, with_ancestors
-from exploracoder_jupyter.runs.trace_check.starting_state import MissingVariables, run_code_before, require_state, require_names
+from exploracoder_jupyter.runs.trace_check.re_execution import (
+    ExecutionOptions,
+    execute_again,
+    never_ran,
+    retry_on_branching_change,
+    with_ancestors,
+)
+from exploracoder_jupyter.runs.trace_check.starting_state import (
+    MissingVariables,
+    require_names,
+    require_state,
+    run_code_before,
+)
 from exploracoder_jupyter.trace import Redactor
-from exploracoder_jupyter.trace.comparing.output_comparison import TOLERANCE, ComparableResult, compare_with_record, comparable_result
+from exploracoder_jupyter.trace.comparing.output_comparison import (
+    TOLERANCE,
+    ComparableResult,
+    comparable_result,
+    compare_with_record,
+)
 from exploracoder_jupyter.trace.recorded_executions import Execution
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
-from exploracoder_jupyter.trace.size_limit import trim_like_record, omitted_values
+from exploracoder_jupyter.trace.size_limit import omitted_values, trim_like_record
 
 __all__ = ["Asked", "Report", "check"]
 
@@ -193,7 +209,9 @@ class _Check:
             return Row(one.id, "not run", "it did not run in the recorded run either", counts=False)
         if one.id not in self.observations:
             return Row(one.id, "not run", f"the state after {one.parent} was lost")
-        comparison = compare_with_record(self._recorded_result(one), self._repeated_results(one), tolerance=self.asked.tolerance)
+        comparison = compare_with_record(
+            self._recorded_result(one), self._repeated_results(one), tolerance=self.asked.tolerance
+        )
         omitted = ", ".join(sorted({name for output in one.observation.outputs for name in omitted_values(output)}))
         reasons = [comparison.why, f"not compared: {omitted}, too large for the trace" if omitted else ""]
         if comparison.result == "changed" and relocated_paths.is_redacted(one.code):
@@ -202,8 +220,12 @@ class _Check:
 
     def _recorded_result(self, one: Execution) -> ComparableResult:
         paths = relocated_paths.relative_paths(self.observations[one.id], self.workdir)
-        observation = relocated_paths.make_relative(_as_recorded(one.observation), self.subject.started.environment.folder)
-        return comparable_result(relocated_paths.make_known_relative(observation, paths), day=self.subject.day, code=one.code)
+        observation = relocated_paths.make_relative(
+            _as_recorded(one.observation), self.subject.started.environment.folder
+        )
+        return comparable_result(
+            relocated_paths.make_known_relative(observation, paths), day=self.subject.day, code=one.code
+        )
 
     def _repeated_results(self, one: Execution) -> list[ComparableResult]:
         today, is_folder_known = datetime.now(UTC).date(), bool(self.subject.started.environment.folder)

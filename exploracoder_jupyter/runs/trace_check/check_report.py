@@ -102,7 +102,11 @@ def changed_calls(rows: Sequence[Row], executions: Sequence[Execution]) -> tuple
     result = {row.id: row.result for row in rows}
     parents = {one.id: one.parent for one in executions}
     unchanged = {api for one in executions if result.get(one.id) in ("same", "varies") for api in one.apis}
-    changed = [one for one in executions if result.get(one.id) == "changed" and not _starts_from_changed(one.id, parents, result)]
+    changed = [
+        one
+        for one in executions
+        if result.get(one.id) == "changed" and not _starts_from_changed(one.id, parents, result)
+    ]
     return tuple(dict.fromkeys(api for one in changed for api in one.apis if api not in unchanged))
 
 

@@ -16,14 +16,19 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.runs.recorded.trace_loader import records_of
-from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, is_valid_notebook, read_notebook, parse_notebook
+from exploracoder_jupyter.runs.trace_check.explored_notebook import (
+    code_before_run,
+    is_valid_notebook,
+    parse_notebook,
+    read_notebook,
+)
 from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
 from exploracoder_jupyter.runs.trace_lock import is_active
 from exploracoder_jupyter.trace import problems
 from exploracoder_jupyter.trace.edit_detection import find_edited_cells
 from exploracoder_jupyter.trace.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.recorded_executions import Execution, executions
-from exploracoder_jupyter.trace.stored_records import run_metadata, restored
+from exploracoder_jupyter.trace.stored_records import restored, run_metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ def read_subject(path: Path) -> Subject:
     Raises:
         UsageError: it is not a trace, is of a later version, or nothing was executed in its run.
     """
-    goes_on, content = is_active(path), _read_content(path)
+    active, content = is_active(path), _read_content(path)
     notebook = parse_notebook(content)
     if notebook and (sentence := newer_version_message(version_of(run_metadata(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
@@ -80,7 +85,7 @@ def read_subject(path: Path) -> Subject:
         code_before_run(notebook) if notebook and is_valid_notebook(notebook) else (),
         solution.candidate if solution else "",
         complete=records == saved,
-        goes_on=goes_on,
+        is_active=active,
     )
 
 

@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from nbformat.validator import isvalid
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.trace import journal_path, generated_metadata
+from exploracoder_jupyter.trace import generated_metadata, journal_path
 from exploracoder_jupyter.trace.comparing.output_parts import joined
 from exploracoder_jupyter.trace.edit_detection import edited_cell_names
 from exploracoder_jupyter.trace.stored_records import run_metadata
@@ -50,7 +50,12 @@ def explorations(path: Path) -> tuple[Exploration, ...]:
         UsageError: the notebook contains explorations, but none of their traces exists.
     """
     notebook = read_notebook(path)
-    if notebook is None or run_metadata(notebook).get("records") or journal_path(path).exists() or not is_valid_notebook(notebook):
+    if (
+        notebook is None
+        or run_metadata(notebook).get("records")
+        or journal_path(path).exists()
+        or not is_valid_notebook(notebook)
+    ):
         return ()
     calls = list(_calls(notebook))
     if not calls:

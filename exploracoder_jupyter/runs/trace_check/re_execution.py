@@ -60,7 +60,7 @@ async def execute_again(root: Branch, chosen: Sequence[Execution], how: Executio
     Raises:
         KernelError: no kernel could be started.
     """
-    return await retry_on_branching_change(lambda: _Pass.over(root, chosen, how))
+    return await retry_on_branching_change(lambda: _Pass.run(root, chosen, how))
 
 
 async def retry_on_branching_change(work: Callable[[], Awaitable[_T]]) -> _T:
@@ -80,23 +80,23 @@ class _Pass:
     seen: dict[str, Observation] = field(default_factory=dict)
 
     @classmethod
-    async def over(cls, root: Branch, chosen: Sequence[Execution], how: ExecutionOptions) -> Mapping[str, Observation]:
+    async def run(cls, root: Branch, chosen: Sequence[Execution], how: ExecutionOptions) -> Mapping[str, Observation]:
         following: dict[str, list[Execution]] = {}
         ids = {one.id for one in chosen}
         for one in chosen:
             following.setdefault(one.parent if one.parent in ids else "", []).append(one)
         this = cls(how, following, anyio.CapacityLimiter(how.parallel))
-        await this._below("", root)
+        await this._execute_children("", root)
         return this.seen
 
-    async def _below(self, id_: str, branch: Branch) -> None:
+    async def _execute_children(self, id_: str, branch: Branch) -> None:
         async with task_group() as group:
             for one in self.following.get(id_, ()):
                 group.start_soon(self._execute, one, branch)
 
     async def _execute(self, one: Execution, base: Branch) -> None:
         async with self.limiter:
-            branch = await self._forked(base, one)
+            branch = await self._fork(base, one)
             if branch is None:
                 return
             try:
@@ -108,11 +108,11 @@ class _Pass:
             self.seen[one.id] = observation
         self.how.done(one.id)
         try:
-            await self._below(one.id, branch)
+            await self._execute_children(one.id, branch)
         finally:
             await _close(branch)
 
-    async def _forked(self, base: Branch, one: Execution) -> Branch | None:
+    async def _fork(self, base: Branch, one: Execution) -> Branch | None:
         try:
             [branch] = await base.fork(1)
         except BranchingChanged:

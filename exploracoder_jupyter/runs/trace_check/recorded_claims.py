@@ -24,7 +24,9 @@ def find_unfounded_claims(records: Sequence[Record], ran: Sequence[Execution]) -
     return found
 
 
-def _check_verdict(event: RunFinished, ran: Mapping[str, Execution], right: set[str], *, checked: bool) -> dict[str, str]:
+def _check_verdict(
+    event: RunFinished, ran: Mapping[str, Execution], right: set[str], *, checked: bool
+) -> dict[str, str]:
     """Describe what is wrong with the verdict that a solution ran."""
     outcome, solution = event.verdict.outcome, event.solution
     if outcome not in ("solved", "unchecked"):

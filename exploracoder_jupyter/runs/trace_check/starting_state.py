@@ -76,7 +76,9 @@ async def require_state(base: Branch, subject: Subject, chosen: Sequence[Executi
         return
     [branch] = await base.fork(1)
     try:
-        absent, lost = _parse_answer(await branch.run(_PROBE_CODE.format(modules=modules, names=names), timeout=_TIMEOUT))
+        absent, lost = _parse_answer(
+            await branch.run(_PROBE_CODE.format(modules=modules, names=names), timeout=_TIMEOUT)
+        )
     finally:
         await branch.close()
     if absent:
@@ -119,7 +121,9 @@ def _missing_modules(modules: Sequence[str], uninstalled: Set[str]) -> MissingMe
 
 
 def _missing_variables(names: Sequence[str]) -> MissingVariables:
-    return MissingVariables(f"The run used variables of a kernel that are missing now: {', '.join(names)}.", remedy=_BEFORE_REMEDY)
+    return MissingVariables(
+        f"The run used variables of a kernel that are missing now: {', '.join(names)}.", remedy=_BEFORE_REMEDY
+    )
 
 
 def _parse_answer(observation: Observation) -> tuple[list[str], list[str]]:

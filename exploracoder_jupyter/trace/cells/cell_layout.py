@@ -30,7 +30,7 @@ from exploracoder_jupyter.trace.cell_metadata import (
 )
 from exploracoder_jupyter.trace.cells import cell_markdown
 from exploracoder_jupyter.trace.cells.escaped_text import encodable
-from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, TestRound, Run, Section, InputResult
+from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, InputResult, InputRound, Run, Section
 
 Show = Literal["all", "selected", "none"]
 """Which candidates get cells."""
@@ -120,7 +120,7 @@ def _subtask_cells(run: Run, section: Section, show: Show) -> Iterator[Cell]:
         heading = cell_markdown.heading_words(section, over=run.finished is not None)
         yield _markdown_cell(run, "subtask", id, heading, {"subtask": id, "status": section.status})
         for attempt in section.ordered:
-            carried = section.carried(attempt)
+            carried = section.is_carried_forward(attempt)
             if attempt.has_cell and (carried or show == "all"):
                 yield _candidate_cell(run, section, attempt, selected=carried, hidden=carried is False)
     yield from _notice_cells(run, section)
@@ -136,7 +136,7 @@ def _solution_cells(run: Run, section: Section, show: Show, *, standalone: bool)
     for attempt in section.ordered:
         final = solution is not None and attempt.candidate.id == solution.candidate
         if attempt.has_cell and not final and (show == "all" or attempt is best):
-            selected = False if run.finished else section.carried(attempt)
+            selected = False if run.finished else section.is_carried_forward(attempt)
             yield _candidate_cell(run, section, attempt, selected=selected, hidden=attempt is not best)
         if show == "all" or (show == "selected" and final):
             yield from _round_cells(run, section, attempt, selected=final if run.finished else None)
@@ -170,9 +170,11 @@ def _round_cells(run: Run, section: Section, attempt: Attempt, *, selected: bool
     )
 
 
-def _test_cell(run: Run, attempt: Attempt, round_: TestRound, shown: InputResult, *, selected: bool | None, hidden: bool) -> Cell:
+def _test_cell(
+    run: Run, attempt: Attempt, round_: InputRound, shown: InputResult, *, selected: bool | None, hidden: bool
+) -> Cell:
     candidate, given = attempt.candidate, shown.given
-    judged = round_.judged(given.id) if shown.usable else None
+    judged = round_.ruling_on(given.id) if shown.usable else None
     fields: dict[str, JsonValue] = {
         "subtask": SOLUTION,
         "candidate": candidate.id,
@@ -210,7 +212,7 @@ def final_solution(run: Run) -> Solution | None:
 
 def _candidate_cell(run: Run, section: Section, attempt: Attempt, *, selected: bool | None, hidden: bool) -> Cell:
     candidate, observation = attempt.candidate, attempt.observation
-    given_up = run.finished is not None or section.given_up(attempt)
+    given_up = run.finished is not None or section.was_skipped(attempt)
     fields: dict[str, JsonValue] = {
         "subtask": candidate.subtask,
         "candidate": candidate.id,
@@ -228,7 +230,12 @@ def _candidate_cell(run: Run, section: Section, attempt: Attempt, *, selected: b
 
 def _solution_cell(run: Run, solution: Solution, attempt: Attempt | None, standalone: bool) -> Cell:
     outcome: JsonValue = run.finished.verdict.outcome if run.finished else "running"
-    fields: dict[str, JsonValue] = {"candidate": solution.candidate, "status": outcome, "selected": True, **_model_field(run)}
+    fields: dict[str, JsonValue] = {
+        "candidate": solution.candidate,
+        "status": outcome,
+        "selected": True,
+        **_model_field(run),
+    }
     if attempt and attempt.observation:
         fields["seconds"] = round(attempt.observation.seconds, 3)
     cell = _cell(run, "solution", "", solution.code, fields, [TAG_SOLUTION])

@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.types import ApiDoc, InventedInput, Outcome, Ruli
 from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
 from exploracoder_jupyter.trace.cells.sources_markdown import search_markdown
-from exploracoder_jupyter.trace.run_state import Attempt, TestRound, Run, Section, InputResult
+from exploracoder_jupyter.trace.run_state import Attempt, InputResult, InputRound, Run, Section
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "▶", "done": "✓", "failed": "✗", "skipped": "↷"}
 _VERDICTS: dict[Outcome, str] = {
@@ -93,7 +93,7 @@ def input_words(given: InventedInput, solution: str) -> str:
     return "\n".join(part for part in parts if part.strip())
 
 
-def judgement_words(solution: str, round_: TestRound, *, over: bool) -> str:
+def judgement_words(solution: str, round_: InputRound, *, over: bool) -> str:
     """Render the judgement of a solution's outputs, overall and for each input."""
     judgement = round_.judgement
     name = f"**Solution {prose(solution)}**"
@@ -105,11 +105,11 @@ def judgement_words(solution: str, round_: TestRound, *, over: bool) -> str:
     return f"{name} judged by its outputs: **{_RULINGS[judgement.ruling]}**{reason}.\n\n{listed}".strip()
 
 
-def _input_line(shown: InputResult, round_: TestRound) -> str:
+def _input_line(shown: InputResult, round_: InputRound) -> str:
     title = prose(clip(shown.given.title, 200))
     if not shown.usable:
         return f"- {title}: left out, because the input itself fails"
-    ruling = round_.judged(shown.given.id)
+    ruling = round_.ruling_on(shown.given.id)
     opinions = round_.judgement.opinions if round_.judgement else ()
     reason = next((item.reason for item in opinions if item.input == shown.given.id), "")
     why = f" ({prose(clip(reason, 300))})" if reason else ""
@@ -205,7 +205,7 @@ def _api_summary(api: ApiDoc) -> str:
 
 def _outcomes(section: Section, *, over: bool) -> str:
     """Return one line with the outcome of each candidate, including those without a cell."""
-    fates = [_outcome(attempt, over=over or section.given_up(attempt)) for attempt in section.ordered]
+    fates = [_outcome(attempt, over=over or section.was_skipped(attempt)) for attempt in section.ordered]
     return "Tried: " + "; ".join(fates) + "." if fates else ""
 
 
@@ -268,7 +268,10 @@ def _selection(section: Section) -> str:
 
 def cost_table(finished: RunFinished) -> str:
     """Render a table with the cost of each step and the total."""
-    steps = sorted(finished.usage_by_step, key=lambda step: list(_STEP_NAMES).index(step) if step in _STEP_NAMES else len(_STEP_NAMES))
+    steps = sorted(
+        finished.usage_by_step,
+        key=lambda step: list(_STEP_NAMES).index(step) if step in _STEP_NAMES else len(_STEP_NAMES),
+    )
     rows = [_cost_row(prose(_STEP_NAMES.get(step, step)), finished.usage_by_step[step]) for step in steps]
     total = sum(usage.seconds for usage in finished.usage_by_step.values())  # the elapsed time of the run is below
     rows.append(_cost_row("**all**", replace(finished.usage, seconds=total)))

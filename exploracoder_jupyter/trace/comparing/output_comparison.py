@@ -1,6 +1,6 @@
 """Compares the outputs of an execution with those of its re-execution.
 
-Observations are compared in normalized form, without what depends on the time, machine or process (`normal`). First
+Observations are compared in normalized form, without what depends on the time, machine or process (`normalize`). First
 comes their structure: status, type of error, bound names and kinds of outputs. Then come the outputs, part by part.
 Several re-executions show which differences are inherent to the code: where they differ from one another, the output
 varies, and the difference does not count as a change.
@@ -17,7 +17,7 @@ from typing import Final, Literal
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.trace.cells.escaped_text import clip
 from exploracoder_jupyter.trace.comparing.output_parts import MAX_SHOWN, Part, Text, joined, part_of
-from exploracoder_jupyter.trace.comparing.text_normalization import normal
+from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 
 TOLERANCE: Final = 1e-6
 """Relative tolerance for floating-point numbers."""
@@ -69,7 +69,7 @@ def comparable_result(observation: Observation, *, day: date, code: str = "") ->
             displays.append({mime: data[mime] for mime in sorted(data, key=_readable_first)})
     unordered = bool(_THREADS.search(code))
     texts = {**streams, "message": error.message if error else ""}
-    parts: dict[str, Part] = {where: Text(normal(text, day=day), unordered) for where, text in texts.items()}
+    parts: dict[str, Part] = {where: Text(normalize(text, day=day), unordered) for where, text in texts.items()}
     for number, data in enumerate(displays, 1):
         for mime, value in data.items():
             parts[mime if len(displays) == 1 else f"output {number}, {mime}"] = part_of(mime, value, day)
@@ -77,7 +77,9 @@ def comparable_result(observation: Observation, *, day: date, code: str = "") ->
     return ComparableResult(observation.status, error.name if error else "", names, tuple(map(tuple, displays)), parts)
 
 
-def compare_with_record(recorded: ComparableResult, again: Sequence[ComparableResult], *, tolerance: float = TOLERANCE) -> Comparison:
+def compare_with_record(
+    recorded: ComparableResult, again: Sequence[ComparableResult], *, tolerance: float = TOLERANCE
+) -> Comparison:
     """Compare a record with several re-executions: `same`, `varies`, or `changed`.
 
     It varies if the re-executions differ from one another while at least one has the recorded structure. One
@@ -99,19 +101,19 @@ def describe_difference(old: ComparableResult, new: ComparableResult, *, toleran
     """Describe the first difference between two results; empty if they are the same."""
     if structure := _structural_difference(old, new):
         return structure
-    found = ((where, part.unlike(new.parts[where], tolerance)) for where, part in old.parts.items())
+    found = ((where, part.describe_difference(new.parts[where], tolerance)) for where, part in old.parts.items())
     return next((f"{where}: {why}" for where, why in found if why), "")
 
 
 def _describe_change(recorded: Part, shown: Sequence[Part], tolerance: float) -> str:
     """Describe how a part differs from all re-executions, if these agree with one another in content or in form."""
-    why = [recorded.unlike(part, tolerance) for part in shown]
+    why = [recorded.describe_difference(part, tolerance) for part in shown]
     if not all(why):
         return ""
-    if not any(shown[0].unlike(part, tolerance) for part in shown[1:]):
+    if not any(shown[0].describe_difference(part, tolerance) for part in shown[1:]):
         return why[0]
-    forms = [part.form() for part in shown]
-    return "" if recorded.form() in forms or any(form != forms[0] for form in forms[1:]) else why[0]
+    forms = [part.structure() for part in shown]
+    return "" if recorded.structure() in forms or any(form != forms[0] for form in forms[1:]) else why[0]
 
 
 def _structural_difference(old: ComparableResult, new: ComparableResult) -> str:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.trace.cells.escaped_text import clip
 from exploracoder_jupyter.trace.comparing import image_comparison
-from exploracoder_jupyter.trace.comparing.text_normalization import normal
+from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 
 MAX_SHOWN: Final = 80
 """Length to which texts are clipped in descriptions of differences."""
@@ -33,11 +33,11 @@ _SPACES = re.compile(r"(?<=\S)[ \t]+")
 class Part(Protocol):
     """One part of an execution's output."""
 
-    def unlike(self, other: Part, tolerance: float) -> str:
+    def describe_difference(self, other: Part, tolerance: float) -> str:
         """Describe how `other` differs: old, then new. Empty if both are the same."""
         ...
 
-    def form(self) -> object:
+    def structure(self) -> object:
         """Return its structure without values."""
         ...
 
@@ -50,7 +50,7 @@ class Text:
     unordered: bool = False
     """Whether several threads or processes wrote it, so that its order does not matter."""
 
-    def unlike(self, other: Part, tolerance: float) -> str:
+    def describe_difference(self, other: Part, tolerance: float) -> str:
         """Describe the first line that differs."""
         if not isinstance(other, Text):
             return "another kind of output"
@@ -61,7 +61,7 @@ class Text:
         pairs = zip(old + [""] * (length - len(old)), new + [""] * (length - len(new)), strict=True)
         return next((_show_change(one, two) for one, two in pairs if not texts_match(one, two, tolerance)), "")
 
-    def form(self) -> object:
+    def structure(self) -> object:
         """Return the text without numbers and white space, which depends on the widths and signs of the numbers."""
         return "".join(_NUMBER.sub("#", self.text).split())
 
@@ -77,7 +77,7 @@ class Picture:
 
     content: str
 
-    def unlike(self, other: Part, tolerance: float) -> str:
+    def describe_difference(self, other: Part, tolerance: float) -> str:
         """Describe how the pixels differ."""
         return (
             image_comparison.describe_difference(self.content, other.content)
@@ -85,7 +85,7 @@ class Picture:
             else "another kind of output"
         )
 
-    def form(self) -> object:
+    def structure(self) -> object:
         """Return a constant, since pictures have no structure."""
         return "picture"
 
@@ -96,13 +96,13 @@ class Tree:
 
     value: JsonValue
 
-    def unlike(self, other: Part, tolerance: float) -> str:
+    def describe_difference(self, other: Part, tolerance: float) -> str:
         """Describe the first place that differs."""
         if not isinstance(other, Tree):
             return "another kind of output"
         return _describe_difference(self.value, other.value, tolerance, "")
 
-    def form(self) -> object:
+    def structure(self) -> object:
         """Return the keys and types, without values."""
         return _shape(self.value)
 
@@ -114,9 +114,9 @@ def part_of(mime: str, value: JsonValue, day: date) -> Part:
     if mime in _PICTURES and isinstance(value, str):
         return Picture(value.strip())
     if isinstance(value, dict) or mime.endswith("json"):
-        return Tree(map_strings(value, partial(normal, day=day)))
+        return Tree(map_strings(value, partial(normalize, day=day)))
     text = joined(value)
-    return Text(normal(_split_tags(text) if mime in _MARKUP else text, day=day))
+    return Text(normalize(_split_tags(text) if mime in _MARKUP else text, day=day))
 
 
 def _split_tags(text: str) -> str:
@@ -174,7 +174,9 @@ def _show_change(old: str, new: str) -> str:
 
 def _describe_difference(old: JsonValue, new: JsonValue, tolerance: float, at: str) -> str:
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
-        return next((why for key in old if (why := _describe_difference(old[key], new[key], tolerance, f"{at}.{key}"))), "")
+        return next(
+            (why for key in old if (why := _describe_difference(old[key], new[key], tolerance, f"{at}.{key}"))), ""
+        )
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True))
         return next((why for n, (a, b) in pairs if (why := _describe_difference(a, b, tolerance, f"{at}[{n}]"))), "")

@@ -1,6 +1,6 @@
 """Removes from a text what depends on the time, the machine and the process, so that the rest can be compared.
 
-Each function is one rule; `normal` applies them all, in an order in which no rule hides what a later one looks for.
+Each function is one rule; `normalize` applies them all, in an order in which no rule hides what a later one looks for.
 Masked text is not compared at all, so each rule is as narrow as possible. Dates are masked only if they are the day of
 the run: dates in data stay.
 """
@@ -69,18 +69,18 @@ _DIGITS = re.compile(_NUMBER)
 _KEYS = re.compile(r"\bdict_keys\(\[([^\[\]{}()]*)\]\)")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _PLACEHOLDER = re.compile(r"\0(\d+)\0")
-_INNER: Final = 20
+_MAX_NESTING: Final = 20
 """Maximum nesting of sets, which are sorted from the innermost out."""
 
 _MAX_TIME_ZONE_OFFSET: Final = timedelta(days=1)
 """Maximum difference between the clocks of two time zones."""
 
 
-def normal(text: str, *, day: date) -> str:
+def normalize(text: str, *, day: date) -> str:
     """Remove what depends on the time, the machine and the process; `day` is when the text was made."""
     for rule in (
         without_colours,
-        last_states,
+        final_line_states,
         without_progress,
         without_cell_files,
         without_temporary_names,
@@ -105,17 +105,17 @@ def without_colours(text: str) -> str:
     return _ANSI.sub("", text)
 
 
-def last_states(text: str) -> str:
+def final_line_states(text: str) -> str:
     """Keep only the final state of lines that were rewritten after a carriage return."""
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
 
 
 def without_progress(text: str) -> str:
     """Reduce progress bars to their words, without numbers and blocks."""
-    return "\n".join(_progress_words(line) if _is_bar(line) else line for line in text.split("\n"))
+    return "\n".join(_progress_words(line) if _is_progress_bar(line) else line for line in text.split("\n"))
 
 
-def _is_bar(line: str) -> bool:
+def _is_progress_bar(line: str) -> bool:
     return bool(_PERCENT.search(line) or (_BLOCKS.search(line) and _MOVING.search(line)))
 
 
@@ -153,9 +153,9 @@ def without_addresses(text: str) -> str:
 
 def without_days(text: str, *, day: date) -> str:
     """Mask dates of the day on which the text was made, including an adjacent time."""
-    text = _ISO_DAY.sub(lambda found: _masked(found, (found[1], found[3], found[4]), day), text)
-    text = _MADE_DAY.sub(lambda found: _masked(found, (found[1], found[2], found[3]), day), text)
-    return _WORDY_DAY.sub(lambda found: _masked(found, _parse_words(found), day), text)
+    text = _ISO_DAY.sub(lambda found: _mask_if_near(found, (found[1], found[3], found[4]), day), text)
+    text = _MADE_DAY.sub(lambda found: _mask_if_near(found, (found[1], found[2], found[3]), day), text)
+    return _WORDY_DAY.sub(lambda found: _mask_if_near(found, _parse_words(found), day), text)
 
 
 def _parse_words(found: re.Match[str]) -> tuple[str, str, str]:
@@ -163,7 +163,7 @@ def _parse_words(found: re.Match[str]) -> tuple[str, str, str]:
     return found["y"], month, found["d1"] or found["d2"]
 
 
-def _masked(found: re.Match[str], parts: tuple[str, str, str], day: date) -> str:
+def _mask_if_near(found: re.Match[str], parts: tuple[str, str, str], day: date) -> str:
     try:
         near = abs(date(*map(int, parts)) - day) <= _MAX_TIME_ZONE_OFFSET
     except ValueError:
@@ -217,7 +217,7 @@ def sorted_sets(text: str) -> str:
         return _PLACEHOLDER.sub(lambda found: replaced[int(found[1])], part)
 
     text = _KEYS.sub(lambda found: f"dict_keys([{_sort_elements(found[1])}])", text.replace("\0", " "))
-    for _ in range(_INNER):
+    for _ in range(_MAX_NESTING):
         text, count = _BRACES.subn(replace, text)
         if not count:
             break
@@ -225,18 +225,18 @@ def sorted_sets(text: str) -> str:
 
 
 def _is_mapping(elements: str) -> bool:
-    return any(":" in _without_strings(element) for element in _elements(elements))
+    return any(":" in _without_strings(element) for element in _split_elements(elements))
 
 
 def _sort_elements(elements: str) -> str:
-    return ", ".join(sorted(" ".join(element.split()) for element in _elements(elements)))
+    return ", ".join(sorted(" ".join(element.split()) for element in _split_elements(elements)))
 
 
 def _without_strings(element: str) -> str:
     return re.sub(r"'[^']*'|\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", element)
 
 
-def _elements(text: str) -> Iterator[str]:
+def _split_elements(text: str) -> Iterator[str]:
     """Split the text at commas outside of strings and brackets."""
     depth, quote, start = 0, "", 0
     for place, char in enumerate(text):

@@ -75,7 +75,9 @@ class Homes:
     """A literal that is searched first, the pattern, and the replacement."""
 
     def __post_init__(self) -> None:
-        folders = [_folder_pattern(parts) for folder in self.folders if _identifies_person((parts := _parts(folder))[-1])]
+        folders = [
+            _folder_pattern(parts) for folder in self.folders if _identifies_person((parts := _parts(folder))[-1])
+        ]
         names = [*_name_patterns(self.user)] if _identifies_person(self.user) else []
         object.__setattr__(self, "_own", [*folders, *names])
 

@@ -111,7 +111,7 @@ class Redactor:
             text = text.replace(secret, REDACTED)
         for hint, shape in _PATTERNS:
             text = shape.sub(REDACTED, text) if hint in text else text
-        return self._homes.hidden(text) if self._homes else text
+        return self._homes.redact(text) if self._homes else text
 
     def record(self, record: Record) -> Record:
         """Redact a record. `events.dump` can always write the result."""

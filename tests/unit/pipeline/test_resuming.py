@@ -27,7 +27,12 @@ from exploracoder_jupyter.pipeline.run_controls import Choose
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
 from exploracoder_jupyter.runs import replayed
 from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, recorded_progress, with_hint
-from exploracoder_jupyter.runs.recorded.replay_differences import SAME_UNTIL_CUT_OFF, SAME_COURSES, SAME_COURSE, compare_course
+from exploracoder_jupyter.runs.recorded.replay_differences import (
+    SAME_COURSE,
+    SAME_COURSES,
+    SAME_UNTIL_CUT_OFF,
+    compare_course,
+)
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
 from exploracoder_jupyter.trace import load, render
 from exploracoder_jupyter.trace.run_state import fold_all
@@ -353,7 +358,8 @@ async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
     _, again, _ = await gone(ReplayModel([*recorded_exchanges(whole), *debugged(whole)]))
     told = compare_course(fold_all(again), fold_all(whole))
     assert told == (
-        "It took another course at subtask 1: candidate 1.1 ended with KeyError, not ok. It ended stopped, not unchecked."
+        "It took another course at subtask 1: candidate 1.1 ended with KeyError, not ok."
+        " It ended stopped, not unchecked."
     )
     assert compare_course(fold_all(whole), fold_all(whole[:20])) == SAME_UNTIL_CUT_OFF
     stopped = Record(len(whole), 0.0, RunFinished(Verdict("stopped", "The user stopped it."), None, Usage()))

@@ -186,7 +186,9 @@ class TestSurroundings:
         assert matching_sandbox(subject, Settings(), network=False, kernel="/opt/python").kernel == "/opt/python"
 
     def test_what_is_stricter_now_stays_so(self, trace):
-        subject = read_subject(written(trace, recorded(events(settings(memory_mb=99_000, isolation="best", branching="fork")))))
+        subject = read_subject(
+            written(trace, recorded(events(settings(memory_mb=99_000, isolation="best", branching="fork"))))
+        )
         now = Settings(sandbox=Sandbox(memory_mb=1_000, isolation="require"))
         sandbox = matching_sandbox(subject, now, network=False, kernel=None)
         assert (sandbox.memory_mb, sandbox.isolation, sandbox.branching) == (1_000, "require", "auto")

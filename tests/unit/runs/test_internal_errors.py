@@ -156,7 +156,7 @@ def test_a_run_that_an_internal_error_ended_is_resumed(tmp_path):
     teller = a_teller(tmp_path, lambda record: None)
     for event in [started(settings={}), *complete_events()[1:16]]:
         teller(event)
-    failure = teller.failed(RuntimeError("boom"))
+    failure = teller.fail(RuntimeError("boom"))
     teller.close()
     trace = tmp_path / "t.ipynb"
     assert isinstance(failure, InternalError)

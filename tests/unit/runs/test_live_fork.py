@@ -20,7 +20,11 @@ from exploracoder_jupyter.protocol.engine_messages import (
     encode,
 )
 from exploracoder_jupyter.runs import KernelLine, Order
-from exploracoder_jupyter.runs.run_order import unsent_variables_message, with_mentioned_variables, missing_variables_message
+from exploracoder_jupyter.runs.run_order import (
+    missing_variables_message,
+    unsent_variables_message,
+    with_mentioned_variables,
+)
 from tests.patience import patience
 
 pytestmark = pytest.mark.anyio
@@ -124,7 +128,10 @@ ORDER = Order(
 def test_where_experiments_start_live_the_task_names_the_variables_that_it_speaks_of():
     task = with_mentioned_variables(ORDER, replace(ENVIRONMENT, state="live: nothing speaks against it"))
     assert task == replace(ORDER.task, uses=("a", "b", "c"))
-    assert unsent_variables_message(ORDER, task) == "They were not sent. They lack b, c: use `--state fresh --use b c` to send a copy."
+    assert (
+        unsent_variables_message(ORDER, task)
+        == "They were not sent. They lack b, c: use `--state fresh --use b c` to send a copy."
+    )
     assert unsent_variables_message(replace(ORDER, unsent=""), replace(task, uses=("a",))) == ""
 
 

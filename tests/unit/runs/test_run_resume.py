@@ -74,7 +74,7 @@ def test_task_and_settings_come_from_the_trace(tmp_path):
     assert order.given.introduction.text == "Graphs."
     assert order.earlier.run_id == RUN_ID
     assert [one.id for one in order.earlier.exchanges] == [1]
-    assert "1 of 2 subtasks are reused. It had cost 1 call and 120 tokens" in order.earlier.said
+    assert "1 of 2 subtasks are reused. It had cost 1 call and 120 tokens" in order.earlier.message
 
 
 def test_what_is_given_now_wins(tmp_path):
@@ -114,7 +114,7 @@ def test_the_endpoint_of_the_environment_stands_in_place_of_the_recorded_one(tmp
     for name, value in NOW.items():
         monkeypatch.setenv(name, value)
     assert endpoint_of(again(path)) == ("http://127.0.0.1:11/v1", "now")
-    assert "scripted" in again(path).earlier.said and "now at http://127.0.0.1:11/v1" in again(path).earlier.said
+    assert "scripted" in again(path).earlier.message and "now at http://127.0.0.1:11/v1" in again(path).earlier.message
     flags = Order(NOTHING, ({"endpoint": {"model": "flag"}},), workdir=tmp_path)
     assert endpoint_of(again(path, flags)) == ("http://127.0.0.1:11/v1", "flag")
     monkeypatch.delenv("EXPLORACODER_MODEL")
@@ -309,7 +309,7 @@ def test_no_limit_of_a_trace_is_wider_than_that_of_now(tmp_path):
 def test_a_run_of_no_moment_is_gone_on_from_and_shown_all_the_same(tmp_path, at):
     records = [replace(one, at=at) for one in recorded([started(settings=SETTINGS), *complete_events()[1:CUT_OFF]])]
     journal_path(tmp_path / "old.ipynb").write_text("".join(f"{dump(record)}\n" for record in records))
-    assert again(tmp_path / "old.ipynb").earlier.said.startswith("This continues from the run (old.ipynb, ")
+    assert again(tmp_path / "old.ipynb").earlier.message.startswith("This continues from the run (old.ipynb, ")
     said = replayed(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.message
     assert said.startswith("This replays the run (old.ipynb, ")
 
@@ -318,9 +318,9 @@ def test_it_is_told_where_files_are_looked_for_now(tmp_path):
     environment = replace(started().environment, folder="/data/project")
     path = trace(tmp_path, complete_events()[:CUT_OFF], environment=environment)
     order = again(path, Order(NOTHING, workdir=tmp_path))
-    assert order.earlier.said.endswith(f" Its files were in /data/project; they are looked for in {tmp_path}.")
+    assert order.earlier.message.endswith(f" Its files were in /data/project; they are looked for in {tmp_path}.")
     there = trace(tmp_path, complete_events()[:CUT_OFF], environment=replace(environment, folder=str(tmp_path)))
-    assert "files" not in again(there, Order(NOTHING, workdir=tmp_path)).earlier.said
+    assert "files" not in again(there, Order(NOTHING, workdir=tmp_path)).earlier.message
 
 
 def test_a_replay_is_written_beside_its_trace_and_has_its_files_where_a_check_has_them(tmp_path, monkeypatch):
@@ -402,7 +402,7 @@ def test_a_run_with_a_solution_has_nothing_to_resume_but_can_be_branched_off(tmp
     )
     order = again(path, cell="2", hint="look")
     assert order.given.hint == "look"
-    assert order.earlier.said.startswith("This continues from 2 in the run of ")
+    assert order.earlier.message.startswith("This continues from 2 in the run of ")
 
 
 def test_variables_of_a_notebook_are_told_to_be_missing(tmp_path):
@@ -444,7 +444,7 @@ def test_what_is_no_trace_is_told(tmp_path):
         "torn.ipynb": r"torn\.ipynb' is damaged, and there is no journal beside it",
         "missing.ipynb": r"There is no file '.*missing\.ipynb'",
         "made.ipynb": r"made\.ipynb' was exported from a trace",
-        "mine.ipynb": r"mine\.ipynb' is not a trace, but contains explorations with the trace .*/t\.ipynb\. Name the trace",
+        "mine.ipynb": r"mine\.ipynb' is not a trace, but contains .* with the trace .*/t\.ipynb\. Name the trace",
     }
     for name, sentence in told.items():
         with pytest.raises(UsageError, match=sentence):

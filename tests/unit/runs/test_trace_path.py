@@ -22,7 +22,9 @@ def explored(path, *, run_id, text="Count.", events=None, listen=lambda record: 
     settings = resolve({"view": {"out": str(path)}}, environ={})
     order = Order(Task(text, ("networkx",)), workdir=path.parent)
     historian = HistoryWriter(order, settings, listen, lambda path: None)
-    teller = EventRecorder(order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed)
+    teller = EventRecorder(
+        order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed
+    )
     for event in [started(text, run_id=run_id), *(complete_events()[1:] if events is None else events)]:
         teller(event)
     if ended:

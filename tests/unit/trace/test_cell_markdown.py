@@ -15,7 +15,9 @@ def heading(observed, *, code="x"):
     begun = (started(), planned("Write a file"), SubtaskStarted("1", ()), proposed(observed.candidate, code))
     for record in recorded([*begun, observed]):
         view.apply(record)
-    return next(cell["source"] for cell in view.cells if (found := generated_metadata(cell)) and found["role"] == "subtask")
+    return next(
+        cell["source"] for cell in view.cells if (found := generated_metadata(cell)) and found["role"] == "subtask"
+    )
 
 
 def wrote(observed, *files):

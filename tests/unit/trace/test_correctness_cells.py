@@ -76,7 +76,9 @@ def run(*, kept="s2", view="all"):
 
 
 def shown(notebook):
-    return [(found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := generated_metadata(cell))]
+    return [
+        (found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := generated_metadata(cell))
+    ]
 
 
 def about(notebook, role):

@@ -10,7 +10,7 @@ import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.trace.comparing import image_comparison
-from exploracoder_jupyter.trace.comparing.output_comparison import compare_with_record, comparable_result
+from exploracoder_jupyter.trace.comparing.output_comparison import comparable_result, compare_with_record
 from tests.unit.factories import shown, stream
 
 DAY = date(2026, 11, 22)
@@ -103,7 +103,10 @@ def test_another_structure_is_a_change_also_where_values_vary(again):
 def test_the_type_of_an_error_and_its_message_are_compared():
     one, other = (ErrorInfo("KeyError", "'x'"), ErrorInfo("KeyError", "'y'"))
     assert result(of(status="error", error=one), of(status="error", error=one)) == "same"
-    assert compare_with_record(of(status="error", error=one), [of(status="error", error=other)]).why == "message: 'x' -> 'y'"
+    assert (
+        compare_with_record(of(status="error", error=one), [of(status="error", error=other)]).why
+        == "message: 'x' -> 'y'"
+    )
 
 
 def test_another_kind_of_output_is_a_change():

@@ -10,7 +10,9 @@ from tests.unit.factories import complete_events, complete_run, recorded, starte
 
 
 def roles(notebook):
-    return [(found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := generated_metadata(cell))]
+    return [
+        (found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := generated_metadata(cell))
+    ]
 
 
 def users_notebook():

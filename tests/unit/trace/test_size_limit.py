@@ -11,8 +11,8 @@ import pytest
 
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.trace import Trace, load, problems, render
-from exploracoder_jupyter.trace.comparing.output_comparison import compare_with_record, comparable_result
-from exploracoder_jupyter.trace.size_limit import Room, trim_like_record, count_omitted, omitted_values
+from exploracoder_jupyter.trace.comparing.output_comparison import comparable_result, compare_with_record
+from exploracoder_jupyter.trace.size_limit import Room, count_omitted, omitted_values, trim_like_record
 from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
 

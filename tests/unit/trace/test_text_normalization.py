@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from exploracoder_jupyter.trace.comparing.output_parts import texts_match
-from exploracoder_jupyter.trace.comparing.text_normalization import normal
+from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 
 DAY = date(2026, 11, 22)
 NOW = datetime(2026, 11, 22, 5, 39, 10, 204684, UTC)
@@ -13,7 +13,7 @@ LATER = NOW + timedelta(hours=7, seconds=3)
 
 
 def plain(text, day=DAY):
-    return normal(text, day=day)
+    return normalize(text, day=day)
 
 
 @pytest.mark.parametrize(
