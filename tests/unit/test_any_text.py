@@ -100,7 +100,7 @@ from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
 from exploracoder_jupyter.trace.comparing import output_comparison
-from exploracoder_jupyter.trace.comparing.text_normalization import normal
+from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 from exploracoder_jupyter.trace.needed_packages import imported, imported_at_once
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
@@ -424,7 +424,7 @@ def of_comparisons(text):
     return (
         output_comparison.compare_with_record(one, [other, one]),
         output_comparison.describe_difference(one, other),
-        normal(text, day=day),
+        normalize(text, day=day),
     )
 
 

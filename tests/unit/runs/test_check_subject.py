@@ -280,7 +280,7 @@ class TestNotebooksThatExplored:
         assert {one.trace: one.before for one in found} == {trace: ("x = 1",), other: ("x = 1", "y = 2")}
 
     def test_a_trace_that_is_gone_is_missed(self, tmp_path):
-        with pytest.raises(UsageError, match="trace of that is not there"):
+        with pytest.raises(UsageError, match="their traces were not found"):
             explorations(self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.")))
 
     def test_what_was_made_from_a_trace_leads_to_it_and_says_what_it_is_where_that_is_gone(self, trace):
@@ -289,7 +289,7 @@ class TestNotebooksThatExplored:
         assert [found.trace for found in explorations(made)] == [trace]
         trace.unlink()
         assert explorations(made) == ()
-        with pytest.raises(UsageError, match="was made from a trace"):
+        with pytest.raises(UsageError, match="was exported from a trace"):
             read_subject(made)
 
     def test_a_trace_and_a_notebook_that_explored_nothing_lead_nowhere(self, tmp_path, trace):
