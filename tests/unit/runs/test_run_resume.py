@@ -354,8 +354,8 @@ def test_a_run_whose_process_was_killed_is_gone_on_from_at_once(tmp_path):
     path = trace(tmp_path, complete_events()[:CUT_OFF])
     journal_path(path).write_text("")
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.runs.trace_lock import Hold\n"
-        f"hold = Hold(Path({str(path)!r}))\nprint('held', flush=True)\ntime.sleep(60)"
+        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.runs.trace_lock import TraceLock\n"
+        f"hold = TraceLock(Path({str(path)!r}))\nprint('held', flush=True)\ntime.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         process.stdout.readline()

@@ -47,7 +47,7 @@ def test_the_lock_is_that_of_the_file_however_it_is_named(tmp_path, again):
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "other.ipynb").symlink_to("real/a.ipynb")
     first = run_at(tmp_path / "real" / "a.ipynb", Path("/"))
-    with pytest.raises(UsageError, match="still going on"):
+    with pytest.raises(UsageError, match="still active"):
         run_at(again.format(whole=tmp_path), tmp_path)
     first.close()
 
@@ -76,8 +76,8 @@ def test_of_runs_that_start_in_the_same_moment_one_goes_on(tmp_path):
 def test_the_lock_of_a_process_that_was_killed_blocks_nobody(tmp_path):
     """Issue 14, item 11: what it left is used again, and goes away with the next run."""
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.runs.trace_lock import Hold\n"
-        f"hold = Hold(Path({str(tmp_path / 'a.ipynb')!r}))\nprint('', flush=True)\ntime.sleep(60)"
+        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.runs.trace_lock import TraceLock\n"
+        f"hold = TraceLock(Path({str(tmp_path / 'a.ipynb')!r}))\nprint('', flush=True)\ntime.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
@@ -94,6 +94,6 @@ def test_a_lockfile_of_anybody_is_read_as_far_as_it_can_be(tmp_path):
     first = run_at("a.ipynb", tmp_path)
     (lockfile,) = tmp_path.iterdir()
     lockfile.write_bytes(b'{"process": \xff')
-    with pytest.raises(UsageError, match="still going on"):
+    with pytest.raises(UsageError, match="still active"):
         run_at("a.ipynb", tmp_path)
     first.close()
