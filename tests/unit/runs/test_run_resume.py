@@ -359,7 +359,7 @@ def test_a_run_whose_process_was_killed_is_gone_on_from_at_once(tmp_path):
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        with pytest.raises(UsageError, match="still going on"):
+        with pytest.raises(UsageError, match="still active"):
             refuse_active(path, patience=0.0)
         process.kill()
     refuse_active(path, patience=0.0)
