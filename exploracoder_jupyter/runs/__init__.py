@@ -1,12 +1,12 @@
-"""The composition root: settings in, wired run out. The only folder that names concrete adapters.
+"""The composition root, which wires runs from settings. The only package that imports concrete adapters.
 
-- `run` carries an `Order` out; `RunSteering` is how it is stopped or steered from outside; `resumed` makes one that
-  goes on from a recorded run; `replay` shows a recorded run again, as `replayed` makes it of its trace.
-- `KernelLine` asks the caller's kernel to fork itself.
-- `snippets` and `clear_snippets` are for what is kept of code that ran.
+- `run` executes an `Order`; `RunSteering` stops or steers it from outside. `resumed` returns an order that resumes a
+  recorded run. `replayed` prepares a replay of a recorded run, and `replay` executes it.
+- `KernelLine` requests a fork from the caller's kernel.
+- `snippets` and `clear_snippets` list and remove stored code that ran in earlier runs.
 - `index`, `search` and `diagnose` wire the same parts for the command line.
 
-Each is imported when it is asked for: a search needs a third of what a run needs, and would wait for the rest.
+Names are imported lazily: a search needs a third of the modules of a run, and would have to wait for the rest.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
     "snippets",
 ]
 
-if not TYPE_CHECKING:  # a type checker is to know these names and no others
+if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would allow any name
     __getattr__ = importing(
         __name__,
         {

@@ -1,4 +1,4 @@
-"""Which adapters a run gets: the model, the embedder and the knowledge that its settings ask for."""
+"""Creates a run's adapters (the model, the embedder and the knowledge) according to its settings."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ from exploracoder_jupyter.pipeline.ports import Knowledge, Model
 from exploracoder_jupyter.runs.environment_key import environment_of
 
 Advance = Callable[[str, int, int], None]
-"""Is told what is being done, how much of it is done, and of how much (0: unknown)."""
+"""Called with a description of the current work, the amount done, and the total (0: unknown)."""
 
 _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSW(?:OR)?D|CREDENTIALS?)$", re.IGNORECASE)
 _SECRET_VALUE = re.compile(r"(?=.*\d)[^\s/]\S{11,}")
-"""Neither a word, nor a path of a file that holds the secret."""
+"""Excludes plain words, and paths of files that contain the secret."""
 
-_OFFLINE_ROUNDS = 20
-"""Solutions cost the offline model no tokens, so it may try more of them."""
+_OFFLINE_SOLUTION_ROUNDS = 20
+"""Maximum rounds for the offline model: solutions cost it no tokens, so it may try more of them."""
 
 
 def cache_folder() -> Path:
-    """Where indexes are kept between runs."""
+    """Return the folder where indexes are stored between runs."""
     return user_cache_path("exploracoder_jupyter")
 
 
 def is_offline(endpoint: Endpoint) -> bool:
-    """Whether the embedded model answers: it is named, or neither a model nor an endpoint is."""
+    """Whether the embedded offline model is used: it is named, or neither a model nor an endpoint is configured."""
     return endpoint.model == OFFLINE or (endpoint.model is None and endpoint.base_url is None)
 
 
-def asks_endpoint(settings: Settings) -> bool:
-    """Whether anything is sent to the endpoint: requests to a model, or texts to be embedded."""
+def uses_endpoint(settings: Settings) -> bool:
+    """Whether anything is sent to the endpoint: model requests, or texts to embed."""
     embeds = settings.endpoint.embedding_model and not settings.retrieval.embedding_folder
     return not is_offline(settings.endpoint) or bool(embeds)
 
@@ -65,23 +65,30 @@ async def open_knowledge(
     *,
     inspect: Inspect,
     advance: Advance,
-    tell: Callable[[Event], None],
+    emit: Callable[[Event], None],
     stack: AsyncExitStack,
     folder: Path | None = None,
     acquainted: bool = True,
 ) -> Library:
-    """Read and index the libraries, with the embeddings of a folder's model, or of the endpoint's where it answers.
+    """Read and index the libraries, with embeddings from a local model folder or from the endpoint if configured.
 
-    `tell` gets a notice, once, where embeddings fail, now or in a later search; the built-in ones take their place.
-    `stack` closes the connection of the embedder; paths that are given are relative to `folder`, or to the process's;
-    `acquainted`: whether introductions are kept between runs.
+    Args:
+        libraries: import or distribution names.
+        settings: the settings of the run.
+        keys: credentials of the endpoint.
+        inspect: runs code in the environment of the libraries.
+        advance: called with progress.
+        emit: called once with a notice if embeddings fail, now or in a later search; the built-in ones replace them.
+        stack: closes the embedder's connection.
+        folder: base of relative paths; by default the working directory of the process.
+        acquainted: whether introductions are stored between runs.
 
     Raises:
-        UsageError, MissingMeans: a library is unknown or cannot be imported, documents or the folder cannot be read.
+        UsageError, MissingMeans: a library is unknown or cannot be imported, or documents or the folder are unreadable.
     """
 
     def say(sentence: str) -> None:
-        tell(Notice(sentence, "warning"))
+        emit(Notice(sentence, "warning"))
 
     def report(sentence: str) -> None:
         advance(sentence, 0, 0)
@@ -91,9 +98,9 @@ async def open_knowledge(
         inspect=inspect,
         cache=cache_folder(),
         environment=environment_of(settings.sandbox, folder or Path.cwd()),
-        embedder=await _embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
+        embedder=await _open_embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
         progress=advance,
-        docs=[_path(path, folder) for path in settings.retrieval.docs],
+        docs=[_resolve_path(path, folder) for path in settings.retrieval.docs],
         say=say,
         acquainted=acquainted,
     )
@@ -103,12 +110,12 @@ async def open_knowledge(
 
 
 async def check_libraries_at_target(libraries: Sequence[str], settings: Settings, *, folder: Path) -> None:
-    """Look the libraries up in the interpreter that the run explores in, before its kernels are started.
+    """Check that the libraries are installed for the interpreter that the run uses, before its kernels are started.
 
-    Returns at once where documents may stand in for a library, or where only a gateway could answer.
+    Skips the check if documents may replace a library, or if the interpreter is behind a gateway.
 
     Raises:
-        UsageError: one is not installed.
+        UsageError: a library is not installed.
         MissingMeans, KernelError: the interpreter cannot be used.
     """
     if is_checked_here(settings):
@@ -119,14 +126,14 @@ async def check_libraries_at_target(libraries: Sequence[str], settings: Settings
         await find(libraries, inspect=inspector(settings.sandbox, workdir=folder), remembered=remembered)
 
 
-def _path(given: str, folder: Path | None) -> Path:
+def _resolve_path(given: str, folder: Path | None) -> Path:
     try:
         return (folder or Path()) / Path(given).expanduser()
-    except RuntimeError:  # there is no such user
+    except RuntimeError:  # no such user
         return Path(given)
 
 
-async def _embedder(
+async def _open_embedder(
     settings: Settings,
     keys: Secrets,
     *,
@@ -136,7 +143,7 @@ async def _embedder(
     folder: Path | None,
 ) -> Embedder | None:
     if settings.retrieval.embedding_folder:
-        return LocalEmbedder(_path(settings.retrieval.embedding_folder, folder))
+        return LocalEmbedder(_resolve_path(settings.retrieval.embedding_folder, folder))
     if not settings.endpoint.embedding_model:
         return None
     try:
@@ -146,11 +153,14 @@ async def _embedder(
         return None
 
 
-async def settled(settings: Settings, keys: Secrets) -> Settings:
-    """The settings with the endpoint's model named. Asks the endpoint once, so that a wrong one is known at once.
+async def with_resolved_model(settings: Settings, keys: Secrets) -> Settings:
+    """Return the settings with the endpoint's model resolved.
+
+    This sends one request to the endpoint, so that a wrong configuration fails at once.
 
     Raises:
-        EndpointError: it cannot be reached, refuses the key, or no model is named and it does not list exactly one.
+        EndpointError: the endpoint cannot be reached, refuses the key, or lists not exactly one model where none is
+            named.
     """
     if is_offline(settings.endpoint):
         return settings
@@ -165,7 +175,7 @@ async def settled(settings: Settings, keys: Secrets) -> Settings:
 async def choose_model(
     settings: Settings, keys: Secrets, knowledge: Knowledge, stack: AsyncExitStack, *, advance: Advance
 ) -> Model:
-    """The model of settled settings; `stack` closes its connection."""
+    """Create the model for settings returned by `with_resolved_model`; `stack` closes its connection."""
     if is_offline(settings.endpoint):
         return OfflineModel(knowledge)
     return await stack.enter_async_context(
@@ -173,38 +183,43 @@ async def choose_model(
     )
 
 
-def recorded(settings: Settings) -> dict[str, JsonValue]:
-    """The settings as they enter the trace: without what an address may hold of secrets."""
+def recordable_settings(settings: Settings) -> dict[str, JsonValue]:
+    """Return the settings as recorded in the trace, without secrets in the endpoint's address."""
     endpoint = settings.endpoint
     if endpoint.base_url:
         endpoint = endpoint.model_copy(update={"base_url": shown(endpoint.base_url)})
     return settings.model_copy(update={"endpoint": endpoint}).model_dump(mode="json")
 
 
-def hidden_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
-    """What nobody is told, wherever it turns up: keys and token, the password and query values of the address, and what
-    variables of the environment hold by whose names they are secrets."""
+def secret_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
+    """Return all strings to redact.
+
+    These are the keys and the token, the password and query values of the endpoint's address, and the values of
+    environment variables whose names mark them as secrets.
+    """
     parts = urlsplit(endpoint.base_url or "")
-    kept = (keys.api_key, gateway_token())
-    found = [*(secret.get_secret_value() for secret in kept if secret), parts.password, web_key()]
-    queried = (value for _, value in parse_qsl(parts.query))
-    told = (value for name, value in os.environ.items() if _SECRET_NAME.search(name) and _SECRET_VALUE.fullmatch(value))
-    return list(dict.fromkeys(text for text in (*found, *queried, *told) if text))
+    credentials = (keys.api_key, gateway_token())
+    found = [*(secret.get_secret_value() for secret in credentials if secret), parts.password, web_key()]
+    query = (value for _, value in parse_qsl(parts.query))
+    variables = (
+        value for name, value in os.environ.items() if _SECRET_NAME.search(name) and _SECRET_VALUE.fullmatch(value)
+    )
+    return list(dict.fromkeys(text for text in (*found, *query, *variables) if text))
 
 
-def exploration(settings: Settings) -> Exploration:
-    """The method's settings, with the rounds that the offline model is given."""
+def exploration_settings(settings: Settings) -> Exploration:
+    """Return the exploration settings, with more solution rounds for the offline model unless set."""
     method = settings.exploration
     if not is_offline(settings.endpoint) or "solution_rounds" in method.model_fields_set:
         return method
-    return method.model_copy(update={"solution_rounds": _OFFLINE_ROUNDS})
+    return method.model_copy(update={"solution_rounds": _OFFLINE_SOLUTION_ROUNDS})
 
 
-def notices(settings: Settings, keys: Secrets) -> list[Notice]:
-    """What the user should know of the model before it is asked."""
+def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
+    """Return what the user should know about the model before it is called."""
     endpoint = settings.endpoint
     if endpoint.model == OFFLINE:
-        return [Notice("The offline model is no language model: it adapts documented examples mechanically.")]
+        return [Notice("The offline model is not a language model: it adapts documented examples mechanically.")]
     if is_offline(endpoint):
         key = (
             " A key is set, but no model is named: name one with --model."
@@ -216,18 +231,24 @@ def notices(settings: Settings, keys: Secrets) -> list[Notice]:
             " and adapts them mechanically. "
         )
         text += by_front_end(
-            terminal="--base-url and --model name an endpoint, as do EXPLORACODER_BASE_URL and EXPLORACODER_MODEL.",
-            notebook="`%explora config` says how to name an endpoint.",
+            terminal="Configure an endpoint with --base-url and --model, or with EXPLORACODER_BASE_URL and"
+            " EXPLORACODER_MODEL.",
+            notebook="`%explora config` shows how to configure an endpoint.",
         )
         return [Notice(text + key)]
     if is_local(endpoint.base_url):
         return []
-    return [Notice(f"{_SENT[endpoint.share]} is sent to {shown(endpoint.base_url)}. {_LESS[endpoint.share]}".strip())]
+    return [
+        Notice(
+            f"{_SENT_DATA[endpoint.share]} is sent to {shown(endpoint.base_url)}."
+            f" {_SHARE_LESS_HINTS[endpoint.share]}".strip()
+        )
+    ]
 
 
-_SENT = {
+_SENT_DATA = {
     "values": "The task, the code, and what candidates print (values of your data included)",
     "schema": "The task, the code, and names, types and kinds of errors, but no values",
     "none": "The task, the code, and whether it ran",
 }
-_LESS = {"values": "`--share schema` or `--share none` sends less.", "schema": "", "none": ""}
+_SHARE_LESS_HINTS = {"values": "`--share schema` or `--share none` sends less.", "schema": "", "none": ""}

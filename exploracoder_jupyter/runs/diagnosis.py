@@ -1,4 +1,4 @@
-"""What works here, found by trying it: the object of `doctor --json`."""
+"""Diagnoses the installation by trying everything, for `doctor --json`."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from exploracoder_jupyter.runs.labextension_lookup import find_labextension
 
 Problems = list[dict[str, str]]
 
-_FULL = ("bubblewrap", "namespaces")
-"""How descriptions of the full level of isolation begin."""
+_FULL_ISOLATION = ("bubblewrap", "namespaces")
+"""Prefixes of the descriptions of full isolation."""
 
 
 async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
-    """Try the endpoint, start a sibling, and say what was found."""
+    """Try the endpoint, start a sibling kernel, and return the findings."""
     settings = resolve(*layers)
-    problems: Problems = [{"what": what, "remedy": remedy} for what, remedy in unknown_variables()]
-    endpoint = await _endpoint(settings, problems)
-    siblings = await _siblings(settings, problems)
+    problems: Problems = [{"what": problem, "remedy": remedy} for problem, remedy in unknown_variables()]
+    endpoint = await _diagnose_endpoint(settings, problems)
+    siblings = await _diagnose_siblings(settings, problems)
     return {
         "endpoint": endpoint,
         **siblings,
-        "labextension": _labextension(problems),
+        "labextension": _diagnose_labextension(problems),
         "problems": [dict(problem) for problem in problems],
     }
 
 
-async def _endpoint(settings: Settings, problems: Problems) -> str:
+async def _diagnose_endpoint(settings: Settings, problems: Problems) -> str:
     if is_offline(settings.endpoint):
-        return f"none configured: the embedded model `{OFFLINE}` answers"
+        return f"none configured: the embedded model `{OFFLINE}` is used"
     found = await probe(settings.endpoint, secrets())
     if found.remedy:
         problems.append({"what": found.sentence, "remedy": found.remedy})
     return found.sentence
 
 
-def _labextension(problems: Problems) -> str:
-    said, remedy = find_labextension()
+def _diagnose_labextension(problems: Problems) -> str:
+    status, remedy = find_labextension()
     if remedy:
-        problems.append({"what": f"JupyterLab's extension is {said}.", "remedy": remedy})
-    return said
+        problems.append({"what": f"The JupyterLab extension is {status}.", "remedy": remedy})
+    return status
 
 
-async def _siblings(settings: Settings, problems: Problems) -> dict[str, JsonValue]:
-    """How experiments would be run: by really starting the siblings, and a branch of them."""
+async def _diagnose_siblings(settings: Settings, problems: Problems) -> dict[str, JsonValue]:
+    """Find out how experiments would run, by actually starting siblings and a branch."""
     try:
         async with open_siblings(settings.sandbox, workdir=Path.cwd()) as siblings:
             await siblings.root()
@@ -60,14 +60,14 @@ async def _siblings(settings: Settings, problems: Problems) -> dict[str, JsonVal
     except ExploraError as error:
         problems.append({"what": error.message, "remedy": error.remedy})
         return {"branching": "none", "isolation": "no sibling kernel could be started", "state": "none"}
-    if not found.isolation.startswith(_FULL):
+    if not found.isolation.startswith(_FULL_ISOLATION):
         what = f"Experiments are isolated by {found.isolation}."
         problems.append({"what": what, "remedy": "Install bubblewrap (Debian: apt-get install bubblewrap)."})
-    return {"branching": found.branching, "isolation": found.isolation, "state": _states(found)}
+    return {"branching": found.branching, "isolation": found.isolation, "state": _describe_states(found)}
 
 
-def _states(found: Environment) -> str:
-    """Where experiments may start: what forks its own siblings can be forked from a notebook's kernel too."""
+def _describe_states(found: Environment) -> str:
+    """Describe where experiments may start: where siblings can be forked, a notebook's kernel can be too."""
     if found.branching == "fork":
-        return "fresh; in a notebook also live, where nothing in its kernel speaks against it"
+        return "fresh; in a notebook also live, if nothing in its kernel prevents it"
     return found.state or "fresh"

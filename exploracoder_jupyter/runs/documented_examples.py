@@ -1,4 +1,4 @@
-"""Documented examples as they can be run: with the imports that documentation leaves out, the telling ones first."""
+"""Makes documented examples runnable by adding omitted imports, and sorts them by usefulness."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def runnable(api: ApiDoc, knowledge: Knowledge) -> tuple[str, ...]:
-    """The examples of an API with their imports; first those of which nothing is missing and that call the API."""
-    made = [_completed(code, api, Pool(knowledge)) for code in api.examples]
-    return tuple(dict.fromkeys(code for *_, code in sorted(made, key=lambda one: one[:2])))
+    """Return the examples of an API with their imports; first those that are complete and call the API."""
+    completed = [_complete(code, api, Pool(knowledge)) for code in api.examples]
+    return tuple(dict.fromkeys(code for *_, code in sorted(completed, key=lambda one: one[:2])))
 
 
-def _completed(code: str, api: ApiDoc, pool: Pool) -> tuple[bool, bool, str]:
-    """Whether something is missing, whether it does not call the API, and the code with its imports."""
+def _complete(code: str, api: ApiDoc, pool: Pool) -> tuple[bool, bool, str]:
+    """Return whether a name is undefined, whether the API is not called, and the code with its imports."""
     try:
         tree = ast.parse(code)
-    except (SyntaxError, ValueError):  # read from foreign documents: shown as it stands
+    except (SyntaxError, ValueError):  # from foreign documents: returned unchanged
         return True, True, code
-    imports = [pool.import_for(name, api) for name in sorted(_free(tree))]
+    imports = [pool.import_for(name, api) for name in sorted(_free_names(tree))]
     lines = [*dict.fromkeys(line for line in imports if line)]
     gap = [] if not lines or isinstance(tree.body[0], ast.Import | ast.ImportFrom) else [""]
     names = {path.rpartition(".")[2] for path in (api.path, *api.aliases)}
     return None in imports, names.isdisjoint(called(tree)), "\n".join([*lines, *gap, code])
 
 
-def _free(tree: ast.Module) -> set[str]:
-    """Names that are read and that nothing in the code defines."""
-    return {name for name in loads(tree) - _BUILTINS if not name.startswith("_")} - _bound(tree)
+def _free_names(tree: ast.Module) -> set[str]:
+    """Return the names that the code reads but does not define."""
+    return {name for name in loads(tree) - _BUILTINS if not name.startswith("_")} - _bound_names(tree)
 
 
-def _bound(tree: ast.Module) -> set[str]:
+def _bound_names(tree: ast.Module) -> set[str]:
     nodes = list(ast.walk(tree))
     names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     names |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}

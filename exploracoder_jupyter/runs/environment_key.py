@@ -1,4 +1,4 @@
-"""All that decides which interpreter reads a library, and where that looks for it, as one text."""
+"""Computes a cache key from everything that decides which interpreter reads a library and where it is found."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.settings import Sandbox
 
-_DECIDE = ("PYTHON", "CONDA", "VIRTUAL_ENV", "LD_", "DYLD_", "HOME", "PATH")
-"""Variables that begin so decide what an interpreter is and where it looks."""
+_PREFIXES = ("PYTHON", "CONDA", "VIRTUAL_ENV", "LD_", "DYLD_", "HOME", "PATH")
+"""Prefixes of environment variables that determine an interpreter and its search path."""
 
 
 def environment_of(sandbox: Sandbox, folder: Path) -> str | None:
-    """The environment of siblings that work in this folder; None where it cannot be told from here: it is on another
-    machine, or its kernel is none."""
+    """Return a key for the environment of siblings that run in this folder.
+
+    `None` if it cannot be determined here: the kernels are on another machine, or the kernelspec does not exist.
+    """
     if sandbox.gateway:
         return None
-    kernel = _kernel(sandbox.kernel) if sandbox.kernel else {}
+    kernel = _kernelspec(sandbox.kernel) if sandbox.kernel else {}
     if kernel is None:
         return None
-    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_DECIDE)}
+    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
     parts = [sandbox.model_dump(mode="json"), kernel, sys.executable, sys.prefix, str(folder.absolute()), variables]
     return json.dumps(parts, sort_keys=True)
 
 
-def _kernel(name: str) -> dict[str, JsonValue] | None:
-    """What starts the kernel of this name."""
-    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # seldom needed, and slow to import
+def _kernelspec(name: str) -> dict[str, JsonValue] | None:
+    """Return the kernelspec of this name; `None` if there is none."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # rarely needed, and slow to import
 
     try:
         return dict(KernelSpecManager().get_kernel_spec(name).to_dict())

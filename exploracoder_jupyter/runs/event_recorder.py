@@ -1,4 +1,4 @@
-"""From events to records: numbered, timed, journalled, and told to the listener."""
+"""Turns a run's events into numbered, timed records, writes them to the trace, and passes them to the listener."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from exploracoder_jupyter.core.settings import Settings
 from exploracoder_jupyter.core.types import Usage, Verdict
 from exploracoder_jupyter.pipeline.heuristics import failure_notice
 from exploracoder_jupyter.runs.run_order import Order
-from exploracoder_jupyter.runs.trace_lock import Hold
+from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace.run_summary import summary
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.trace_file import Trace
@@ -25,31 +25,39 @@ from exploracoder_jupyter.trace.trace_paths import (
     default_path,
     journal_path,
     notebook_path,
-    prepare,
+    prepare_path,
     resumed_path,
 )
 
 Listener = Callable[[Record], None]
-"""Is told every record."""
+"""Called with every record."""
 
-Place = Callable[[Path], None]
-"""Is told where the trace is, once it has begun."""
+TraceCreated = Callable[[Path], None]
+"""Called with the path of the trace, once it exists."""
 
-Renamed = Callable[[Path, Path], None]
-"""Takes the old and the new path of an earlier trace."""
+TraceRenamed = Callable[[Path, Path], None]
+"""Called with the old and the new path of an earlier trace."""
 
 Summary = dict[str, JsonValue]
 """The object that `--json` prints."""
 
-_PACE = 0.25
-"""Seconds between two tellings of the same progress."""
+_PROGRESS_INTERVAL = 0.25
+"""Minimum seconds between two reports of the same progress."""
 
 
-class Teller:
-    """Numbers and times the events and tells them; holds the trace back until there is a run to record.
+class EventRecorder:
+    """Records the events of a run. The trace is created once there is something worth keeping.
 
-    Raises UsageError where the trace cannot be written, or another run is writing it. `hidden` strings (keys) are told
-    to nobody, wherever they turn up.
+    Args:
+        order: the run to record.
+        settings: its settings.
+        listen: called with every record.
+        begun: called with the path of the trace once it exists.
+        renamed: called if an earlier trace at that path is renamed.
+        hidden: strings (keys) that are redacted everywhere.
+
+    Raises:
+        UsageError: the trace cannot be written, or another run is writing it.
     """
 
     def __init__(
@@ -58,8 +66,8 @@ class Teller:
         settings: Settings,
         listen: Listener,
         *,
-        begun: Place,
-        renamed: Renamed = lambda old, new: None,
+        begun: TraceCreated,
+        renamed: TraceRenamed = lambda old, new: None,
         hidden: Sequence[str] = (),
     ) -> None:
         self._listen = listen
@@ -67,99 +75,98 @@ class Teller:
         self._renamed = renamed
         self._hidden = tuple(hidden)
         self._redactor = Redactor(hidden)
-        self._path = _place(order, settings)
-        self._hold = Hold(self._path)
+        self._path = _choose_path(order, settings)
+        self._lock = TraceLock(self._path)
         self._trace: Trace | None = None
-        self._advancing = ("", 0.0)
-        self._named = False
-        self._warned = False
-        self._misshown = False
+        self._last_progress = ("", 0.0)
+        self._rename_reported = False
+        self._problem_reported = False
+        self._display_failed = False
         self.records: list[Record] = []
 
     def __call__(self, event: Event) -> None:
-        """Take one event of the run."""
+        """Record one event of the run."""
         record = self._redactor.record(Record(len(self.records) + 1, time.time(), event))
         self.records.append(record)
         if self._trace:
             self._trace.append(record)
-        elif _worth_keeping(event):
-            self._keep()
-        self._show(record)
-        self._name_earlier()
-        self._warn()
+        elif _is_worth_keeping(event):
+            self._create_trace()
+        self._notify(record)
+        self._report_rename()
+        self._report_problem()
 
-    def _name_earlier(self) -> None:
-        """Say once where the trace is that was at this path before."""
-        if self._trace and self._trace.earlier and not self._named:
-            self._named = True
-            self(Notice(f"The earlier trace {self._path.name} is kept as {self._trace.earlier.name}."))
+    def _report_rename(self) -> None:
+        """Report once how the earlier trace at this path was renamed."""
+        if self._trace and self._trace.renamed_trace and not self._rename_reported:
+            self._rename_reported = True
+            self(Notice(f"The earlier trace {self._path.name} was renamed to {self._trace.renamed_trace.name}."))
 
-    def _show(self, record: Record) -> None:
-        """Pass the record on. A display that fails does not end the run: that is recorded once."""
+    def _notify(self, record: Record) -> None:
+        """Pass the record to the listener. If the listener fails, the run continues; this is recorded once."""
         try:
             self._listen(record)
         except Exception as error:
-            if not (self._misshown or self._finished):
-                self._misshown = True
+            if not (self._display_failed or self._is_finished):
+                self._display_failed = True
                 self(failure_notice("An internal error occurred while showing the run; it continues:", error))
 
-    def _warn(self) -> None:
-        """Say once that the trace cannot be written, e.g. on a full disk; the run goes on."""
-        if self._trace and self._trace.problem and not self._warned:
-            self._warned = True
+    def _report_problem(self) -> None:
+        """Report once that the trace cannot be written, e.g. because the disk is full; the run continues."""
+        if self._trace and self._trace.problem and not self._problem_reported:
+            self._problem_reported = True
             self(Notice(self._trace.problem, "warning"))
 
     def advance(self, what: str, done: int, total: int) -> None:
-        """Tell progress, a few times a second; it is shown and not kept."""
+        """Report progress, at most a few times a second; it is shown but not recorded."""
         now = time.monotonic()
-        if what == self._advancing[0] and now - self._advancing[1] < _PACE:
+        if what == self._last_progress[0] and now - self._last_progress[1] < _PROGRESS_INTERVAL:
             return
-        self._advancing = (what, now)
-        self._show(Record(len(self.records), time.time(), Progress(what, done, total)))
+        self._last_progress = (what, now)
+        self._notify(Record(len(self.records), time.time(), Progress(what, done, total)))
 
-    def failed(self, error: BaseException) -> ExploraError:
-        """End the run with this error; the error as one of ours, with the place of the trace in its remedy if there is
-        one."""
+    def fail(self, error: BaseException) -> ExploraError:
+        """End the run with this error, and return it as an `ExploraError` whose remedy names the trace, if any."""
         known = as_known(error)
-        if isinstance(known, InternalError) and self.records and not self._finished:
+        if isinstance(known, InternalError) and self.records and not self._is_finished:
             self(failure_notice("An internal error ended the run:", unwrapped(error)))
         self._finish(str(known))
         if not self._trace:
             return known
-        where = f"What was learned is in {self._path}; --resume goes on from there."
+        where = f"The results so far are in {self._path}; --resume continues from there."
         if isinstance(known, InternalError):
             where = f"The results so far and the traceback are in {self._path}; --resume continues from there."
         return type(known)(known.message, remedy=f"{known.remedy} {where}".strip())
 
-    def _keep(self) -> None:
+    def _create_trace(self) -> None:
         self._trace = Trace(self._path, secrets=self._hidden)
         for record in self.records:
             self._trace.append(record)
-        if self._trace.earlier:
-            self._renamed(self._path, self._trace.earlier)
+        if self._trace.renamed_trace:
+            self._renamed(self._path, self._trace.renamed_trace)
         self._begun(self._path)
 
     def close(self) -> None:
-        """End a run that was cut off before its end, and the trace with it."""
+        """Finish the run if it was cut off, and close the trace."""
         self._finish("The run was stopped before it began to explore.")
         if self._trace:
             self._trace.close()
-        self._hold.release()
+        self._lock.release()
         if not self._trace:
-            _leave_nothing(self._path)
+            _remove_empty(self._path)
 
     @property
-    def _finished(self) -> bool:
+    def _is_finished(self) -> bool:
         return any(isinstance(record.event, RunFinished) for record in self.records)
 
     def _finish(self, reason: str) -> None:
-        """The last event, unless it has been told; without a first one there is no run to end."""
-        if self.records and not self._finished:
+        """Emit the final event, unless it was emitted already or the run has no events at all."""
+        if self.records and not self._is_finished:
             self(RunFinished(Verdict("stopped", reason), None, Usage()))
 
     @property
     def path(self) -> Path:
-        """Where the trace is, or will be."""
+        """The path of the trace, whether or not it exists yet."""
         return self._path
 
     @property
@@ -168,24 +175,24 @@ class Teller:
         return self._trace.problem if self._trace else None
 
     def summary(self) -> Summary:
-        """The summary of what was told."""
-        told = summary(self.records, trace=self._path if self._trace else None)
-        return told | {"trace_problem": self.problem} if self.problem else told
+        """Summarize the recorded events."""
+        result = summary(self.records, trace=self._path if self._trace else None)
+        return result | {"trace_problem": self.problem} if self.problem else result
 
 
-def _worth_keeping(event: Event) -> bool:
-    """Whether from here on there is something to lose: a reply that was paid for, or a library that was read."""
+def _is_worth_keeping(event: Event) -> bool:
+    """Whether the event is worth a trace: a reply that was paid for, or a library that was read."""
     return isinstance(event, LibraryRead) or (isinstance(event, ModelCalled) and bool(event.exchange.replies))
 
 
-def _place(order: Order, settings: Settings) -> Path:
-    """Where the trace goes; it can be written there.
+def _choose_path(order: Order, settings: Settings) -> Path:
+    """Choose the path of the trace, and check that it can be written.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: it cannot be written.
     """
     if settings.view.out is not None:
-        path = prepare(Path(settings.view.out), folder=order.workdir)
+        path = prepare_path(Path(settings.view.out), folder=order.workdir)
         if order.earlier and path == notebook_path(order.earlier.trace):
             raise UsageError("--out names the trace that is resumed.", remedy="Name another path.")
         return path
@@ -194,8 +201,8 @@ def _place(order: Order, settings: Settings) -> Path:
     return default_path(order.notebook or order.workdir, order.task.libraries[0], datetime.now())
 
 
-def _leave_nothing(path: Path) -> None:
-    """Take back what was prepared for a trace of which there is none."""
+def _remove_empty(path: Path) -> None:
+    """Remove the empty journal and folder that were prepared for a trace that was never created."""
     with contextlib.suppress(OSError):
         if journal_path(path).stat().st_size == 0:
             journal_path(path).unlink()

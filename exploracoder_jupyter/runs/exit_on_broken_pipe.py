@@ -1,6 +1,6 @@
-"""Ends a search that nobody hears any more: the kernel that started it, or whatever else reads what it says, is gone.
+"""Ends a search when the process that started it is gone, e.g. the kernel.
 
-Standard error is then a pipe without a reader, of which the system tells whoever waits for it.
+Standard error is then a pipe without a reader, which `poll` reports.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _STDERR = 2
-_LOOK_MS = 500
-_PATIENCE = 3.0
-"""Seconds to end as after an interrupt, which leaves nothing behind, before this process ends at once."""
+_POLL_MS = 500
+_GRACE = 3.0
+"""Seconds for a clean exit after the interrupt, before this process exits at once."""
 
 
 @contextmanager
-def while_heard() -> Iterator[None]:
+def interrupt_on_broken_pipe() -> Iterator[None]:
     """Interrupt this process when standard error loses its reader.
 
-    Nothing is done where it is no pipe, where it has no reader from the beginning, or where no system call can tell.
+    Does nothing if standard error is not a pipe, has no reader from the beginning, or if the system has no `poll`.
     """
-    if not _is_heard():
+    if not _has_reader():
         yield
         return
     over = threading.Event()
-    threading.Thread(target=_watch, args=(over,), daemon=True, name="heard").start()
+    threading.Thread(target=_watch, args=(over,), daemon=True, name="broken-pipe-watchdog").start()
     try:
         yield
     finally:
@@ -38,21 +38,21 @@ def while_heard() -> Iterator[None]:
 
 def _watch(over: threading.Event) -> None:
     while not over.is_set():
-        if _lost(_LOOK_MS):
+        if _loses_reader(_POLL_MS):
             os.kill(os.getpid(), signal.SIGINT)
-            if not over.wait(_PATIENCE):
+            if not over.wait(_GRACE):
                 os._exit(128 + signal.SIGINT)
 
 
-def _is_heard() -> bool:
+def _has_reader() -> bool:
     try:
-        return hasattr(select, "poll") and stat.S_ISFIFO(os.fstat(_STDERR).st_mode) and not _lost(0)
+        return hasattr(select, "poll") and stat.S_ISFIFO(os.fstat(_STDERR).st_mode) and not _loses_reader(0)
     except OSError:  # it is closed
         return False
 
 
-def _lost(milliseconds: int) -> bool:
-    """Whether the pipe loses its reader within this time, or has none."""
+def _loses_reader(milliseconds: int) -> bool:
+    """Whether the pipe has no reader, or loses it within this time."""
     poll = select.poll()
     poll.register(_STDERR, 0)
     return bool(poll.poll(milliseconds))

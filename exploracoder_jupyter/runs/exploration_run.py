@@ -1,4 +1,4 @@
-"""One exploration, from order to summary. Whatever ends it, its siblings are ended and its trace is closed."""
+"""Executes one exploration, from order to summary. However it ends, its siblings are ended and its trace is closed."""
 
 from __future__ import annotations
 
@@ -26,24 +26,32 @@ from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.runs.adapters import (
     check_libraries_at_target,
     choose_model,
-    exploration,
-    hidden_strings,
-    notices,
+    exploration_settings,
+    model_notices,
     open_knowledge,
-    recorded,
-    settled,
+    recordable_settings,
+    secret_strings,
+    with_resolved_model,
 )
-from exploracoder_jupyter.runs.event_recorder import Listener, Place, Summary, Teller
-from exploracoder_jupyter.runs.history_writer import Historian
-from exploracoder_jupyter.runs.import_check import import_notices
-from exploracoder_jupyter.runs.run_order import Earlier, Order, RunSteering, checked, lacking, told_of_variables, unseen
+from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, Summary, TraceCreated
+from exploracoder_jupyter.runs.history_writer import HistoryWriter
+from exploracoder_jupyter.runs.import_check import check_imports
+from exploracoder_jupyter.runs.run_order import (
+    Order,
+    ResumedRun,
+    RunSteering,
+    missing_variables_message,
+    unsent_variables_message,
+    validate_order,
+    with_mentioned_variables,
+)
 from exploracoder_jupyter.runs.source_factory import open_soup
 from exploracoder_jupyter.trace import CellView, Redactor
-from exploracoder_jupyter.trace.sanitizing.path_redaction import own_homes
+from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.trace_paths import files_path
 
 CellListener = Callable[[list[CellChange]], None]
-"""Is told what has to change in the calling notebook."""
+"""Called with the changes to make in the calling notebook."""
 
 
 async def run(
@@ -51,113 +59,124 @@ async def run(
     listen: Listener,
     *,
     steering: RunSteering | None = None,
-    begun: Place | None = None,
+    begun: TraceCreated | None = None,
     cells: CellListener | None = None,
 ) -> Summary:
-    """Carry an order out and return its summary; `begun` is told where the trace is, once there is one, and `cells`
-    what changes in the notebook of the calling cell, where the order names one.
+    """Execute an order and return its summary.
+
+    Args:
+        order: the run to execute.
+        listen: called with every record.
+        steering: stops or steers the run.
+        begun: called with the path of the trace once it exists.
+        cells: called with the changes in the notebook of the calling cell, if the order names one.
 
     Raises:
-        UsageError, MissingMeans: the order cannot be carried out; no trace was written.
-        EndpointError, KernelError, InternalError: our means failed on the way, or this package did; the trace is closed
-            and says so, and the error has the `summary`.
+        UsageError, MissingMeans: the order cannot be executed; no trace was written.
+        EndpointError, KernelError, InternalError: the endpoint, a kernel or this package failed during the run; the
+            trace is closed and contains the failure, and the error has the `summary`.
     """
     steering = steering or RunSteering()
-    settings = checked(order)
+    settings = validate_order(order)
     keys = secrets()
-    hidden = hidden_strings(settings.endpoint, keys)
+    hidden = secret_strings(settings.endpoint, keys)
     if cells and order.cell:
         listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
-    historian = Historian(order, settings, listen, begun or (lambda path: None))
-    teller = Teller(order, settings, historian.listen, begun=historian.begun, renamed=historian.renamed, hidden=hidden)
+    historian = HistoryWriter(order, settings, listen, begun or (lambda path: None))
+    emit = EventRecorder(
+        order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed, hidden=hidden
+    )
     failure: ExploraError | None = None
     try:
         with anyio.CancelScope() as scope:
             steering.bind(scope)
-            await _carry_out(order, settings, keys, teller, steering)
+            await _explore(order, settings, keys, emit, steering)
     except Exception as error:
-        failure = teller.failed(error)
+        failure = emit.fail(error)
         failure.__cause__ = unwrapped(error)
     finally:
-        teller.close()
+        emit.close()
     if failure is None:
-        return teller.summary()
-    if teller.records:
-        failure.summary = teller.summary()
+        return emit.summary()
+    if emit.records:
+        failure.summary = emit.summary()
     raise failure
 
 
 def _with_cells(listen: Listener, view: CellView, cells: CellListener) -> Listener:
-    """Tell the record, then the changes of cells that follow from it.
+    """Return a listener that also passes on the cell changes that follow from each record.
 
-    Until the libraries are read nothing is changed: a mistake in a name must not replace an earlier exploration.
+    Changes are deferred until the libraries are read: a typo in a name must not replace an earlier exploration.
     """
-    held: list[CellChange] | None = []
+    deferred: list[CellChange] | None = []
 
-    def both(record: Record) -> None:
-        nonlocal held
+    def listen_with_cells(record: Record) -> None:
+        nonlocal deferred
         listen(record)
         changes = view.apply(record)
-        if held is not None:
-            held += changes
+        if deferred is not None:
+            deferred += changes
             if not isinstance(record.event, LibraryRead):
                 return
-            changes, held = held, None
+            changes, deferred = deferred, None
         if changes:
             cells(changes)
 
-    return both
+    return listen_with_cells
 
 
-async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Teller, steering: RunSteering) -> None:
+async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventRecorder, steering: RunSteering) -> None:
     meter = Meter(settings.budget)
     await check_libraries_at_target(order.task.libraries, settings, folder=order.workdir)
     async with AsyncExitStack() as stack:
         siblings = await stack.enter_async_context(
             open_siblings(settings.sandbox, workdir=order.workdir, variables=order.variables, live=order.live)
         )
-        root = await siblings.root()  # at once: it is the caller's kernel as it is now
+        root = await siblings.root()  # first, so that it has the state of the caller's kernel at the start of the run
         if order.recording:
             root = await order.recording.begin(root)
         else:
-            settings = await _settled(order, settings, keys)  # an endpoint may take its time
+            settings = await _resolve_settings(order, settings, keys)  # after the root, since an endpoint may be slow
         environment = replace(siblings.environment(), folder=str(order.workdir.resolve()))
         _check_variables(order, environment)
-        task = told_of_variables(order, environment)
-        tell(_with_earlier(_started(task, settings, environment), order.earlier, tell.path))
-        for notice in _notices(
-            order, settings, keys, (*siblings.notices, unseen(order, task), missing_names_notice(task))
+        task = with_mentioned_variables(order, environment)
+        emit(_with_resumed_run(_started_event(task, settings, environment), order.earlier, emit.path))
+        for notice in _initial_notices(
+            order,
+            settings,
+            keys,
+            (*siblings.notices, missing_variables_message(order, task), missing_names_notice(task)),
         ):
-            tell(notice)
+            emit(notice)
         knowledge = await open_knowledge(
             order.task.libraries,
             settings,
             keys,
             inspect=siblings.inspect,
-            advance=tell.advance,
-            tell=tell,
+            advance=emit.advance,
+            emit=emit,
             stack=stack,
             folder=order.workdir,
             acquainted=order.recording is None,
         )
         if not order.recording:
             seconds = settings.exploration.timeout
-            for notice in await import_notices(root, knowledge.unread, timeout=seconds):
-                tell(notice)
-        model, soup = await _asked(order, settings, keys, knowledge, tell, stack)
+            for notice in await check_imports(root, knowledge.unread, timeout=seconds):
+                emit(notice)
+        model, soup = await _open_model_and_sources(order, settings, keys, knowledge, emit, stack)
         run = Run(
             task,
-            exploration(settings),
+            exploration_settings(settings),
             model,
             knowledge,
             root,
-            tell,
+            emit,
             steering,
             meter,
             sharing=settings.endpoint.share,
             parallel=os.cpu_count() or 2,
-            files=files_path(tell.path) if settings.view.keep_files else None,
-            unsent=lacking(order, task),
+            files=files_path(emit.path) if settings.view.keep_files else None,
+            unsent=unsent_variables_message(order, task),
             steerable=order.steerable,
             given=order.given,
             retrieval=settings.retrieval,
@@ -167,22 +186,22 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
         try:
             await run_task(run)
         finally:
-            _leave_no_empty(run.files)
+            _remove_if_empty(run.files)
 
 
-async def _settled(order: Order, settings: Settings, keys: Secrets) -> Settings:
-    """As `settled`, saying of an address that it comes from a trace."""
+async def _resolve_settings(order: Order, settings: Settings, keys: Secrets) -> Settings:
+    """Call `with_resolved_model`; if the endpoint's address comes from the trace, the error's remedy mentions that."""
     try:
-        return await settled(settings, keys)
+        return await with_resolved_model(settings, keys)
     except EndpointError as error:
         if not (order.earlier and order.earlier.address):
             raise
-        more = "That address is the trace's: --base-url names another, --model offline asks none."
+        more = "That address comes from the trace: use --base-url for another endpoint, or --model offline for none."
         raise EndpointError(error.message, remedy=f"{error.remedy} {more}".strip()) from None
 
 
 def _check_variables(order: Order, environment: Environment) -> None:
-    """Refuse to explore without variables that were named: a fresh kernel has only what could be sent."""
+    """Refuse to explore without the requested variables: a fresh kernel only has those that could be sent."""
     if not order.unsent or environment.state.startswith("live"):
         return
     why = f"Experiments start {environment.state}." if ":" in environment.state else ""
@@ -191,43 +210,48 @@ def _check_variables(order: Order, environment: Environment) -> None:
     raise UsageError(f"--use: {order.unsent} {why}".strip(), remedy="--pickle may carry more.")
 
 
-async def _asked(
-    order: Order, settings: Settings, keys: Secrets, knowledge: Library, tell: Teller, stack: AsyncExitStack
+async def _open_model_and_sources(
+    order: Order, settings: Settings, keys: Secrets, knowledge: Library, emit: EventRecorder, stack: AsyncExitStack
 ) -> tuple[Model, Soup]:
-    """What is asked in the run: a model and what is searched, or a recording in place of both."""
+    """Return the model and the sources to search; in a replay, the recorded ones."""
     if order.recording:
         return order.recording.model, order.recording.soup
-    soup = await open_soup(order, settings, keys, knowledge=knowledge, tell=tell, stack=stack)
-    model = await choose_model(settings, keys, knowledge, stack, advance=tell.advance)
+    soup = await open_soup(order, settings, keys, knowledge=knowledge, emit=emit, stack=stack)
+    model = await choose_model(settings, keys, knowledge, stack, advance=emit.advance)
     if order.earlier and order.earlier.exchanges:
-        hide = Redactor(hidden_strings(settings.endpoint, keys), homes=own_homes()).text  # as the trace has them
-        model = RememberingModel(model, order.earlier.exchanges, clean=lambda text: without_offer(hide(text)))
+        redact = Redactor(secret_strings(settings.endpoint, keys), homes=local_homes()).text  # as in the trace
+        model = RememberingModel(model, order.earlier.exchanges, clean=lambda text: without_offer(redact(text)))
     return model, soup
 
 
-def _notices(order: Order, settings: Settings, keys: Secrets, said: Iterable[str]) -> list[Notice]:
-    """What the user should know before anything is asked."""
+def _initial_notices(order: Order, settings: Settings, keys: Secrets, messages: Iterable[str]) -> list[Notice]:
+    """Return what the user should know before the model is called."""
     if order.recording:
-        return [Notice(order.recording.said), *map(Notice, filter(None, said))]
-    before = [Notice(order.earlier.said)] if order.earlier else []
-    unknown = [Notice(f"{what} {remedy}", "warning") for what, remedy in unknown_variables()]
-    return [*before, *unknown, *map(Notice, filter(None, said)), *notices(settings, keys)]
+        return [Notice(order.recording.message), *map(Notice, filter(None, messages))]
+    before = [Notice(order.earlier.message)] if order.earlier else []
+    unknown = [Notice(f"{problem} {remedy}", "warning") for problem, remedy in unknown_variables()]
+    return [*before, *unknown, *map(Notice, filter(None, messages)), *model_notices(settings, keys)]
 
 
-def _leave_no_empty(folder: Path | None) -> None:
+def _remove_if_empty(folder: Path | None) -> None:
     with suppress(OSError):
         if folder:
             folder.rmdir()
 
 
-def _started(task: Task, settings: Settings, environment: Environment) -> RunStarted:
+def _started_event(task: Task, settings: Settings, environment: Environment) -> RunStarted:
     return RunStarted(
-        os.urandom(4).hex(), task, recorded(settings), settings.endpoint.model or OFFLINE, environment, __version__
+        os.urandom(4).hex(),
+        task,
+        recordable_settings(settings),
+        settings.endpoint.model or OFFLINE,
+        environment,
+        __version__,
     )
 
 
-def _with_earlier(started: RunStarted, earlier: Earlier | None, trace: Path) -> RunStarted:
-    """With the run that it goes on from, and from where: it may be cut off before it has taken that over."""
+def _with_resumed_run(started: RunStarted, earlier: ResumedRun | None, trace: Path) -> RunStarted:
+    """Add the run that is resumed, and from which cell: needed if this run is cut off before it has repeated that."""
     if earlier is None:
         return started
     beside = earlier.trace.parent == trace.parent

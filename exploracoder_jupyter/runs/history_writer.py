@@ -1,7 +1,7 @@
-"""The line that a run leaves in the history: begun with its first event, written again where something is reached.
+"""Writes a run's entry in the history: created with its first event, and updated at each milestone.
 
-A run that shows a recorded one again leaves none, and neither does one that was refused, or stopped, before there was
-anything to keep. What goes wrong with the history never touches the run.
+Replays are not recorded, and neither are runs that were refused, or stopped before they had a trace. Errors of the
+history never affect the run.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from exploracoder_jupyter.core.process_id import Process
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
 from exploracoder_jupyter.core.settings import Settings, history_path
 from exploracoder_jupyter.core.types import LibraryInfo
-from exploracoder_jupyter.runs.event_recorder import Listener, Place
+from exploracoder_jupyter.runs.event_recorder import Listener, TraceCreated
 from exploracoder_jupyter.runs.run_order import Order
 from exploracoder_jupyter.trace.cells.escaped_text import clip
 
-_MOST_TASK = 160
-_MOST_REASON = 300
-_MOST_LIBRARIES = 20
-_WORTH_WRITING = (LibraryRead, PlanMade, SubtaskFinished, RunFinished)
+_MAX_TASK = 160
+_MAX_REASON = 300
+_MAX_LIBRARIES = 20
+_MILESTONES = (LibraryRead, PlanMade, SubtaskFinished, RunFinished)
 
 
-class Historian:
-    """Stands between a run and those who are told of it, and keeps the run's line up to date."""
+class HistoryWriter:
+    """Wraps a run's listeners, and keeps the run's history entry up to date."""
 
-    def __init__(self, order: Order, settings: Settings, listen: Listener, begun: Place) -> None:
+    def __init__(self, order: Order, settings: Settings, listen: Listener, begun: TraceCreated) -> None:
         self._listen, self._begun = listen, begun
         self._limits = settings.history
         self._line: PastRun | None = None
@@ -47,75 +47,75 @@ class Historian:
             self._store = HistoryStore(history_path())
 
     def listen(self, record: Record) -> None:
-        """Take a record, and hand it on."""
-        with suppress(Exception):  # of whatever kind: a line in the history is worth less than a run
-            self._take(record)
+        """Update the entry from a record, and pass the record on."""
+        with suppress(Exception):  # no error of the history may end the run
+            self._update(record)
         self._listen(record)
 
-    def begun(self, path: Path) -> None:
-        """Take the place of the trace, and hand it on."""
+    def trace_created(self, path: Path) -> None:
+        """Store the path of the trace, and pass it on."""
         with suppress(Exception):
             if self._store and self._line:
                 self._line = replace(self._line, trace=str(path))
                 self._store.write(self._line)
         self._begun(path)
 
-    def renamed(self, old: Path, new: Path) -> None:
-        """Note that the trace of an earlier run has another name now."""
+    def trace_renamed(self, old: Path, new: Path) -> None:
+        """Update the entry of an earlier run whose trace was renamed."""
         with suppress(Exception):
             HistoryStore(history_path()).rename(str(old), str(new))
 
-    def _take(self, record: Record) -> None:
+    def _update(self, record: Record) -> None:
         if self._store is None:
             return
         if isinstance(record.event, RunStarted):
-            self._line = _first(record.at, record.event)
+            self._line = _first_entry(record.at, record.event)
             self._store.write(self._line)
             self._store.limit(days=self._limits.days, runs=self._limits.runs)
         elif self._line:
-            self._line = _next(self._line, record)
+            self._line = _next_entry(self._line, record)
             if self._line.outcome == "stopped" and not self._line.trace:
                 self._store.forget([self._line.id])
-            elif isinstance(record.event, _WORTH_WRITING):
+            elif isinstance(record.event, _MILESTONES):
                 self._store.write(self._line)
 
 
-def _first(at: float, event: RunStarted) -> PastRun:
-    names = [_text(name, _MOST_TASK) for name in event.task.libraries[:_MOST_LIBRARIES]]
-    task = _text(event.task.text.strip().partition("\n")[0], _MOST_TASK)
+def _first_entry(at: float, event: RunStarted) -> PastRun:
+    names = [_clip(name, _MAX_TASK) for name in event.task.libraries[:_MAX_LIBRARIES]]
+    task = _clip(event.task.text.strip().partition("\n")[0], _MAX_TASK)
     libraries = tuple(LibraryInfo(name, name, "") for name in names)
     return PastRun(event.run_id, at, at, Process.own(), task, libraries, event.model, resumes=event.resumes)
 
 
-def _next(line: PastRun, record: Record) -> PastRun:
+def _next_entry(line: PastRun, record: Record) -> PastRun:
     line = replace(line, updated=record.at, seconds=round(record.at - line.started, 3))
     match record.event:
         case LibraryRead(libraries=libraries):
-            return replace(line, libraries=libraries[:_MOST_LIBRARIES])
+            return replace(line, libraries=libraries[:_MAX_LIBRARIES])
         case ModelCalled(exchange=exchange):
-            spent = exchange.usage
-            return replace(line, calls=line.calls + spent.calls, tokens=line.tokens + spent.tokens)
+            usage = exchange.usage
+            return replace(line, calls=line.calls + usage.calls, tokens=line.tokens + usage.tokens)
         case CandidateObserved():
             return replace(line, executions=line.executions + 1)
         case SolutionTested(results=results):
             return replace(line, executions=line.executions + len(results))
         case RunFinished() as event:
-            return _last(line, event)
+            return _final_entry(line, event)
         case _:
             return line
 
 
-def _last(line: PastRun, event: RunFinished) -> PastRun:
-    """With the verdict, and what the run itself says that it took; one that broke off does not say it."""
-    reason = _text(event.verdict.reason, _MOST_REASON)
+def _final_entry(line: PastRun, event: RunFinished) -> PastRun:
+    """Add the verdict, and the run's own totals unless it was cut off and has none."""
+    reason = _clip(event.verdict.reason, _MAX_REASON)
     line = replace(line, ended=line.updated, outcome=event.verdict.outcome, reason=reason)
-    spent = event.usage
-    if not spent.seconds:
+    usage = event.usage
+    if not usage.seconds:
         return line
-    seconds = round(spent.seconds, 3)
-    return replace(line, calls=spent.calls, tokens=spent.tokens, seconds=seconds, executions=spent.executions)
+    seconds = round(usage.seconds, 3)
+    return replace(line, calls=usage.calls, tokens=usage.tokens, seconds=seconds, executions=usage.executions)
 
 
-def _text(text: str, most: int) -> str:
-    """On one line, clipped, and such that it can be written."""
+def _clip(text: str, most: int) -> str:
+    """Put a text on one line, clipped, and encodable."""
     return clip(text, most).encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Whether experiments can import what could not be imported to be read."""
+"""Checks whether experiments can import the libraries that could not be imported for indexing."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from exploracoder_jupyter.core.events import Notice
 from exploracoder_jupyter.pipeline.ports import Branch
 
 
-async def import_notices(root: Branch, names: Sequence[str], *, timeout: float) -> list[Notice]:
-    """A notice on each of these libraries, found by importing it in a branch that is then given up.
+async def check_imports(root: Branch, names: Sequence[str], *, timeout: float) -> list[Notice]:
+    """Import each library in a temporary branch, and return a notice with the result.
 
-    `timeout`: seconds for each import.
+    `timeout` is in seconds, for each import.
     """
-    return [await _tried(root, name, timeout) for name in names]
+    return [await _check_import(root, name, timeout) for name in names]
 
 
-async def _tried(root: Branch, name: str, timeout: float) -> Notice:
+async def _check_import(root: Branch, name: str, timeout: float) -> Notice:
     (branch,) = await root.fork(1)
     try:
-        seen = await branch.run(f"import {name}", timeout=timeout)
+        observation = await branch.run(f"import {name}", timeout=timeout)
     finally:
         await branch.close()
-    if seen.ran:
+    if observation.ran:
         return Notice(f"Experiments can import {name!r}.")
-    why = seen.error.headline if seen.error else "the import does not end"
-    return Notice(f"Experiments cannot import {name!r} either ({why}): all that use it will fail.", "warning")
+    why = observation.error.headline if observation.error else "the import does not end"
+    return Notice(f"Experiments cannot import {name!r} either ({why}), so all that use it will fail.", "warning")

@@ -1,4 +1,4 @@
-"""Indexing and searching libraries without a run, for the command line."""
+"""Indexes and searches libraries without a run, for the command line."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from exploracoder_jupyter.kernels import inspector_of
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.runs.adapters import Advance, open_knowledge
 from exploracoder_jupyter.runs.documented_examples import runnable
-from exploracoder_jupyter.runs.exit_on_broken_pipe import while_heard
+from exploracoder_jupyter.runs.exit_on_broken_pipe import interrupt_on_broken_pipe
 
 Row = dict[str, JsonValue]
 
 
-def _unsaid(sentence: str) -> None:
-    """Sentences that nobody asked to hear."""
+def _ignore_message(sentence: str) -> None:
+    """Discard a message; the default for `say`."""
 
 
 async def index(
@@ -30,21 +30,23 @@ async def index(
     *,
     layers: Sequence[Layer] = (),
     progress: Advance | None = None,
-    say: Callable[[str], None] = _unsaid,
+    say: Callable[[str], None] = _ignore_message,
 ) -> list[Row]:
-    """Index the libraries, or find them indexed; a row each, as `index --json` prints it. `say` is told in a sentence
-    what the user should know."""
-    async with _opened(libraries, layers, progress or _quiet, say) as library:
+    """Index the libraries that are not indexed yet, and return a row for each, as `index --json` prints it.
+
+    `say` is called with each message for the user, one sentence each.
+    """
+    async with _open_library(libraries, layers, progress or _ignore_progress, say) as library:
         return [asdict(row) for row in library.report()]
 
 
 async def search(
     libraries: Sequence[str], query: str, k: int, *, layers: Sequence[Layer] = (), progress: Advance | None = None
 ) -> Row:
-    """The k APIs nearest to the query and what was searched, as `search --json` prints it."""
-    began = time.monotonic()
+    """Return the k APIs nearest to the query, and what was searched, as `search --json` prints it."""
+    start = time.monotonic()
     notices: list[JsonValue] = []
-    async with _opened(libraries, layers, progress or _quiet, notices.append) as library:
+    async with _open_library(libraries, layers, progress or _ignore_progress, notices.append) as library:
         results = [_row(found, library) for found in await library.search(query, k)]
         return {
             "query": query,
@@ -52,30 +54,30 @@ async def search(
             "libraries": [asdict(row) for row in library.report()],
             "apis": library.size,
             "notices": notices,
-            "seconds": round(time.monotonic() - began, 3),
+            "seconds": round(time.monotonic() - start, 3),
         }
 
 
 @asynccontextmanager
-async def _opened(
+async def _open_library(
     libraries: Sequence[str], layers: Sequence[Layer], advance: Advance, say: Callable[[str], None]
 ) -> AsyncIterator[Library]:
-    def tell(event: Event) -> None:
+    def emit(event: Event) -> None:
         if isinstance(event, Notice):
             say(event.text)
 
     settings = resolve(*layers)
-    for what, remedy in unknown_variables():
-        say(f"{what} {remedy}")
+    for problem, remedy in unknown_variables():
+        say(f"{problem} {remedy}")
     async with AsyncExitStack() as stack:
-        stack.enter_context(while_heard())
+        stack.enter_context(interrupt_on_broken_pipe())
         yield await open_knowledge(
             libraries,
             settings,
             secrets(),
             inspect=inspector_of(settings.sandbox),
             advance=advance,
-            tell=tell,
+            emit=emit,
             stack=stack,
         )
 
@@ -103,9 +105,9 @@ def _row(found: ScoredApi, library: Library) -> Row:
 
 
 def _parameter(parameter: Parameter) -> Row:
-    """Without directives in its text, such as `.. versionadded::`."""
+    """Convert a parameter to JSON, without directives in its text, such as `.. versionadded::`."""
     return {**asdict(parameter), "about": parameter.about.partition(" .. ")[0]}
 
 
-def _quiet(what: str, done: int, total: int) -> None:
-    """Progress that nobody asked to see."""
+def _ignore_progress(what: str, done: int, total: int) -> None:
+    """Discard progress; the default for `progress`."""

@@ -1,6 +1,7 @@
-"""Asks the caller's kernel to fork itself, over whatever line carries the question, and waits for the answer.
+"""Requests a fork from the caller's kernel, over any message channel, and waits for the answer.
 
-The question goes out from the event loop; the answer, or the news that the kernel is gone, comes in from any thread.
+Requests are sent from the event loop; answers, and the notification that the kernel is gone, may arrive from any
+thread.
 """
 
 from __future__ import annotations
@@ -19,19 +20,20 @@ from exploracoder_jupyter.kernels.live_kernel import Hazard, LiveKernel
 from exploracoder_jupyter.protocol.engine_messages import ForkKernel, KernelForked, LiveOffer
 
 PATIENCE = 20.0
-"""Seconds that the kernel is given to fork itself: it may be in code that holds the interpreter."""
+"""Seconds to wait for the fork: the kernel may be running code that holds the GIL."""
 
 _GONE = "it is gone"
 
 
 class KernelLine:
-    """The line to one kernel."""
+    """Sends fork requests to one kernel.
+
+    Args:
+        ask: sends a request and returns at once.
+        patience: time limit for an answer, in seconds; by default `PATIENCE`, longer on a busy machine.
+    """
 
     def __init__(self, ask: Callable[[ForkKernel], None], *, patience: float | None = None) -> None:
-        """`ask` sends a request and returns at once.
-
-        `patience` is in seconds; `PATIENCE` by default, longer on a busy machine.
-        """
         self._ask = ask
         self._patience = scale(PATIENCE) if patience is None else patience
         self._numbers = count(1)
@@ -40,15 +42,15 @@ class KernelLine:
         self._gone = False
 
     def kernel(self, offer: LiveOffer) -> LiveKernel:
-        """The kernel at the other end, as it offered itself."""
+        """Return the live kernel described by an offer."""
         hazards = tuple(Hazard(found.kind, found.library, found.what) for found in offer.hazards)
         return LiveKernel(self.fork, hazards, tuple(offer.secretive), tuple(offer.paths))
 
     async def fork(self, address: str) -> None:
-        """Let the kernel fork itself; the child connects to the UNIX socket at the address.
+        """Request a fork; the child process connects to the UNIX socket at the address.
 
         Raises:
-            KernelError: it cannot, it does not answer in time, or it is gone.
+            KernelError: the kernel cannot fork, does not answer in time, or is gone.
         """
         number, answer = self._expect_answer()
         try:
@@ -64,14 +66,14 @@ class KernelLine:
             raise KernelError(f"Your kernel could not be forked: {problem.rstrip('.')}.")
 
     def answered(self, message: KernelForked) -> None:
-        """Take an answer. From any thread; one that comes too late is passed over."""
+        """Handle an answer, from any thread; a late answer is ignored."""
         with self._lock:
             waiting = self._waiting.get(message.number)
         if waiting:
             _resolve(*waiting, message.problem)
 
     def gone(self) -> None:
-        """The kernel will answer nothing more. From any thread."""
+        """Fail all requests, now and later, because the kernel is gone. From any thread."""
         with self._lock:
             self._gone = True
             waiting = list(self._waiting.values())

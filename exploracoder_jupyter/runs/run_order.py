@@ -1,4 +1,4 @@
-"""What a front end hands in: the order, and the hand on the wheel while it is carried out."""
+"""The input of a run: the order, and the steering that a front end uses while the run is active."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ MOST_TASK_CHARACTERS = 64_000
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
-    """The run that an order goes on from."""
+class ResumedRun:
+    """The run that an order resumes."""
 
     run_id: str
     trace: Path
-    said: str
-    """What of it is taken over, for the user."""
+    message: str
+    """Message for the user: what is reused."""
     exchanges: tuple[Exchange, ...] = ()
-    """What it asked the model and need not be asked again."""
+    """Its exchanges with the model, which need not be repeated."""
     cell: str = ""
-    """The cell of it that is gone on from; empty: where it ended."""
+    """The cell to resume from; empty: where the run ended."""
     hint: str = ""
     address: str = ""
-    """The endpoint's, where nothing but its trace names that."""
+    """Address of the endpoint, if only the trace names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What answers in place of the world where a recorded run is shown again."""
+    """The recorded model and sources of a replay, which replace the real ones."""
 
     model: Model
     soup: Soup
-    said: str
-    """What is shown, for the user."""
+    message: str
+    """Message for the user: what is replayed."""
     begin: Callable[[Branch], Awaitable[Branch]]
-    """Brings a fresh state to where the run began; raises where that cannot be."""
+    """Brings a fresh branch to the state at the start of the run; raises if that is not possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A run as ordered by a front end or the command line."""
+    """A run as requested by a front end or the command line."""
 
     task: Task
     layers: tuple[Layer, ...] = ()
@@ -66,84 +66,85 @@ class Order:
     variables: Path | None = None
     """Folder with the values of `task.uses`."""
     unsent: str = ""
-    """Which of `task.uses` are not there, and why; a sentence, or empty."""
+    """Which of `task.uses` could not be sent, and why; a sentence, or empty."""
     live: LiveKernel | None = None
-    """The caller's kernel, where it may be forked."""
+    """The caller's kernel, if it may be forked."""
     mentioned: tuple[str, ...] = ()
-    """Variables of that kernel that the task speaks of."""
+    """Variables of that kernel that the task mentions."""
     steerable: bool = False
-    """Whether somebody may steer the run beyond stopping it: states are kept for that."""
+    """Whether the run may be steered beyond stopping it: the states needed for that are kept."""
     given: Given | None = None
-    """Set where the run goes on from another."""
-    earlier: Earlier | None = None
-    """That other run, where it is known by its trace."""
+    """What the run starts with, if it resumes another."""
+    earlier: ResumedRun | None = None
+    """The run that is resumed, if its trace is known."""
     recording: Recording | None = None
-    """Set where the run shows a recorded one again: no model is asked."""
+    """Set if the run is a replay: no model is called."""
 
 
 class RunSteering:
-    """What the user may ask of a run under way; every method but two may be called from any thread or signal handler.
+    """Controls an active run.
 
-    What is asked before the run listens is done as soon as it does; what is asked after its end is passed over.
+    Except for `bind` and `next`, all methods may be called from any thread or signal handler. Controls sent before the
+    run accepts them are queued; those sent after its end are ignored.
     """
 
     def __init__(self) -> None:
         self._stopped = False
-        self._asked: deque[Control] = deque()
+        self._queue: deque[Control] = deque()
         self._bound: tuple[asyncio.AbstractEventLoop, asyncio.Event, anyio.CancelScope] | None = None
 
     def stop(self) -> None:
-        """End the run now; it keeps what was learned."""
+        """End the run now, and keep the results so far."""
         self._stopped = True
         if self._bound:
             loop, _, scope = self._bound
-            _soon(loop, scope.cancel)
+            _call_soon(loop, scope.cancel)
 
     def skip(self, subtask: str) -> None:
-        """Give up a subtask and go on."""
-        self._ask(Skip(subtask))
+        """Skip a subtask."""
+        self._send(Skip(subtask))
 
     def retry(self, subtask: str, hint: str = "") -> None:
-        """Explore a subtask again, from the state before it, and those after it."""
-        self._ask(Retry(subtask, hint))
+        """Explore a subtask again, from the state before it, and then the later ones."""
+        self._send(Retry(subtask, hint))
 
     def choose(self, candidate: str) -> None:
-        """Carry a candidate forward instead of the selected one, and explore the later subtasks anew."""
-        self._ask(Choose(candidate))
+        """Carry a candidate forward instead of the selected one, and explore the later subtasks again."""
+        self._send(Choose(candidate))
 
     def replan(self, titles: Sequence[str]) -> None:
-        """Replace the subtasks that have not begun; ends a review."""
-        self._ask(Replan(tuple(titles)))
+        """Replace the subtasks that have not started; ends a review."""
+        self._send(Replan(tuple(titles)))
 
     def bind(self, scope: anyio.CancelScope) -> None:
-        """Let `stop` cancel this scope. In the run's event loop, before `next`."""
+        """Make `stop` cancel this scope. Must be called in the run's event loop, before `next`."""
         self._bound = (asyncio.get_running_loop(), asyncio.Event(), scope)
         if self._stopped:
             scope.cancel()
 
     async def next(self) -> Control:
-        """The next control; see the port `Steering`. In the run's event loop."""
+        """Wait for the next control; see the port `Steering`. Must be called in the run's event loop."""
         assert self._bound
-        _, came, _ = self._bound
-        while not self._asked:
-            came.clear()
-            await came.wait()
-        return self._asked.popleft()
+        _, arrived, _ = self._bound
+        while not self._queue:
+            arrived.clear()
+            await arrived.wait()
+        return self._queue.popleft()
 
-    def _ask(self, control: Control) -> None:
-        self._asked.append(control)
+    def _send(self, control: Control) -> None:
+        self._queue.append(control)
         if self._bound:
-            loop, came, _ = self._bound
-            _soon(loop, came.set)
+            loop, arrived, _ = self._bound
+            _call_soon(loop, arrived.set)
 
 
-def _soon(loop: asyncio.AbstractEventLoop, what: Callable[[], object]) -> None:
-    with suppress(RuntimeError):  # the run has just ended, and its event loop with it
-        loop.call_soon_threadsafe(what)
+def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
+    with suppress(RuntimeError):  # the run has just ended, and its event loop is closed
+        loop.call_soon_threadsafe(callback)
 
 
-def told_of_variables(order: Order, environment: Environment) -> Task:
-    """The task, with the variables that it speaks of named where experiments have them all: in forks of the kernel."""
+def with_mentioned_variables(order: Order, environment: Environment) -> Task:
+    """Add the variables that the task mentions, if experiments are forks of the live kernel and so have all of them."""
     task = order.task
     if not environment.state.startswith("live"):
         return task
@@ -151,34 +152,36 @@ def told_of_variables(order: Order, environment: Environment) -> Task:
     return replace(task, uses=tuple(dict.fromkeys([*task.uses, *more])))
 
 
-def unseen(order: Order, task: Task) -> str:
-    """Which variables that the task names experiments do not have, because they start fresh; a sentence, or nothing."""
+def missing_variables_message(order: Order, task: Task) -> str:
+    """Describe which variables mentioned in the task are missing in fresh experiments; a sentence, or empty."""
     names = [name for name in order.mentioned if name not in task.uses and name != task.solution_name]
     if not names:
         return ""
     which = f"variable {names[0]}" if len(names) == 1 else f"variables {', '.join(names)}"
-    return f"Experiments do not have your {which}, which the task names: `--use {' '.join(names)}` sends a copy."
+    return f"Experiments do not have your {which}, mentioned in the task: `--use {' '.join(names)}` sends a copy."
 
 
-def lacking(order: Order, task: Task) -> str:
-    """Which variables that the task names experiments lack that start from no fork of the kernel; sentences."""
-    unnamed = [name for name in task.uses if name not in order.task.uses]
-    more = f"They lack {', '.join(unnamed)}: `--state fresh --use {' '.join(unnamed)}` sends that." if unnamed else ""
+def unsent_variables_message(order: Order, task: Task) -> str:
+    """Describe which variables mentioned in the task are missing if kernels can no longer be forked; sentences."""
+    unsent = [name for name in task.uses if name not in order.task.uses]
+    more = ""
+    if unsent:
+        more = f"They lack {', '.join(unsent)}: use `--state fresh --use {' '.join(unsent)}` to send a copy."
     return f"{order.unsent} {more}".strip()
 
 
-def checked(order: Order) -> Settings:
-    """The settings of an order that can be carried out as far as one can see now.
+def validate_order(order: Order) -> Settings:
+    """Validate an order as far as possible before it starts, and return its settings.
 
     Raises:
-        UsageError: the task is empty or too long, no library is named, the check or a setting is malformed.
+        UsageError: the task is empty or too long, no library is named, or the check or a setting is malformed.
     """
     text = order.task.text.strip()
     if not text:
-        raise UsageError("The task is empty.", remedy="Say what is to be done.")
+        raise UsageError("The task is empty.", remedy="Describe what the solution should do.")
     if len(text) > MOST_TASK_CHARACTERS:
         raise UsageError(
-            f"The task has {len(text):,} characters; at most {MOST_TASK_CHARACTERS:,} are read.",
+            f"The task has {len(text):,} characters; at most {MOST_TASK_CHARACTERS:,} are allowed.",
             remedy="Shorten it, and pass data as variables or files.",
         )
     if not order.task.libraries:

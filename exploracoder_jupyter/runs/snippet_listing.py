@@ -1,4 +1,4 @@
-"""The kept snippets, for people: what there is, and how it goes away."""
+"""Lists and removes stored snippets, for the command line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Row = dict[str, JsonValue]
 
 
 def snippets(library: str | None = None) -> list[Row]:
-    """What is kept of a library, by import or distribution name, or of all; a row each, the last used first."""
+    """List the stored snippets of a library (by import or distribution name) or of all, most recently used first."""
     store = SnippetStore(snippets_path())
     names = _names(library) if library else None
     return [_row(one) for one in store.all() if names is None or one.snippet.library in names]
 
 
 def clear_snippets(library: str | None = None) -> int:
-    """Remove what is kept of a library, or everything; how many snippets that were.
+    """Remove the stored snippets of a library, or all, and return how many were removed.
 
     Raises:
         UsageError: the file cannot be changed.
@@ -32,22 +32,22 @@ def clear_snippets(library: str | None = None) -> int:
         return sum(store.clear(name) for name in (_names(library) if library else [None]))
     except (OSError, sqlite3.Error) as error:
         raise UsageError(
-            f"{store.path} cannot be changed: {error}.", remedy="End what uses it, or remove the file."
+            f"{store.path} cannot be changed: {error}.", remedy="Close the programs that use it, or remove the file."
         ) from error
 
 
 def _names(library: str) -> list[str]:
-    """The import names that are meant: the name itself, and those of the distribution of this name."""
+    """Return the name itself, and the import names of the distribution with this name."""
     wanted = library.lower().replace("_", "-")
-    found = packages_distributions().items()
-    given = {name for name, held in found if wanted in {one.lower().replace("_", "-") for one in held}}
-    return sorted({library, *given})
+    installed = packages_distributions().items()
+    modules = {name for name, providers in installed if wanted in {one.lower().replace("_", "-") for one in providers}}
+    return sorted({library, *modules})
 
 
-def _row(kept: Kept) -> Row:
-    one = kept.snippet
+def _row(stored: Kept) -> Row:
+    one = stored.snippet
     return {
-        "id": kept.id,
+        "id": stored.id,
         "library": one.library,
         "version": one.version,
         "python": one.python,
@@ -55,6 +55,6 @@ def _row(kept: Kept) -> Row:
         "code": one.code,
         "apis": list(one.apis),
         "observed": one.observed,
-        "uses": kept.uses,
-        "used_at": kept.seen,
+        "uses": stored.uses,
+        "used_at": stored.seen,
     }

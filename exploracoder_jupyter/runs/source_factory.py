@@ -1,4 +1,4 @@
-"""What a run may search beside the libraries' own API, as its settings say."""
+"""Creates the sources that a run searches in addition to the libraries' own API, according to its settings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, Soup, WorkspaceSource
 from exploracoder_jupyter.llm import is_local
 from exploracoder_jupyter.pipeline.ports import Source
-from exploracoder_jupyter.runs.adapters import cache_folder, hidden_strings, is_offline
+from exploracoder_jupyter.runs.adapters import cache_folder, is_offline, secret_strings
 from exploracoder_jupyter.runs.run_order import Order
 from exploracoder_jupyter.runs.web_source_factory import open_web
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 
-_SENT = (
-    "Code that ran in earlier explorations ({number} kept for these libraries) may be sent too. `--no-snippets` sends"
-    " none; `jupyter explora snippets` shows it."
+_SNIPPETS_NOTICE = (
+    "Code that ran in earlier explorations ({number} snippets stored for these libraries) may be sent too. Use"
+    " `--no-snippets` to send none; `jupyter explora snippets` lists them."
 )
 
 
@@ -28,33 +28,33 @@ async def open_soup(
     keys: Secrets,
     *,
     knowledge: Library,
-    tell: Callable[[Event], None],
+    emit: Callable[[Event], None],
     stack: AsyncExitStack,
 ) -> Soup:
-    """The sources of this order behind one search; `stack` closes their connections.
+    """Combine the sources of this order into one search; `stack` closes their connections.
 
     Raises:
-        UsageError, MissingMeans: the web cannot be searched as the settings say.
+        UsageError, MissingMeans: the web cannot be searched as configured.
     """
-    clean = Redactor(hidden_strings(settings.endpoint, keys)).text
-    web = await open_web(settings.retrieval, order.workdir, cache_folder(), tell, stack, clean=clean)
+    clean = Redactor(secret_strings(settings.endpoint, keys)).text
+    web = await open_web(settings.retrieval, order.workdir, cache_folder(), emit, stack, clean=clean)
     share = settings.endpoint.share
     files: Source | None = None
     if settings.retrieval.workspace and share == "values":
         files = WorkspaceSource(order.workdir, order.notebook, clean=clean)
     elif settings.retrieval.workspace:
-        tell(Notice(f"Your files are not searched: with `--share {share}` nothing of them may go to a model."))
+        emit(Notice(f"Your files are not searched, because `--share {share}` sends none of their content to a model."))
     kept = None
     if settings.retrieval.snippets:
         versions = {library.name: library.version for library in knowledge.libraries}
         store = SnippetStore(snippets_path())
         kept = SnippetSource(store, versions, sharing=share, clean=clean, latent=knowledge.latent)
-        if number := 0 if _stays_here(settings.endpoint) else len(store.of(versions, share)):
-            tell(Notice(_SENT.format(number=number)))
+        if number := 0 if _prompts_stay_local(settings.endpoint) else len(store.of(versions, share)):
+            emit(Notice(_SNIPPETS_NOTICE.format(number=number)))
     sources = [source for source in (knowledge.documents, files, web) if source]
-    return Soup(sources, kept=kept, say=lambda sentence: tell(Notice(sentence, "warning")))
+    return Soup(sources, kept=kept, say=lambda sentence: emit(Notice(sentence, "warning")))
 
 
-def _stays_here(endpoint: Endpoint) -> bool:
-    """Whether what a model is asked does not leave the machine."""
+def _prompts_stay_local(endpoint: Endpoint) -> bool:
+    """Whether prompts stay on this machine."""
     return is_offline(endpoint) or is_local(endpoint.base_url)

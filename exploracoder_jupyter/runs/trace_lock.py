@@ -1,8 +1,8 @@
-"""A lockfile beside each trace, so that only one run at a time writes it.
+"""Locks each trace with a lockfile beside it, so that only one run at a time writes it.
 
-The operating system releases the lock when its process ends, however it ends: a file that a killed run left behind
-blocks nobody. It says which process has the lock, and goes away with the run. Where there are no such locks, as on some
-file systems and on Windows, no run is refused.
+The operating system releases the lock when the process ends, however it ends, so the file of a killed run blocks no
+other run. The file names the process that has the lock, and is removed at the end of the run. Where such locks are not
+available, as on some file systems and on Windows, no run is refused.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from exploracoder_jupyter.core.process_id import Process
 from exploracoder_jupyter.trace.trace_paths import notebook_path
 
 PATIENCE = 6.0
-"""Seconds that a run has which was asked for its end a moment ago, e.g. because its kernel was restarted."""
+"""Seconds to wait for a run that was just stopped, e.g. because its kernel was restarted."""
 _PAUSE = 0.1
-_MOST = 10_000
-"""Bytes of a lockfile that are read."""
+_MAX_BYTES = 10_000
+"""Maximum number of bytes read from a lockfile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +44,25 @@ class Owner:
 _OWNER: TypeAdapter[Owner] = TypeAdapter(Owner)
 
 
-class Hold:
-    """The lock on a trace, until it is released."""
+class TraceLock:
+    """The lock on a trace, acquired on creation.
+
+    Args:
+        trace: a notebook; it need not exist.
+        patience: maximum waiting time in seconds; by default `PATIENCE`.
+
+    Raises:
+        UsageError: another run has the lock.
+    """
 
     def __init__(self, trace: Path, *, patience: float | None = None) -> None:
-        """Takes the lock, at once or within a moment.
-
-        Args:
-            trace: a notebook; it need not exist.
-            patience: in seconds; `PATIENCE` where it is left out.
-
-        Raises:
-            UsageError: another run has the lock.
-        """
         self._path = _lock_path(trace)
         self._file: int | None = None
-        end = _end(patience)
+        end = _deadline(patience)
         with suppress(OSError, ImportError):
-            while not self._taken():
+            while not self._try_acquire():
                 if time.monotonic() >= end:
-                    raise _going_on(trace, remedy="Wait for its end or stop it, or name another path with --out.")
+                    raise _active_error(trace, remedy="Wait until it ends, stop it, or name another path with --out.")
                 time.sleep(_PAUSE)
 
     def release(self) -> None:
@@ -71,16 +70,16 @@ class Hold:
         file, self._file = self._file, None
         if file is not None:
             with suppress(OSError):
-                self._path.unlink()  # before it is unlocked: who opens it next makes a new one
+                self._path.unlink()  # before unlocking, so that the next run creates a new file
             os.close(file)
 
-    def _taken(self) -> bool:
-        """Whether the lock is ours now. A file that was removed after it was opened locks nothing."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | _EXTRA, 0o600)
+    def _try_acquire(self) -> bool:
+        """Try to acquire the lock. The lock on a file that was removed after opening does not count."""
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o600)
         try:
-            if not _locked(file) or not os.path.samestat(os.fstat(file), self._path.stat()):
+            if not _try_lock(file) or not os.path.samestat(os.fstat(file), self._path.stat()):
                 return False
-            self._write(file)
+            self._write_owner(file)
             self._file, file = file, -1
             return True
         except FileNotFoundError:
@@ -89,50 +88,50 @@ class Hold:
             if file >= 0:
                 os.close(file)
 
-    def _write(self, file: int) -> None:
-        """Say whose lock it is. A full disk does not matter: the lock itself needs no room."""
+    def _write_owner(self, file: int) -> None:
+        """Write the owner to the file. A full disk does not matter: the lock itself needs no space."""
         with suppress(OSError):
             os.ftruncate(file, 0)
             os.write(file, _OWNER.dump_json(Owner(Process.own(), time.time())))
 
 
-def refuse_held(trace: Path, *, patience: float | None = None) -> None:
-    """Refuse a trace whose run is still going on; wait a moment for its end.
+def refuse_active(trace: Path, *, patience: float | None = None) -> None:
+    """Refuse a trace whose run is still active, after waiting for its end.
 
     Args:
         trace: a notebook, or a journal.
-        patience: in seconds; `PATIENCE` where it is left out.
+        patience: maximum waiting time in seconds; by default `PATIENCE`.
 
     Raises:
-        UsageError: it goes on.
+        UsageError: the run is still active.
     """
-    end = _end(patience)
-    while is_held(trace):
+    end = _deadline(patience)
+    while is_active(trace):
         if time.monotonic() >= end:
-            raise _going_on(trace, remedy="Wait for its end, or stop it.")
+            raise _active_error(trace, remedy="Wait until it ends, or stop it.")
         time.sleep(_PAUSE)
 
 
-def is_held(trace: Path) -> bool:
-    """Whether the run of this trace, a notebook or a journal, goes on."""
+def is_active(trace: Path) -> bool:
+    """Whether the run of this trace (a notebook or a journal) is still active."""
     try:
         with _lock_path(trace).open("rb") as file:
-            return not _locked(file.fileno(), shared=True)
-    except (OSError, ImportError):  # there is no lockfile, or there are no locks
+            return not _try_lock(file.fileno(), shared=True)
+    except (OSError, ImportError):  # no lockfile, or locks are not supported
         return False
 
 
-_EXTRA = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 def _lock_path(trace: Path) -> Path:
-    """The lockfile of a trace, the same by whatever path the trace is named."""
+    """Return the path of a trace's lockfile; the same for every path that leads to the trace."""
     notebook = notebook_path(trace.resolve())
     return notebook.with_name(f".{notebook.stem}.lock")
 
 
-def _locked(file: int, *, shared: bool = False) -> bool:
-    import fcntl  # not known to every system
+def _try_lock(file: int, *, shared: bool = False) -> bool:
+    import fcntl  # not available on Windows
 
     try:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -141,13 +140,13 @@ def _locked(file: int, *, shared: bool = False) -> bool:
     return True
 
 
-def _end(patience: float | None) -> float:
+def _deadline(patience: float | None) -> float:
     return time.monotonic() + (PATIENCE if patience is None else patience)
 
 
-def _going_on(trace: Path, *, remedy: str) -> UsageError:
+def _active_error(trace: Path, *, remedy: str) -> UsageError:
     owner = ""
     with suppress(OSError, ValueError, OverflowError, ValidationError):
-        content = json.loads(_lock_path(trace).read_bytes()[:_MOST])
+        content = json.loads(_lock_path(trace).read_bytes()[:_MAX_BYTES])
         owner = f" ({_OWNER.validate_python(content)})"
-    return UsageError(f"The run of {trace.name} is still going on{owner}.", remedy=remedy)
+    return UsageError(f"The run of {trace.name} is still active{owner}.", remedy=remedy)

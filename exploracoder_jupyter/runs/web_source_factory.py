@@ -1,4 +1,4 @@
-"""The web as a source of a run, where the settings ask for it."""
+"""Creates the web source of a run, if the settings enable it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from exploracoder_jupyter.pipeline.ports import Source
 if TYPE_CHECKING:
     from exploracoder_jupyter.web import Http, Provider
 
-_SENT = (
-    "The web is searched: queries, made of words of the task and the library and of types of errors, are sent to {}."
-    " Pages that are found are read from their sites, and what helps of them goes to the model."
+_WEB_NOTICE = (
+    "The web is searched: queries made of words from the task, library names and error types are sent to {}."
+    " Pages that are found are downloaded, and relevant passages are sent to the model."
 )
 
 
@@ -28,43 +28,43 @@ async def open_web(
     settings: Retrieval,
     workdir: Path,
     cache: Path,
-    tell: Callable[[Event], None],
+    emit: Callable[[Event], None],
     stack: AsyncExitStack,
     *,
     clean: Callable[[str], str] = str,
 ) -> Source | None:
-    """The web as the settings say, none where it is off. `stack` closes its connections; `clean` takes secrets out of
-    what is asked.
+    """Create the web source; `None` if it is off. `stack` closes its connections; `clean` redacts queries.
 
     Raises:
-        UsageError: there is no such folder.
-        MissingMeans: the package that it needs is not installed.
+        UsageError: the folder of saved pages does not exist.
+        MissingMeans: a required package is not installed.
     """
     if settings.web == "off":
         return None
     _check_installed("lxml", "Searching the web")
 
-    from exploracoder_jupyter import web  # most runs do without, and an HTTP client takes its time to import
+    from exploracoder_jupyter import web  # not needed by most runs, and an HTTP client is slow to import
 
     def warn(sentence: str) -> None:
-        tell(Notice(sentence, "warning"))
+        emit(Notice(sentence, "warning"))
 
     if settings.web == "folder":
-        pages = web.Folder(_folder(settings.web_address, workdir))
+        pages = web.Folder(_resolve_folder(settings.web_address, workdir))
         pages.prepare()
-        tell(Notice(f"Saved pages in {settings.web_address} are searched in place of the web."))
+        emit(Notice(f"Saved pages in {settings.web_address} are searched instead of the web."))
         return web.WebSource(pages, pages, None, name="folder", say=warn, clean=clean)
     http = await stack.enter_async_context(web.Http())
-    provider, name = _provider(settings, http)
-    kept = web.Cache(cache)
+    provider, name = _create_provider(settings, http)
+    pages_cache = web.Cache(cache)
     trusted = web.origin_of(settings.web_address or "") if settings.web == "url" else ""
-    reader = web.WebReader(http, kept, trusted=trusted)
-    tell(Notice(_SENT.format(name)))
-    return web.WebSource(provider, reader, kept, name=f"{settings.web} {settings.web_address}", say=warn, clean=clean)
+    reader = web.WebReader(http, pages_cache, trusted=trusted)
+    emit(Notice(_WEB_NOTICE.format(name)))
+    name = f"{settings.web} {settings.web_address}"
+    return web.WebSource(provider, reader, pages_cache, name=name, say=warn, clean=clean)
 
 
-def _provider(settings: Retrieval, http: Http) -> tuple[Provider, str]:
-    """The search engine, and its name for people."""
+def _create_provider(settings: Retrieval, http: Http) -> tuple[Provider, str]:
+    """Return the search engine and its display name."""
     from exploracoder_jupyter import web
 
     if settings.web == "ddgs":
@@ -81,15 +81,15 @@ def _check_installed(package: str, doing: str) -> None:
     if find_spec(package) is None:
         raise MissingMeans(
             f"{doing} needs the package {package}, which is not installed.",
-            remedy="`pip install 'exploracoder-jupyter[web]'` installs it.",
+            remedy="Install it with `pip install 'exploracoder-jupyter[web]'`.",
         )
 
 
-def _folder(address: str | None, workdir: Path) -> Path:
+def _resolve_folder(address: str | None, workdir: Path) -> Path:
     try:
         folder = workdir / Path(address or "").expanduser()
         if folder.is_dir():
             return folder
-    except (RuntimeError, OSError):  # there is no such user; it may not be looked at, or its name is too long
+    except (RuntimeError, OSError):  # no such user, no permission, or the name is too long
         pass
     raise UsageError(f"There is no folder {address!r} of saved pages to search.", remedy=PLACES)

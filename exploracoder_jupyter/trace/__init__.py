@@ -1,11 +1,11 @@
-"""A run as notebook cells: live changes, the trace file, the summary, all computed from the run's events.
+"""Renders a run as notebook cells, as a trace file and as a summary, all computed from the run's events.
 
-`CellView` gives the changes that each record makes to a notebook, `Trace` keeps a notebook of its own on disk,
-`summary` puts a run into one JSON object. Outputs are sanitized and secrets redacted before anything is written.
+`CellView` returns the cell changes that each record causes, `Trace` writes a separate notebook to disk, and `summary`
+returns a run as one JSON object. Outputs are sanitized and secrets are redacted before anything is written.
 """
 
 import exploracoder_jupyter.trace.nbformat_import  # noqa: F401  must come first
-from exploracoder_jupyter.trace.cell_metadata import Cell, ours, schema
+from exploracoder_jupyter.trace.cell_metadata import Cell, generated_metadata, schema
 from exploracoder_jupyter.trace.cells.cell_changes import CellView
 from exploracoder_jupyter.trace.journal import Journal
 from exploracoder_jupyter.trace.reduced_notebook import clean, without_losers
@@ -14,7 +14,7 @@ from exploracoder_jupyter.trace.sanitizing.output_sanitizer import Limits, sanit
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.schema_validation import problems
 from exploracoder_jupyter.trace.trace_file import Trace, load, render
-from exploracoder_jupyter.trace.trace_paths import default_path, journal_path, prepare
+from exploracoder_jupyter.trace.trace_paths import default_path, journal_path, prepare_path
 
 __all__ = [
     "Cell",
@@ -25,10 +25,10 @@ __all__ = [
     "Trace",
     "clean",
     "default_path",
+    "generated_metadata",
     "journal_path",
     "load",
-    "ours",
-    "prepare",
+    "prepare_path",
     "problems",
     "render",
     "sanitize",

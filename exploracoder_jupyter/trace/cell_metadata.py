@@ -1,8 +1,8 @@
-"""The metadata that marks generated cells: one namespace, one JSON schema that ships beside this file.
+"""The metadata that marks generated cells: one namespace, with a JSON schema that ships beside this file.
 
-Everything that looks for generated cells (export, clean, the labextension, other tools) goes by this namespace alone,
-never by tags or positions. Fields are left out rather than null. `schema()` describes the cell's object; the
-notebook's own object is its `$defs/notebook`. Fields may be added under one version; a change of meaning raises it.
+Everything that looks for generated cells (export, clean, the labextension, other tools) relies on this namespace alone,
+never on tags or positions. Empty fields are omitted rather than null. `schema()` describes the metadata of a cell;
+`$defs/notebook` in it describes that of the notebook. New fields do not change the version; a change of meaning does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TAG_CANDIDATE = "explora-candidate"
 TAG_SELECTED = "explora-selected"
 TAG_SOLUTION = "explora-solution"
 TAG_SKIP = "skip-execution"
-"""Honoured by nbclient: the cell is passed over and keeps its outputs."""
+"""nbclient skips cells with this tag, so that they keep their outputs."""
 
 OUR_TAGS = frozenset({TAG_CANDIDATE, TAG_SELECTED, TAG_SOLUTION, TAG_SKIP})
 
@@ -38,13 +38,13 @@ def _schema_text() -> str:
 
 
 def schema() -> dict[str, JsonValue]:
-    """The JSON schema (draft 2020-12) of a generated cell's `metadata.exploracoder_jupyter`; a fresh copy."""
+    """Return a fresh copy of the JSON schema (draft 2020-12) of a generated cell's `metadata.exploracoder_jupyter`."""
     value: dict[str, JsonValue] = json.loads(_schema_text())
     return value
 
 
-def ours(cell: Mapping[str, JsonValue], run_id: str | None = None) -> dict[str, JsonValue] | None:
-    """The namespace's object if the cell was generated (by this run, when one is named), else `None`."""
+def generated_metadata(cell: Mapping[str, JsonValue], run_id: str | None = None) -> dict[str, JsonValue] | None:
+    """Return the cell's metadata in this namespace if it was generated (by this run, if one is given), else `None`."""
     metadata = cell.get("metadata")
     found = metadata.get(NAMESPACE) if isinstance(metadata, dict) else None
     if not isinstance(found, dict) or "role" not in found:

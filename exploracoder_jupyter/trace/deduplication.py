@@ -1,8 +1,8 @@
-"""What a large trace keeps once, so that it opens in a few seconds.
+"""Deduplicates the outputs of a large trace, so that it opens in a few seconds.
 
-Outputs are in a trace twice: in the records as they came, and in the cells as they are shown. In a large trace a value
-that a cell shows just as it came stands there alone, and the record names it by its digest; what is not shown as it
-came is kept compressed. Nothing is lost by that, as long as nobody clears the outputs.
+A trace contains each output twice: in the records as it arrived, and in the cells as it is shown. In a large trace, a
+value that a cell shows unchanged is stored only there, and the record refers to it by its digest; any other large value
+is compressed in the record. Nothing is lost unless someone clears the outputs.
 """
 
 from __future__ import annotations
@@ -19,43 +19,47 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, Cell
 
-MOST_TWICE: Final = 10_000_000
-"""Bytes of JSON up to which a trace keeps everything twice."""
+MAX_DUPLICATED: Final = 10_000_000
+"""Size of the JSON in bytes up to which a trace stores everything twice."""
 LARGE: Final = 2_000
-"""Characters from which a value is large."""
-_MOST_UNPACKED: Final = 300_000_000
-"""Bytes that all compressed values may have together: nobody knows who has packed them."""
+"""Minimum length of a large value, in characters."""
+_MAX_DECOMPRESSED: Final = 300_000_000
+"""Maximum total size of all decompressed values, in bytes: a trace may come from an untrusted source."""
 
 Place: TypeAlias = tuple[dict[str, Any], str]
-"""An object and a field of it."""
+"""An object and the name of one of its fields."""
 
 
-def keep_once(records: Iterable[Mapping[str, Any]], cells: Iterable[Cell]) -> tuple[int, int]:
-    """Take large values out of raw records; how many of them stand in the cells alone, and their characters."""
-    shown = {_digest(value) for holder, name in _shown(cells) if _is_long(value := holder[name])}
+def deduplicate(records: Iterable[Mapping[str, Any]], cells: Iterable[Cell]) -> tuple[int, int]:
+    """Remove large values from raw records, in place.
+
+    Returns:
+        How many values are now stored only in the cells, and their total size in characters.
+    """
+    shown = {_digest(value) for holder, name in _shown_values(cells) if _is_long(value := holder[name])}
     count = size = 0
-    for holder, name in _recorded(records):
+    for holder, name in _recorded_values(records):
         if not is_large(value := holder[name]):
             continue
         if _is_long(value) and (digest := _digest(value)) in shown:
             holder[name] = {NAMESPACE: {"in_cell": digest}}
             count, size = count + 1, size + len(value)
         else:
-            holder[name] = {NAMESPACE: _packed(value)}
+            holder[name] = {NAMESPACE: _compress(value)}
     return count, size
 
 
-def put_back(records: Iterable[Mapping[str, Any]], cells: object) -> None:
-    """Put into raw records what was taken out of them; what cannot be found any more is left out."""
-    places = [(holder, name) for holder, name in _recorded(records) if _mark(holder[name])]
+def restore_values(records: Iterable[Mapping[str, Any]], cells: object) -> None:
+    """Restore removed values in raw records, in place; values that are no longer available are dropped."""
+    places = [(holder, name) for holder, name in _recorded_values(records) if _reference(holder[name])]
     if not places:
         return
-    texts = (_text(holder[name]) for holder, name in _shown(cells if isinstance(cells, list) else []))
+    texts = (_join_lines(holder[name]) for holder, name in _shown_values(cells if isinstance(cells, list) else []))
     shown = {_digest(text): text for text in texts if _is_long(text)}
-    room = _MOST_UNPACKED
+    remaining = _MAX_DECOMPRESSED
     for holder, name in places:
-        value, taken = _found(_mark(holder[name]), shown, room)
-        room -= taken
+        value, size = _resolve(_reference(holder[name]), shown, remaining)
+        remaining -= size
         if value is None and name != "text":
             del holder[name]
         else:
@@ -63,12 +67,12 @@ def put_back(records: Iterable[Mapping[str, Any]], cells: object) -> None:
 
 
 def size_of(value: JsonValue) -> int:
-    """Characters of a text, or of the JSON of another value."""
+    """Return the length of a text, or of the JSON of another value, in characters."""
     return len(value if isinstance(value, str) else json.dumps(value))
 
 
 def is_large(value: JsonValue) -> bool:
-    """Whether a value is kept once."""
+    """Whether a value is large enough to be deduplicated."""
     return isinstance(value, str | list | dict) and size_of(value) >= LARGE
 
 
@@ -76,8 +80,8 @@ def _is_long(value: JsonValue) -> TypeGuard[str]:
     return isinstance(value, str) and len(value) >= LARGE
 
 
-def _values(outputs: Iterable[Any]) -> Iterator[Place]:
-    """Where outputs have their values: of each MIME type, the text of a stream, the lines of an error."""
+def _output_values(outputs: Iterable[Any]) -> Iterator[Place]:
+    """Yield the places of the values in outputs: each MIME type, the text of a stream, the traceback of an error."""
     for output in outputs:
         match output:
             case {"data": dict(data)}:
@@ -88,53 +92,53 @@ def _values(outputs: Iterable[Any]) -> Iterator[Place]:
                 yield output, "traceback"
 
 
-def _found(mark: Mapping[str, Any], shown: Mapping[str, str], room: int) -> tuple[JsonValue, int]:
-    """What a mark stands for, and the bytes that were unpacked for it."""
+def _resolve(mark: Mapping[str, Any], shown: Mapping[str, str], limit: int) -> tuple[JsonValue, int]:
+    """Return the value that a reference stands for, and the number of bytes that were decompressed for it."""
     if "in_cell" in mark:
         return shown.get(str(mark["in_cell"])), 0
     try:
         packed = base64.b64decode(str(mark.get("json", mark.get("zlib"))), validate=True)
-        unpacking = zlib.decompressobj()
-        content = unpacking.decompress(packed, max(room, 1))
+        decompressor = zlib.decompressobj()
+        content = decompressor.decompress(packed, max(limit, 1))
         found: JsonValue = json.loads(content) if "json" in mark else content.decode()
     except (binascii.Error, zlib.error, ValueError, RecursionError):
         return None, 0
-    return (found or None) if unpacking.eof else None, len(content)
+    return (found or None) if decompressor.eof else None, len(content)
 
 
-def _packed(value: JsonValue) -> dict[str, JsonValue]:
+def _compress(value: JsonValue) -> dict[str, JsonValue]:
     text = value if isinstance(value, str) else json.dumps(value)
     packed = base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode()
     return {"zlib" if isinstance(value, str) else "json": packed}
 
 
-def _mark(value: object) -> dict[str, Any]:
+def _reference(value: object) -> dict[str, Any]:
     found = value.get(NAMESPACE) if isinstance(value, dict) and len(value) == 1 else None
     return found if isinstance(found, dict) else {}
 
 
-def _recorded(records: Iterable[Mapping[str, Any]]) -> Iterator[Place]:
-    """Where raw records have values of outputs."""
+def _recorded_values(records: Iterable[Mapping[str, Any]]) -> Iterator[Place]:
+    """Yield the places of output values in raw records."""
     for record in records:
         match record.get("event"):
             case {"kind": "candidate_observed", "observation": {"outputs": [*outputs]}}:
-                yield from _values(outputs)
+                yield from _output_values(outputs)
             case {"kind": "solution_tested", "results": [*results]}:
                 for result in results:
                     match result:
                         case {"observation": {"outputs": [*outputs]}}:
-                            yield from _values(outputs)
+                            yield from _output_values(outputs)
 
 
-def _shown(cells: Iterable[Any]) -> Iterator[Place]:
+def _shown_values(cells: Iterable[Any]) -> Iterator[Place]:
     for cell in cells:
         match cell:
             case {"outputs": [*outputs]}:
-                yield from _values(outputs)
+                yield from _output_values(outputs)
 
 
-def _text(value: JsonValue) -> JsonValue:
-    """Notebooks store a long text as its lines."""
+def _join_lines(value: JsonValue) -> JsonValue:
+    """Join a text that the notebook stores as lines."""
     return "".join(map(str, value)) if isinstance(value, list) else value
 
 

@@ -1,7 +1,7 @@
-"""Traces of earlier versions, brought to the form that is read today; and what is said of those of later ones.
+"""Migrates traces of earlier versions to the current format, and detects those of later ones.
 
-A step takes the raw records of its version and gives those of the next. Steps are only ever added, never changed: a
-trace of any version opens for ever. Fields that were merely added need no step, since they have a default.
+Each step converts the raw records of one version to the next. Steps are only ever added, never changed, so that traces
+of every version stay readable. New fields need no step, since they have a default.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ Raw: TypeAlias = dict[str, JsonValue]
 """A record as JSON, read from a file and not yet checked."""
 
 
-def one_to_two(records: list[Raw]) -> list[Raw]:
-    """Version 1 kept progress, which is shown and is no part of a run."""
+def migrate_1_to_2(records: list[Raw]) -> list[Raw]:
+    """Drop progress events, which version 1 stored although they are only displayed."""
     return [record for record in records if _kind(record) != "progress"]
 
 
-STEPS: Final[dict[int, Callable[[list[Raw]], list[Raw]]]] = {1: one_to_two}
-"""By the version that they start from."""
+STEPS: Final[dict[int, Callable[[list[Raw]], list[Raw]]]] = {1: migrate_1_to_2}
+"""Migration steps by the version that they start from."""
 
 
-def migrated(records: list[Raw], version: int) -> list[Raw]:
-    """The records as this version writes them; those of later versions as they are."""
+def migrate(records: list[Raw], version: int) -> list[Raw]:
+    """Migrate records to the current version; those of later versions are returned unchanged."""
     for start in range(version, SCHEMA_VERSION):
         records = STEPS[start](records)
     return records
 
 
 def version_of(facts: object) -> int:
-    """The version that a trace's metadata, or the head of a journal, says; 1 where it says none."""
+    """Return the version in a trace's metadata or a journal's first line; 1 if it has none."""
     version = facts.get("schema_version") if isinstance(facts, dict) else None
     return version if isinstance(version, int) and version > 0 else 1
 
 
-def too_new(version: int) -> str:
-    """A sentence on a trace of a later version; empty where it is known."""
+def newer_version_message(version: int) -> str:
+    """Describe that a trace is of a later version; empty if the version is supported."""
     if version <= SCHEMA_VERSION:
         return ""
     return (
-        f"This trace was written by a later version of exploracoder_jupyter (form {version}; this one knows up to "
-        f"{SCHEMA_VERSION}): what is new in it is left out."
+        f"This trace was written by a later version of exploracoder_jupyter (trace format {version}; this version "
+        f"supports up to {SCHEMA_VERSION}). Events that it does not know are skipped."
     )
 
 
 def _kind(record: JsonValue) -> JsonValue:
-    event = record.get("event") if isinstance(record, dict) else None  # whoever looks for problems has not sorted them
+    event = record.get("event") if isinstance(record, dict) else None  # validation passes unchecked values
     return event.get("kind") if isinstance(event, dict) else None

@@ -1,7 +1,7 @@
-"""Imports nbformat two seconds faster where JupyterLab is installed.
+"""Imports nbformat two seconds faster if JupyterLab is installed.
 
-nbformat imports jsonschema, which imports `rfc3987_syntax` if it can, a grammar that takes two seconds to build, for a
-check (of IRIs) that no notebook needs. It is out of sight during that one import, and nothing else is changed.
+nbformat imports jsonschema, which imports `rfc3987_syntax` if it is installed: a grammar that takes two seconds to
+build, for a check (of IRIs) that no notebook needs. It is hidden during this one import; nothing else is changed.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Which of the packages that a run had installed its code needs: by what it imports, and what provides that."""
+"""Determines which of the packages recorded for a run its code needs, from the modules that the code imports."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import o
 __all__ = ["PINNED", "canonical", "imported", "imported_at_once", "providers", "useful", "versions_of"]
 
 PINNED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9._!]*)(?:\+[A-Za-z0-9.]+)?")
-"""Name and version. A local version, as in `2.9.0+cu130`, is left out: no index has it."""
+"""Name and version. A local version, as in `2.9.0+cu130`, is dropped because no package index has it."""
 _EXTRA: Final = re.compile(r"extra == ['\"](?!test|dev|doc|lint|typing|bench|example|release|ci\b)")
-_NAMED_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
+_DISTRIBUTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Bio": ("biopython",),
     "Crypto": ("pycryptodome",),
     "Levenshtein": ("python-levenshtein",),
@@ -47,34 +47,33 @@ _NAMED_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
     "yaml": ("pyyaml",),
     "zmq": ("pyzmq",),
 }
-"""For runs in environments that are not here, where nobody can be asked."""
+"""Distributions whose name differs from the module's, for runs in environments that cannot be inspected here."""
 
 
 def useful(requirements: Iterable[str]) -> list[str]:
-    """The packages that these lines of a distribution's metadata name as of use beside what it needs, but for those
-    that its developers need."""
-    named = (re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in requirements if _EXTRA.search(line))
-    return list(dict.fromkeys(map(canonical, named)))
+    """Return the optional packages among a distribution's requirements (its extras), except development extras."""
+    names = (re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in requirements if _EXTRA.search(line))
+    return list(dict.fromkeys(map(canonical, names)))
 
 
 def imported(code: str) -> set[str]:
-    """The top-level modules that the code imports, anywhere in it; none where it is not plain Python."""
-    return {name for node in ast.walk(_parsed(code)) for name in _named(node)}
+    """Return the top-level modules that the code imports anywhere; none if it is not plain Python."""
+    return {name for node in ast.walk(_parse(code)) for name in _imported_modules(node)}
 
 
 def imported_at_once(code: str) -> set[str]:
-    """Those of them without which it does not even begin: not within a function, an `if` or a `try`."""
-    return {name for node in _parsed(code).body for name in _named(node)}
+    """Return the modules that are imported unconditionally: not within a function, an `if` or a `try`."""
+    return {name for node in _parse(code).body for name in _imported_modules(node)}
 
 
-def _parsed(code: str) -> ast.Module:
+def _parse(code: str) -> ast.Module:
     try:
         return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 
 
-def _named(node: ast.AST) -> Iterator[str]:
+def _imported_modules(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name.partition(".")[0] for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -82,11 +81,11 @@ def _named(node: ast.AST) -> Iterator[str]:
 
 
 def versions_of(packages: Iterable[str]) -> dict[str, str]:
-    """The versions of `name==version` lines by the name as indexes compare it; of two lines the later one counts."""
+    """Return the versions of `name==version` lines by canonical name; the last line for a name wins."""
     return {canonical(found[1]): found[2] for line in packages if (found := PINNED.fullmatch(line))}
 
 
 def providers(module: str, versions: Mapping[str, str]) -> list[str]:
-    """The recorded distributions that provide a module."""
-    known = (*owners().get(module, ()), *_NAMED_OTHERWISE.get(module, ()), module)
-    return list(dict.fromkeys(canonical(name) for name in known if canonical(name) in versions))
+    """Return the recorded distributions that provide a module."""
+    names = (*owners().get(module, ()), *_DISTRIBUTIONS.get(module, ()), module)
+    return list(dict.fromkeys(canonical(name) for name in names if canonical(name) in versions))

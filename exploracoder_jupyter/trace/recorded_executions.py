@@ -1,7 +1,7 @@
-"""What was executed in a run, in the order in which it ended, each with the state that it started from.
+"""Lists the executions of a run in the order in which they ended, each with the state that it started from.
 
-A fold over the records, like all else: what is checked, replayed, resumed or exported goes by this. Traces of version 1
-do not say from whose branch a candidate started; there that follows from what was carried forward until then.
+This is a fold over the records, used for checking, replaying, resuming and exporting. Traces of version 1 do not record
+from whose branch a candidate started; there it follows from what had been carried forward until then.
 """
 
 from __future__ import annotations
@@ -29,48 +29,48 @@ Kind = Literal["candidate", "solution", "input"]
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One piece of code that was run, with what was seen."""
+    """One piece of code that was run, with its observation."""
 
     id: str
-    """Of the candidate; `s1-t2` for solution `s1` on input `t2`."""
+    """Id of the candidate; `s1-t2` for solution `s1` on input `t2`."""
     kind: Kind
     code: str
     observation: Observation
     parent: str = ""
-    """Id of the candidate in whose branch's fork it ran; empty: the state at the start of the run."""
+    """Id of the candidate whose branch was forked to run it; empty: the state at the start of the run."""
     apis: tuple[str, ...] = ()
     """APIs that the code calls."""
     selected: bool = False
-    """Whether it was carried forward and stayed so."""
+    """Whether it was carried forward, and not replaced later."""
     given: InventedInput | None = None
-    """Runs before and after the code, where it is an input."""
+    """For an execution on a generated input: the code that runs before and after."""
 
 
 def executions(records: Iterable[Record]) -> tuple[Execution, ...]:
-    """All that was executed, each id once with what was seen last, in the order in which it ended."""
-    known, run = _Known(), Run()
+    """List all executions in the order in which they ended, each id once with its last observation."""
+    state, run = _State(), Run()
     for record in records:
         run = fold(run, record)
-        known.take(record.event)
+        state.fold(record.event)
     chosen = {section.selection.candidate for section in run.sections.values() if section.selection}
-    return tuple(replace(one, selected=one.id in chosen) for one in known.done.values())
+    return tuple(replace(one, selected=one.id in chosen) for one in state.done.values())
 
 
 @dataclass(slots=True)
-class _Known:
-    """What the records have told so far."""
+class _State:
+    """The state of the fold."""
 
     proposed: dict[str, Candidate] = field(default_factory=dict)
     before: dict[str, str] = field(default_factory=dict)
-    """By subtask: in whose state it began."""
+    """By subtask: the candidate in whose state it began."""
     chosen: dict[str, str] = field(default_factory=dict)
-    """By subtask: what is carried forward."""
+    """By subtask: the candidate that is carried forward."""
     inputs: dict[str, InventedInput] = field(default_factory=dict)
     done: dict[str, Execution] = field(default_factory=dict)
     state: str = ""
-    """Whose state the run is in."""
+    """The candidate in whose state the run is."""
 
-    def take(self, event: Event) -> None:
+    def fold(self, event: Event) -> None:
         match event:
             case CandidateProposed(candidate=candidate):
                 self.proposed[candidate.id] = candidate
@@ -95,9 +95,9 @@ class _Known:
         candidate = self.proposed.get(event.candidate)
         if candidate is None:
             return
-        alone = candidate.subtask == SOLUTION
-        kind: Kind = "solution" if alone else "candidate"
-        parent = "" if alone else candidate.parent or self.state
+        is_solution = candidate.subtask == SOLUTION
+        kind: Kind = "solution" if is_solution else "candidate"
+        parent = "" if is_solution else candidate.parent or self.state
         self._put(Execution(candidate.id, kind, candidate.code, event.observation, parent, event.apis))
 
     def _test(self, candidate: str, result: InputRun) -> None:
@@ -107,7 +107,7 @@ class _Known:
             self._put(Execution(id_, "input", program.code, result.observation, given=given))
 
     def _move(self, chosen: str) -> None:
-        """A candidate that is chosen is run again from the state that the run has gone back to."""
+        """Set the parent of a chosen candidate, which is run again from the state the run has returned to."""
         if chosen in self.proposed:
             self.proposed[chosen] = replace(self.proposed[chosen], parent=self.state)
 
@@ -116,7 +116,7 @@ class _Known:
         self.done[execution.id] = execution
 
     def _go_back(self, subtask: str) -> None:
-        """To the state before a subtask; those after it begin anew."""
+        """Return to the state before a subtask; the later subtasks restart."""
         if subtask not in self.before:
             return
         self.state = self.before[subtask]

@@ -1,4 +1,4 @@
-"""A run in one JSON object: what `run --json` prints and what the engine ends with."""
+"""Summarizes a run as one JSON object, which `run --json` prints and the engine returns."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.types import Verdict
-from exploracoder_jupyter.trace.run_state import SOLUTION, Round, Run, Section, Shown, fold_all
+from exploracoder_jupyter.trace.run_state import SOLUTION, InputResult, InputRound, Run, Section, fold_all
 
 _CUT_OFF = Verdict("stopped", "The run was cut off before its end.")
 
 
 def summary(records: Iterable[Record], *, trace: Path | None = None) -> dict[str, JsonValue]:
-    """The summary of the run that these records tell, complete or not.
+    """Summarize the run with these records, whether or not it has finished.
 
     Args:
         records: all records of the run, in order.
-        trace: where the trace was written, if it was.
+        trace: the path of the trace, if one was written.
 
     Returns:
         `status`, `reason`, `solution` (code or null), `trace`, `library` (version by import name), `model`, `usage`,
         `subtasks` (`apis` are those that the candidate carried forward really calls), `isolation`, `branching`,
-        `state` (`live` or `fresh`, and why), `files` (paths of what the solution wrote, where it was kept), `tests`
-        (generated inputs on which the solution was tried: how that ended, or `unusable`, and how it was judged).
+        `state` (`live` or `fresh`, and why), `files` (paths of the files that the solution wrote, if they were kept),
+        `tests` (generated inputs on which the solution was tested: the status, or `unusable`, and the ruling).
     """
     run = fold_all(records)
     verdict = run.finished.verdict if run.finished else _CUT_OFF
@@ -55,9 +55,9 @@ def _tests(run: Run, solution: str) -> list[JsonValue]:
     return [_test(round_, shown) for shown in round_.shown] if round_ else []
 
 
-def _test(round_: Round, shown: Shown) -> JsonValue:
+def _test(round_: InputRound, shown: InputResult) -> JsonValue:
     status = shown.observation.status if shown.usable else "unusable"
-    judged = round_.judged(shown.given.id) if shown.usable else None
+    judged = round_.ruling_on(shown.given.id) if shown.usable else None
     return {"title": shown.given.title, "status": status, "judged": judged}
 
 

@@ -1,4 +1,4 @@
-"""Whether a notebook is what the shipped schema says of a trace."""
+"""Validates a notebook against the shipped JSON schema of traces."""
 
 from __future__ import annotations
 
@@ -15,79 +15,79 @@ from nbformat import NotebookNode
 from pydantic import JsonValue
 
 from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION, schema
-from exploracoder_jupyter.trace.migration import migrated, too_new, version_of
+from exploracoder_jupyter.trace.migration import migrate, newer_version_message, version_of
 
-_MOST: Final = 20
-_LONGEST: Final = 300
+_MAX_PROBLEMS: Final = 20
+_MAX_LENGTH: Final = 300
 
 
 def problems(notebook: NotebookNode) -> list[str]:
-    """What is wrong with a trace, a sentence each, twenty at most; empty where nothing is.
+    """List the problems of a trace, one sentence each, at most twenty; empty if it is valid.
 
-    Traces of earlier versions are looked at as they are read: brought up to this one.
+    Traces of earlier versions are migrated first, as when they are loaded.
     """
-    found = [*_form_problems(notebook), *_fact_problems(notebook), *_cell_problems(notebook)]
-    return found[:_MOST]
+    found = [*_format_problems(notebook), *_metadata_problems(notebook), *_cell_problems(notebook)]
+    return found[:_MAX_PROBLEMS]
 
 
-def _form_problems(notebook: NotebookNode) -> Iterator[str]:
+def _format_problems(notebook: NotebookNode) -> Iterator[str]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of ids that it gives to cells without one
+            warnings.simplefilter("ignore")  # about ids that it adds to cells without one
             nbformat.validate(notebook)
     except nbformat.ValidationError as error:
-        yield f"It is no valid notebook: {_clipped(str(error.message))}."
-    except (AttributeError, AssertionError, TypeError, ValueError, LookupError):  # on what is no notebook at all
+        yield f"It is no valid notebook: {_clip(str(error.message))}."
+    except (AttributeError, AssertionError, TypeError, ValueError, LookupError):  # not a notebook at all
         yield "It is no valid notebook: its parts are of other kinds."
 
 
-def _fact_problems(notebook: NotebookNode) -> Iterator[str]:
-    facts = _marked(notebook)
-    if not isinstance(facts, dict):
-        yield "It is no trace: its metadata tells of no run."
-    elif sentence := too_new(version_of(facts)):
+def _metadata_problems(notebook: NotebookNode) -> Iterator[str]:
+    metadata = _package_metadata(notebook)
+    if not isinstance(metadata, dict):
+        yield "It is not a trace: its metadata contains no run."
+    elif sentence := newer_version_message(version_of(metadata)):
         yield sentence
     else:
-        yield from _said("metadata", _notebook_validator().iter_errors(_current(facts)))
+        yield from _format_errors("metadata", _notebook_validator().iter_errors(_migrate_metadata(metadata)))
 
 
-def _current(facts: dict[str, Any]) -> dict[str, Any]:
-    version, records = version_of(facts), facts.get("records")
+def _migrate_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    version, records = version_of(metadata), metadata.get("records")
     if version == SCHEMA_VERSION:
-        return facts
-    brought = {"records": migrated(records, version)} if isinstance(records, list) else {}
-    return {**facts, **brought, "schema_version": SCHEMA_VERSION}
+        return metadata
+    changes = {"records": migrate(records, version)} if isinstance(records, list) else {}
+    return {**metadata, **changes, "schema_version": SCHEMA_VERSION}
 
 
 def _cell_problems(notebook: NotebookNode) -> Iterator[str]:
     cells = notebook.get("cells")
     for cell in cells if isinstance(cells, list) else []:
-        found = _marked(cell)
+        found = _package_metadata(cell)
         if found is not None:
-            yield from _said(f"cell {cell.get('id')}", _cell_validator().iter_errors(found))
+            yield from _format_errors(f"cell {cell.get('id')}", _cell_validator().iter_errors(found))
 
 
-def _marked(thing: object) -> JsonValue:
-    """What the metadata of a notebook or cell say in our name."""
+def _package_metadata(thing: object) -> JsonValue:
+    """Return the metadata of a notebook or cell in this package's namespace."""
     match thing:
         case {"metadata": {"exploracoder_jupyter": found}}:
-            return _plain(found)
+            return _to_json(found)
     return None
 
 
-def _said(place: str, errors: Iterator[ValidationError]) -> Iterator[str]:
+def _format_errors(place: str, errors: Iterator[ValidationError]) -> Iterator[str]:
     for error in errors:
         deepest = best_match([error]) or error
         path = ".".join(str(part) for part in deepest.absolute_path)
-        yield f"{place}{f', {path}' if path else ''}: {_clipped(deepest.message)}."
+        yield f"{place}{f', {path}' if path else ''}: {_clip(deepest.message)}."
 
 
-def _clipped(text: str) -> str:
+def _clip(text: str) -> str:
     line = " ".join(text.split()).rstrip(".")
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return line if len(line) <= _MAX_LENGTH else f"{line[:_MAX_LENGTH]}…"
 
 
-def _plain(value: Any) -> JsonValue:
+def _to_json(value: Any) -> JsonValue:
     found: JsonValue = json.loads(json.dumps(value))
     return found
 

@@ -1,8 +1,8 @@
-"""The records of a run as a trace notebook keeps them, and back again.
+"""Converts the records of a run to the form stored in a trace notebook, and back.
 
-What differs each time that the same thing is done (when it happened, how long it took, how much memory it needed) is
-taken out of the records into a list beside them, the clock: two runs that did the same differ there and in their ids,
-in one place of a diff. A record that has its times within, as in a journal and in traces of version 1, is read as well.
+Measurements that differ from run to run (time stamps, durations, memory) are moved from the records to a separate list,
+the clock. So two runs that did the same differ only there and in their ids, in one place of a diff. Records that still
+contain their times, as in journals and in traces of version 1, can be read too.
 """
 
 from __future__ import annotations
@@ -16,89 +16,92 @@ from typing import Any
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import ModelCalled, Notice, Record, RunStarted, dump, load
-from exploracoder_jupyter.trace.deduplication import put_back
-from exploracoder_jupyter.trace.migration import Raw, migrated, too_new, version_of
+from exploracoder_jupyter.trace.deduplication import restore_values
+from exploracoder_jupyter.trace.migration import Raw, migrate, newer_version_message, version_of
 
 
-def stored(records: Sequence[Record]) -> dict[str, JsonValue]:
-    """`records` without what was measured, and `clock`: for each record when it was, then what was measured in it."""
+def store_records(records: Sequence[Record]) -> dict[str, JsonValue]:
+    """Return `records` without measurements, and `clock`: the time of each record, followed by its measurements."""
     raw: list[Any] = [json.loads(dump(record)) for record in records]
-    clock: list[JsonValue] = [[record.pop("at"), *_taken(record["event"])] for record in raw]
+    clock: list[JsonValue] = [[record.pop("at"), *_extract_measurements(record["event"])] for record in raw]
     return {"clock": clock, "records": raw}
 
 
 def without_prompts(record: Record) -> Record:
-    """The record without what the model was asked. What it said before stays: replies are told apart by it."""
+    """Remove prompts from a record. The model's own earlier messages stay: they distinguish exchanges."""
     event = record.event
     if not isinstance(event, ModelCalled):
         return record
-    said = tuple(message for message in event.exchange.messages if message.role == "assistant")
-    return replace(record, event=replace(event, exchange=replace(event.exchange, messages=said)))
+    messages = tuple(message for message in event.exchange.messages if message.role == "assistant")
+    return replace(record, event=replace(event, exchange=replace(event.exchange, messages=messages)))
 
 
 def restored(notebook: object) -> list[Record]:
-    """The records that a trace holds, of any version; those that cannot be read are left out."""
-    facts = facts_of(notebook)
-    raw, clock = _objects(facts.get("records")), facts.get("clock")
+    """Read the records of a trace of any version; unreadable ones are skipped."""
+    metadata = run_metadata(notebook)
+    raw, clock = _dicts(metadata.get("records")), metadata.get("clock")
     for record, times in zip_longest(raw, clock[: len(raw)] if isinstance(clock, list) else []):
-        _put_back(record, times)
-    if "trimmed" in facts:
-        put_back(raw, notebook.get("cells") if isinstance(notebook, dict) else None)
-    return read_raw(raw, version_of(facts))
+        _restore_measurements(record, times)
+    if "trimmed" in metadata:
+        restore_values(raw, notebook.get("cells") if isinstance(notebook, dict) else None)
+    return parse_records(raw, version_of(metadata))
 
 
-def facts_of(notebook: object) -> dict[str, Any]:
-    """What a notebook's metadata says of a run; nothing where it is no trace."""
+def run_metadata(notebook: object) -> dict[str, Any]:
+    """Return a notebook's metadata about its run; empty if it is not a trace."""
     match notebook:
-        case {"metadata": {"exploracoder_jupyter": dict(facts)}}:
-            return facts
+        case {"metadata": {"exploracoder_jupyter": dict(metadata)}}:
+            return metadata
     return {}
 
 
-def read_raw(raw: list[Raw], version: int) -> list[Record]:
-    """Whole records of a version as values. Those that cannot be read are left out; a later version is told."""
-    known = [record for one in migrated(raw, version) if (record := _readable(one))]
-    sentence = too_new(version)
-    return _with_notice(known, Notice(sentence, "warning")) if sentence and known else known
+def parse_records(raw: list[Raw], version: int) -> list[Record]:
+    """Parse raw records of this version.
+
+    Unreadable records are skipped. For a version newer than this package, a notice is added.
+    """
+    records = [record for one in migrate(raw, version) if (record := _parse_record(one))]
+    sentence = newer_version_message(version)
+    return _with_notice(records, Notice(sentence, "warning")) if sentence and records else records
 
 
-def _readable(raw: Raw) -> Record | None:
+def _parse_record(raw: Raw) -> Record | None:
     try:
         return load(json.dumps(raw, allow_nan=False))
-    except (ValueError, RecursionError):  # torn, or of a kind that is not known here
+    except (ValueError, RecursionError):  # truncated, or of an unknown kind
         return None
 
 
 def _with_notice(records: list[Record], notice: Notice) -> list[Record]:
-    """The records with a notice where the run begins; before all of them, where it is not known how it began."""
-    begun = next((place for place, record in enumerate(records, 1) if isinstance(record.event, RunStarted)), 0)
-    first = records[max(begun - 1, 0)]
-    return [*records[:begun], Record(first.seq, first.at, notice), *records[begun:]]
+    """Insert a notice after the start of the run, or before all records if the start is missing."""
+    index = next((place for place, record in enumerate(records, 1) if isinstance(record.event, RunStarted)), 0)
+    first = records[max(index - 1, 0)]
+    return [*records[:index], Record(first.seq, first.at, notice), *records[index:]]
 
 
-def _taken(event: dict[str, Any]) -> list[JsonValue]:
-    return [holder.pop(name) for holder, name in _measured(event) if name in holder]
+def _extract_measurements(event: dict[str, Any]) -> list[JsonValue]:
+    return [holder.pop(name) for holder, name in _measured_fields(event) if name in holder]
 
 
-def _put_back(record: Any, times: object) -> None:
-    """Put the times of a record back into it; a record that somebody has changed is taken as far as it fits."""
+def _restore_measurements(record: Any, times: object) -> None:
+    """Insert the measurements into a record, as far as they fit if the record was edited."""
     values = list(times) if isinstance(times, list) else []
     record.setdefault("at", values.pop(0) if values else 0.0)
-    for holder, name in _measured(record.get("event")):
+    for holder, name in _measured_fields(record.get("event")):
         if values:
             holder.setdefault(name, values.pop(0))
 
 
-def _measured(event: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Where an event holds something measured, in the order of the clock."""
-    for holder in _measuring(event):
+def _measured_fields(event: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the measured fields of an event, each with its containing object, in the order of the clock."""
+    for holder in _measured_objects(event):
         if isinstance(holder, dict):
             yield holder, "seconds"
             if "status" in holder:
                 yield holder, "memory"
 
 
-def _measuring(event: Any) -> Iterator[Any]:
+def _measured_objects(event: Any) -> Iterator[Any]:
     match event:
         case {"kind": "candidate_observed", "observation": observation}:
             yield observation
@@ -111,5 +114,5 @@ def _measuring(event: Any) -> Iterator[Any]:
             yield from (by_step[step] for step in sorted(by_step))  # Jupyter sorts keys when it saves a notebook
 
 
-def _objects(value: object) -> list[Any]:
+def _dicts(value: object) -> list[Any]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,10 +1,10 @@
-"""The trace: a run as a notebook, kept complete on disk while the run goes on.
+"""Writes the trace: a run as a notebook, kept up to date on disk during the run.
 
-Each record goes to the journal at once; at the end of steps, at most once a second, the notebook is rendered from all
-of them and replaces the file in one move, so that there is a whole notebook at any moment, also on a full disk. The
-notebook's metadata holds every record, so the notebook alone tells the run again. When the last version is written
-and reads back complete, the journal has done its work and goes. Where there is no room for it, a spare one is kept in
-the user's state folder, by the id of the run, and read with the trace.
+Each record is appended to the journal at once. At the end of each step, at most once a second, the notebook is rendered
+from all records and replaces the file atomically, so that a complete notebook exists at any moment, even on a full
+disk. Its metadata contains every record, so the notebook alone is enough to restore the run. The journal is removed
+when the final notebook has been written and reads back complete. If the disk is full, a spare journal named by the run
+id is kept in the user's state folder; `load` reads it too.
 """
 
 from __future__ import annotations
@@ -30,44 +30,44 @@ from exploracoder_jupyter.core.events import (
     SubtaskFinished,
 )
 from exploracoder_jupyter.trace.journal import Journal, read
-from exploracoder_jupyter.trace.migration import too_new, version_of
+from exploracoder_jupyter.trace.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.run_state import Run, fold, fold_all
-from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, own_homes
+from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.size_limit import Room
-from exploracoder_jupyter.trace.stored_records import facts_of, restored, without_prompts
-from exploracoder_jupyter.trace.trace_document import content, document, keeps_prompts
-from exploracoder_jupyter.trace.trace_paths import journal_path, set_aside, spare_path
+from exploracoder_jupyter.trace.stored_records import restored, run_metadata, without_prompts
+from exploracoder_jupyter.trace.trace_document import content, document, stores_prompts
+from exploracoder_jupyter.trace.trace_paths import journal_path, rename_existing_trace, spare_journal_path
 
 _ENDS_OF_STEPS = (RunStarted, PlanMade, Steered, CandidateSelected, SubtaskFinished, RunFinished)
 
 
 class Trace:
-    """Writes a run's trace while its records come in. Nothing here raises into the run; see `problem`.
+    """Writes a run's trace as its records arrive. Write errors never interrupt the run; see `problem`.
 
     Args:
-        path: the notebook, checked by `trace_paths.prepare`.
+        path: the notebook, checked by `trace_paths.prepare_path`.
         secrets: strings that must not be written.
-        interval: least seconds between two writings of the notebook; large ones take longer, and wait longer.
-        room: what it may hold of what was shown.
+        interval: minimum seconds between two writes of the notebook; large notebooks are written less often.
+        room: limits the size of the outputs.
     """
 
     def __init__(
         self, path: Path, *, secrets: Iterable[str] = (), interval: float = 1.0, room: Room | None = None
     ) -> None:
         self.path = path
-        self._redactor = Redactor(secrets, homes=own_homes())
+        self._redactor = Redactor(secrets, homes=local_homes())
         self._room = room or Room()
         self._interval = interval
         self._records: list[Record] = []
         self._run = Run()
         self._due = False
-        self._next = float("-inf")
-        self._saved = 0
+        self._next_write = float("-inf")
+        self._saved_count = 0
         self._complete = False
         self._problem: str | None = None
-        self.earlier = set_aside(path)
-        """What was at this path before, by its new name."""
+        self.renamed_trace = rename_existing_trace(path)
+        """New path of the trace that was at this path before, if any."""
         self._journal = Journal(journal_path(path))
         self._spare: Journal | None = None
 
@@ -76,33 +76,33 @@ class Trace:
         """Why the trace on disk is not complete, if it is not."""
         problem = None if self._complete else self._problem or self._journal.problem
         if problem and self._spare and not self._spare.problem:
-            return f"{problem} What it lacks is in {self._spare.path}."
+            return f"{problem} The missing records are in {self._spare.path}."
         return problem
 
     @property
     def records(self) -> Sequence[Record]:
-        """The records taken so far, without secrets."""
+        """The records appended so far, without secrets."""
         return tuple(self._records)
 
     def append(self, record: Record) -> None:
-        """Take one record: into the journal at once, into the notebook at the end of the step."""
-        record = self._redactor.record(record if keeps_prompts(self._run) else without_prompts(record))
+        """Append a record to the journal at once, and to the notebook at the end of the step."""
+        record = self._redactor.record(record if stores_prompts(self._run) else without_prompts(record))
         record = self._room.fit(record)
         self._records.append(record)
-        self._note(record)
+        self._append_to_journal(record)
         self._run = fold(self._run, record)
         self._due = self._due or isinstance(record.event, _ENDS_OF_STEPS)
-        if self._due and (isinstance(record.event, RunFinished) or time.monotonic() >= self._next):
+        if self._due and (isinstance(record.event, RunFinished) or time.monotonic() >= self._next_write):
             self._write()
 
     def close(self) -> None:
-        """Write the notebook a last time; drop the journal if the notebook reads back complete. Idempotent.
+        """Write the notebook a last time; remove the journal if the notebook reads back complete. Idempotent.
 
-        Where there is no room for the whole of it, the notebook goes without the records, if the journal holds them.
+        If the disk has no room for the full notebook, it is written without the records, provided the journal has them.
         """
-        if self._saved < len(self._records):
+        if self._saved_count < len(self._records):
             self._write()
-            if self._problem and self._journal.whole >= self._saved:
+            if self._problem and self._journal.written >= self._saved_count:
                 self._try_writing(document(self._run, ()))
         journals = [journal for journal in (self._journal, self._spare) if journal]
         for journal in journals:
@@ -112,27 +112,27 @@ class Trace:
             for journal in journals:
                 journal.remove()
         elif not self._problem:
-            self._problem = f"The trace {self.path} does not read back as it was written; its journal is kept."
+            self._problem = f"The trace {self.path} does not match what was written, so its journal is kept."
 
-    def _note(self, record: Record) -> None:
-        """Into the journal; into a spare one as well, with all before it, from the moment when that has no room."""
+    def _append_to_journal(self, record: Record) -> None:
+        """Append a record to the journal. Once that fails, also write all records to a spare journal."""
         self._journal.append(record)
         if self._spare:
             self._spare.append(record)
-        elif self._journal.problem and (path := spare_path(_id_of(self._records))):
+        elif self._journal.problem and (path := spare_journal_path(_run_id_of(self._records))):
             with contextlib.suppress(OSError):
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._spare = Journal(path)
-            for known in self._records:
-                self._spare.append(known)
+            for earlier in self._records:
+                self._spare.append(earlier)
 
     def _write(self) -> None:
-        began = time.monotonic()
+        start = time.monotonic()
         self._problem = self._try_writing(document(self._run, self._records))
         self._due, now = False, time.monotonic()
-        self._saved = self._saved if self._problem else len(self._records)
-        # a large trace is written less often, so that writing stays a small part of the run
-        self._next = now + max(self._interval, 10 * (now - began))
+        self._saved_count = self._saved_count if self._problem else len(self._records)
+        # a large trace is written less often, so that writing takes only a small part of the run
+        self._next_write = now + max(self._interval, 10 * (now - start))
 
     def _try_writing(self, notebook: NotebookNode) -> str | None:
         try:
@@ -142,32 +142,35 @@ class Trace:
         return None
 
     def _reads_back(self) -> bool:
-        return not self._problem and (not self._records or restored(_read(self.path)) == self._records)
+        return not self._problem and (not self._records or restored(_read_notebook(self.path)) == self._records)
 
 
 def render(records: Iterable[Record]) -> NotebookNode:
-    """The trace notebook of these records: valid nbformat, complete or not. Secrets and homes are hidden by shape."""
+    """Render the trace notebook of these records, finished or not, as valid nbformat.
+
+    Secrets and home folders are redacted by their patterns.
+    """
     redactor = Redactor(homes=Homes())
     redacted = [redactor.record(record) for record in records]
     return document(fold_all(redacted), redacted)
 
 
 def load(path: Path | str) -> list[Record]:
-    """The records of a trace: from the notebook, and from its journals where they know more.
+    """Load the records of a trace from the notebook, and from its journals if they have more.
 
     Args:
-        path: the notebook (it may be missing or torn, if its journal is there), or a journal.
+        path: the notebook (which may be missing or damaged if its journal exists), or a journal.
 
     Raises:
-        UsageError: neither holds a run.
+        UsageError: neither contains a run.
     """
     path = Path(path)
     journal = path if path.suffix == ".jsonl" else journal_path(path)
-    notebook = _read(path)
-    records = _together(restored(notebook), _records_in(journal))
-    if spare := spare_path(_id_of(records)):
-        records = _together(records, _records_in(spare))
-    if not records and (sentence := too_new(version_of(facts_of(notebook)))):
+    notebook = _read_notebook(path)
+    records = _merge_records(restored(notebook), _read_journal(journal))
+    if spare := spare_journal_path(_run_id_of(records)):
+        records = _merge_records(records, _read_journal(spare))
+    if not records and (sentence := newer_version_message(version_of(run_metadata(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be read. {sentence}", remedy="Update exploracoder_jupyter.")
     if not records:
         raise UsageError(
@@ -176,32 +179,35 @@ def load(path: Path | str) -> list[Record]:
     return records
 
 
-def _together(saved: list[Record], noted: list[Record]) -> list[Record]:
-    """What a notebook and the journal beside it tell. A journal of another run is the later run's, which came no
-    further than that. Where records are in neither, the run has not ended: it can be resumed."""
-    if _id_of(saved) != _id_of(noted) and _id_of(noted):
-        return noted
-    known = {record.seq for record in saved}
-    more = [record for record in noted if record.seq not in known]
+def _merge_records(saved: list[Record], journaled: list[Record]) -> list[Record]:
+    """Merge the records of a notebook and of the journal beside it.
+
+    A journal of another run belongs to a later run that was cut off before it wrote a notebook, so it wins. If records
+    are missing from both, the end of the run is dropped too, so that the run can be resumed.
+    """
+    if _run_id_of(saved) != _run_id_of(journaled) and _run_id_of(journaled):
+        return journaled
+    saved_numbers = {record.seq for record in saved}
+    more = [record for record in journaled if record.seq not in saved_numbers]
     if not more:
         return saved
     records = sorted([*saved, *more], key=lambda record: record.seq)
-    whole = all(after.seq - before.seq <= 1 for before, after in pairwise(records))
-    return [record for record in records if whole or not isinstance(record.event, RunFinished)]
+    complete = all(after.seq - before.seq <= 1 for before, after in pairwise(records))
+    return [record for record in records if complete or not isinstance(record.event, RunFinished)]
 
 
-def _id_of(records: Iterable[Record]) -> str:
+def _run_id_of(records: Iterable[Record]) -> str:
     return next((record.event.run_id for record in records if isinstance(record.event, RunStarted)), "")
 
 
-def _records_in(journal: Path) -> list[Record]:
+def _read_journal(journal: Path) -> list[Record]:
     try:
         return read(journal)
     except OSError:
         return []
 
 
-def _read(path: Path) -> object:
+def _read_notebook(path: Path) -> object:
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -3,7 +3,7 @@
 import nbformat
 from nbclient import NotebookClient
 
-from exploracoder_jupyter.trace import Trace, ours, render
+from exploracoder_jupyter.trace import Trace, generated_metadata, render
 from tests.patience import patience
 from tests.unit.factories import complete_events, finished, proposed, ran, recorded, started, stream
 
@@ -28,7 +28,7 @@ def test_running_a_trace_leaves_candidates_alone_and_runs_the_solution(tmp_path)
     NotebookClient(notebook, timeout=round(patience(60)), resources={"metadata": {"path": str(tmp_path)}}).execute()
 
     assert [found.name for found in tmp_path.glob("touched-*")] == ["touched-s1"]
-    outputs = {ours(cell)["role"]: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
+    outputs = {generated_metadata(cell)["role"]: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
     assert outputs["candidate"] == [stream("recorded\n")]
     assert outputs["solution"] == [stream("42\n")]
 

@@ -136,12 +136,12 @@ def test_a_record_that_was_changed_without_its_cell_is_told_from_an_edited_cell(
             record["event"]["observation"]["outputs"][0]["text"] = "9\n"
     copy.write_text(json.dumps(trace))
     assert why(checked(copy), "2.1") == (
-        "its record was edited: executed again it shows what the cell does: stdout: 9 -> 7"
+        "its record was edited: its re-execution gives what the cell shows: stdout: 9 -> 7"
     )
 
 
 def test_an_output_of_a_large_trace_which_stands_in_its_cell_alone_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(trace_document, "MOST_TWICE", 0)
+    monkeypatch.setattr(trace_document, "MAX_DUPLICATED", 0)
     codes = ["print('line\\n' * 2000)", "print('other\\n' * 2000)"]
     trace = explore(tmp_path, {"a": codes}, "print(1)", monkeypatch=monkeypatch)
     assert "in_cell" in trace.read_text()
@@ -225,7 +225,7 @@ def test_a_state_that_is_lost_now_leaves_what_starts_from_it_unrun(toy, tmp_path
 def test_variables_of_a_kernel_that_is_gone_are_asked_for(tmp_path, monkeypatch):
     trace = explore(tmp_path, {"a": ["print('ok')"]}, "print(1)", monkeypatch=monkeypatch)
     needs_df(trace)
-    with pytest.raises(UsageError, match=r"not there now: df.*--before"):
+    with pytest.raises(UsageError, match=r"missing now: df.*--before"):
         checked(trace)
     before = tmp_path / "before.py"
     before.write_text("df = 3\n")

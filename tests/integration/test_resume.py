@@ -290,7 +290,7 @@ def test_where_a_library_behaves_otherwise_a_replay_says_where(author, done):
         check=False,
     )
     assert shown.returncode == 1, shown.stderr
-    assert "It took another course at subtask 1: candidate 1.1 gave ZeroDivisionError, not ok." in shown.stdout
+    assert "It took another course at subtask 1: candidate 1.1 ended with ZeroDivisionError, not ok." in shown.stdout
     assert "Subtask 1:" in shown.stderr and "Expected cost" not in shown.stderr, "nobody pays for what is shown again"
 
 
@@ -326,7 +326,7 @@ def test_a_run_that_is_still_going_on_is_not_resumed(author, tmp_path):
     process.send_signal(signal.SIGSTOP)
     try:
         told = explora(tmp_path, "run", "--resume", "t.ipynb", status=2)
-        assert told["error"].startswith("The run of t.ipynb is still going on (process ")
+        assert told["error"].startswith("The run of t.ipynb is still active (process ")
     finally:
         process.kill()
         process.wait(patience(10))

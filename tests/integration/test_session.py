@@ -201,8 +201,7 @@ def test_of_an_address_that_a_trace_alone_names_it_is_said_where_it_cannot_be_re
     order = resumed(Order(Task("", ()), layers, tmp_path), tmp_path / "t.journal.jsonl", confirm=lambda address: True)
     with pytest.raises(EndpointError, match="cannot be reached") as caught:
         _run(order)
-    said = "That address is the trace's: --base-url names another, --model offline asks none." in caught.value.remedy
-    assert said != named_now
+    assert ("That address comes from the trace: use --base-url" in caught.value.remedy) != named_now
 
 
 class FailingSteering(RunSteering):

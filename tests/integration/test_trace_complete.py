@@ -10,7 +10,7 @@ import nbformat
 from exploracoder_jupyter.runs.trace_check import Asked, check
 from exploracoder_jupyter.trace import load, problems
 from exploracoder_jupyter.trace.recorded_executions import executions
-from exploracoder_jupyter.trace.size_limit import Room, left_out
+from exploracoder_jupyter.trace.size_limit import Room, count_omitted
 from tests.integration.test_session import KEY, TASK, _order, _run, endpoint  # noqa: F401  a fixture
 from tests.integration.traces import explore
 
@@ -73,12 +73,12 @@ def test_a_trace_that_had_no_room_for_what_was_shown_still_holds(tmp_path, monke
     figure = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()"
     many = "print('\\n'.join(map(str, range(2_000))))\nnumbers = list(range(900))\nnumbers"
     path = explore(tmp_path, {"Draw": [figure], "Count": [many]}, "print('end')", monkeypatch=monkeypatch)
-    count, _ = left_out(load(path))
+    count, _ = count_omitted(load(path))
     assert count == 3
     report = anyio.run(check, Asked(path, workdir=tmp_path), lambda what, done, of: None)
     told = {row.id: (row.result, row.why) for row in report.rows}
-    assert told["1.1"] == ("same", "not compared: image/png, for which the trace had no room")
-    assert told["2.1"] == ("same", "not compared: text, text/plain, for which the trace had no room")
+    assert told["1.1"] == ("same", "not compared: image/png, too large for the trace")
+    assert told["2.1"] == ("same", "not compared: text, text/plain, too large for the trace")
 
 
 def test_code_that_named_a_home_of_another_machine_is_said_to_have_done_so(tmp_path, monkeypatch):
@@ -87,5 +87,5 @@ def test_code_that_named_a_home_of_another_machine_is_said_to_have_done_so(tmp_p
     report = anyio.run(check, Asked(path, workdir=tmp_path), lambda what, done, of: None)
     told = {row.id: (row.result, row.why) for row in report.rows}
     assert told["1.1"][0] == "changed"
-    assert told["1.1"][1].endswith("; a trace hides homes and keys, and its code named one")
+    assert told["1.1"][1].endswith("; its code contained a home folder or key, which traces redact")
     assert told["1.2"] == ("same", "")

@@ -100,7 +100,7 @@ from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
 from exploracoder_jupyter.trace.comparing import output_comparison
-from exploracoder_jupyter.trace.comparing.text_normalization import normal
+from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 from exploracoder_jupyter.trace.needed_packages import imported, imported_at_once
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
@@ -432,10 +432,14 @@ def of_comparisons(text):
     ok, failed = (item.observation for item in seen(text))
     outputs = ({"output_type": "stream", "name": "stdout", "text": text}, *sanitize([rich(text)]))
     one, other = (
-        output_comparison.seen(replace(ok, outputs=outputs), day=day, code=text),
-        output_comparison.seen(failed, day=day),
+        output_comparison.comparable_result(replace(ok, outputs=outputs), day=day, code=text),
+        output_comparison.comparable_result(failed, day=day),
     )
-    return output_comparison.judge(one, [other, one]), output_comparison.difference(one, other), normal(text, day=day)
+    return (
+        output_comparison.compare_with_record(one, [other, one]),
+        output_comparison.describe_difference(one, other),
+        normalize(text, day=day),
+    )
 
 
 def rich(text):

@@ -1,1 +1,1 @@
-"""Runs that begin with a recorded run: resumed, continued or replayed."""
+"""Resumes and replays recorded runs."""

@@ -1,4 +1,4 @@
-"""What a recorded run had come to, as a run that goes on from it begins."""
+"""Extracts the progress of a recorded run, from which another run can resume."""
 
 from __future__ import annotations
 
@@ -11,75 +11,77 @@ from exploracoder_jupyter.core.types import Exchange, Passage, ScoredApi
 from exploracoder_jupyter.pipeline import Carried, Given
 from exploracoder_jupyter.pipeline.prompting.reply_forms import parse_code
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
-from exploracoder_jupyter.runs.trace_check.relocated_paths import at_home
+from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, Run, Section
 
-_MOST_TOLD = 40
-"""Cells that are named to somebody who named one that is not there."""
+_MAX_LISTED = 40
+"""Maximum number of cells listed in an error about an unknown cell."""
 
 
-def exchanges(records: Iterable[Record]) -> tuple[Exchange, ...]:
-    """All exchanges with the model, in order; with this home where what the model wrote names one.
+def recorded_exchanges(records: Iterable[Record]) -> tuple[Exchange, ...]:
+    """Return all exchanges with the model, in order.
 
-    Replies with code stand in the order in which they came, by which candidates are numbered.
+    Redacted home folders in the model's text are replaced by the current one. Replies with code are in the order in
+    which they arrived, which determines the numbers of the candidates.
     """
-    known = [*records]
+    records = [*records]
     numbers: dict[tuple[str, str], int] = {}
-    for candidate in (record.event.candidate for record in known if isinstance(record.event, CandidateProposed)):
+    for candidate in (record.event.candidate for record in records if isinstance(record.event, CandidateProposed)):
         numbers.setdefault((candidate.subtask, candidate.code), len(numbers))
-    asked = (record.event.exchange for record in known if isinstance(record.event, ModelCalled))
-    return tuple(_here(_as_they_came(exchange, numbers)) for exchange in asked)
+    found = (record.event.exchange for record in records if isinstance(record.event, ModelCalled))
+    return tuple(_expand_homes(_sort_replies(exchange, numbers)) for exchange in found)
 
 
-def _as_they_came(exchange: Exchange, numbers: Mapping[tuple[str, str], int]) -> Exchange:
-    """The exchange with its replies in the order of the candidates that were made of them."""
-    places = [numbers.get((exchange.subject, _code(text)), len(numbers)) for text in exchange.replies]
+def _sort_replies(exchange: Exchange, numbers: Mapping[tuple[str, str], int]) -> Exchange:
+    """Sort the replies of an exchange in the order of the candidates made from them."""
+    places = [numbers.get((exchange.subject, _parse_code_or_empty(text)), len(numbers)) for text in exchange.replies]
     order = sorted(range(len(places)), key=places.__getitem__)
     calls = tuple(exchange.calls[place] for place in order) if exchange.calls else ()
     return replace(exchange, replies=tuple(exchange.replies[place] for place in order), calls=calls)
 
 
-def _code(reply: str) -> str:
+def _parse_code_or_empty(reply: str) -> str:
     try:
         return parse_code(reply)
     except ReplyError:
         return ""
 
 
-def _here(exchange: Exchange) -> Exchange:
+def _expand_homes(exchange: Exchange) -> Exchange:
     messages = (
-        replace(one, content=at_home(one.content)) if one.role == "assistant" else one for one in exchange.messages
+        replace(one, content=expand_home(one.content)) if one.role == "assistant" else one for one in exchange.messages
     )
-    return replace(exchange, messages=tuple(messages), replies=tuple(map(at_home, exchange.replies)))
+    return replace(exchange, messages=tuple(messages), replies=tuple(map(expand_home, exchange.replies)))
 
 
-def given(records: Iterable[Record], run: Run, *, cell: str = "") -> Given:
-    """What a run begins with that goes on where this one ended, or from a cell of it.
+def recorded_progress(records: Iterable[Record], run: Run, *, cell: str = "") -> Given:
+    """Return what a run starts with that resumes this one at its end or from one of its cells.
 
     Args:
-        records: of the earlier run.
-        run: the same, folded.
-        cell: a candidate, carried forward instead of the selected one; a subtask, explored again; or `solution`.
+        records: the records of the earlier run.
+        run: the folded state of these records.
+        cell: a candidate, which is carried forward instead of the selected one; a subtask, which is explored again; or
+            `solution`.
 
     Raises:
-        UsageError: there is no such cell, or a run cannot go on from it.
+        UsageError: there is no such cell, or a run cannot resume from it.
     """
     introduction = run.library.introduction if run.library else None
     if run.plan is None:
         if cell:
-            raise _unknown(run, cell)
+            raise _unknown_cell(run, cell)
         return Given(introduction=introduction)
     subtasks = run.plan.subtasks
-    known = _carried(run)
+    progress = _reusable_results(run)
     if cell:
-        known = _from(run, cell, known)
-    first = known.index(None) if None in known else len(known)
-    wished = "" if cell or first >= len(subtasks) else _wish(run.sections[subtasks[first].id])
+        progress = _progress_before(run, cell, progress)
+    first = progress.index(None) if None in progress else len(progress)
+    hint = "" if cell or first >= len(subtasks) else _hint_for(run.sections[subtasks[first].id])
     reasons = [event.reason for event in _revisions(records)]
     return Given(
         tuple(subtask.title for subtask in subtasks),
-        tuple(known),
-        wished,
+        tuple(progress),
+        hint,
         queries=tuple(subtask.online for subtask in subtasks),
         revisions=len(reasons) - reasons.count(CHANGED_BY_USER),
         fixed=CHANGED_BY_USER in reasons,
@@ -88,70 +90,74 @@ def given(records: Iterable[Record], run: Run, *, cell: str = "") -> Given:
     )
 
 
-def hinted(begin: Given, hint: str) -> Given:
-    """The same with a hint for the model, at the first subtask that is explored.
+def with_hint(begin: Given, hint: str) -> Given:
+    """Add a hint for the model, at the first subtask that is explored.
 
     Raises:
-        UsageError: none is.
+        UsageError: no subtask is left to explore.
     """
     if not hint.strip():
         return begin
     if begin.titles and len(begin.titles) == sum(one is not None for one in begin.carried):
         raise UsageError(
-            "No subtask is left to explore that the hint could be for.", remedy="--from CELL names a subtask."
+            "No subtask is left to explore, so the hint cannot be used.", remedy="Name a subtask with --from CELL."
         )
     return replace(begin, hint=hint.strip())
 
 
-def carried(section: Section) -> Carried | None:
-    """What is taken over of a subtask; `None` where it is to be explored."""
+def reusable_result(section: Section) -> Carried | None:
+    """Return what is reused of a subtask; `None` if it has to be explored."""
     selected = section.selected
-    code = at_home(selected.candidate.code) if selected else ""
+    code = expand_home(selected.candidate.code) if selected else ""
     match section.status:
         case "done" if code:
-            return _with_finds(section, Carried(code))
+            return _with_search_results(section, Carried(code))
         case "failed":
-            return _with_finds(section, Carried(code, "failed", section.reason))
+            return _with_search_results(section, Carried(code, "failed", section.reason))
         case "skipped":
             return Carried(status="skipped", reason=section.reason)
         case _:
-            return _chosen(section)
+            return _chosen_candidate(section)
 
 
-def _chosen(section: Section) -> Carried | None:
-    """The candidate that the user had chosen, where the run was cut off before it had been run again."""
+def _chosen_candidate(section: Section) -> Carried | None:
+    """Return the candidate that the user had chosen, if the run was cut off before running it again."""
     wish = section.wishes[-1] if section.wishes else None
     attempt = section.attempts.get(wish.candidate) if wish and wish.what == "choose" else None
-    return _with_finds(section, Carried(at_home(attempt.candidate.code), chosen=True)) if attempt else None
+    return _with_search_results(section, Carried(expand_home(attempt.candidate.code), chosen=True)) if attempt else None
 
 
-def _carried(run: Run) -> list[Carried | None]:
-    """For each subtask of the plan. After the first one that is to be explored, only what the user has given up."""
+def _reusable_results(run: Run) -> list[Carried | None]:
+    """Return what is reused of each planned subtask; after the first unexplored one, only those the user skipped."""
     assert run.plan
-    known = [carried(run.sections[subtask.id]) for subtask in run.plan.subtasks]
-    first = known.index(None) if None in known else len(known)
-    return known[:first] + [one if one and one.status == "skipped" else None for one in known[first:]]
+    progress = [reusable_result(run.sections[subtask.id]) for subtask in run.plan.subtasks]
+    first = progress.index(None) if None in progress else len(progress)
+    return progress[:first] + [one if one and one.status == "skipped" else None for one in progress[first:]]
 
 
-def _from(run: Run, cell: str, known: list[Carried | None]) -> list[Carried | None]:
-    """What is known before a cell, and the cell itself where it is a candidate."""
+def _progress_before(run: Run, cell: str, progress: list[Carried | None]) -> list[Carried | None]:
+    """Return the progress before a cell, and the cell itself if it is a candidate."""
     assert run.plan
     if cell == SOLUTION:
-        place, chosen = len(known), None
+        place, chosen = len(progress), None
     else:
-        section, attempt = _find(run, cell)
+        section, attempt = _find_cell(run, cell)
         place = [subtask.id for subtask in run.plan.subtasks].index(section.subtask.id)
-        chosen = _with_finds(section, Carried(at_home(attempt.candidate.code), chosen=True)) if attempt else None
-    if None in known[:place]:
-        raise UsageError(f"The run had not come to {cell} yet.", remedy="Leave --from out to go on where it ended.")
-    return [*known[:place], *([chosen] if chosen else [])]
+        chosen = (
+            _with_search_results(section, Carried(expand_home(attempt.candidate.code), chosen=True))
+            if attempt
+            else None
+        )
+    if None in progress[:place]:
+        raise UsageError(f"The run had not reached {cell} yet.", remedy="Omit --from to continue where it ended.")
+    return [*progress[:place], *([chosen] if chosen else [])]
 
 
-def _find(run: Run, cell: str) -> tuple[Section, Attempt | None]:
-    """The subtask of this id, or that of the candidate, which comes along.
+def _find_cell(run: Run, cell: str) -> tuple[Section, Attempt | None]:
+    """Find the subtask with this id, or the candidate with this id and its subtask.
 
     Raises:
-        UsageError: there is none in the plan, or the candidate cannot be carried forward.
+        UsageError: the plan has neither, or the candidate cannot be carried forward.
     """
     planned = [run.sections[subtask.id] for subtask in run.plan.subtasks] if run.plan else []
     for section in planned:
@@ -161,42 +167,45 @@ def _find(run: Run, cell: str) -> tuple[Section, Attempt | None]:
         if attempt and attempt.observation and attempt.observation.ran:
             return section, attempt
         if attempt:
-            raise UsageError(f"Candidate {cell} did not run to its end.", remedy=f"Use one of: {_cells(run)}.")
+            raise UsageError(f"Candidate {cell} did not run to its end.", remedy=f"Use one of: {_list_cells(run)}.")
     solution = run.sections.get(SOLUTION)
     if solution and cell in solution.attempts:
-        raise UsageError(f"{cell} is a solution: nothing goes on from it.", remedy=f"--from {SOLUTION} tries anew.")
-    raise _unknown(run, cell)
+        raise UsageError(
+            f"{cell} is a solution, and a run cannot continue from it.",
+            remedy=f"Use --from {SOLUTION} to write a new solution.",
+        )
+    raise _unknown_cell(run, cell)
 
 
-def _unknown(run: Run, cell: str) -> UsageError:
-    return UsageError(f"There is no cell {cell!r} in that run.", remedy=f"Use one of: {_cells(run)}.")
+def _unknown_cell(run: Run, cell: str) -> UsageError:
+    return UsageError(f"There is no cell {cell!r} in that run.", remedy=f"Use one of: {_list_cells(run)}.")
 
 
-def _cells(run: Run) -> str:
-    """What a run can go on from: subtasks, each with its candidates that ran, and the solution."""
+def _list_cells(run: Run) -> str:
+    """List the cells that a run can resume from: subtasks, their candidates that ran, and the solution."""
     found: list[str] = []
     for subtask in run.plan.subtasks if run.plan else ():
         section = run.sections[subtask.id]
         ran = [one.candidate.id for one in section.ordered if one.observation and one.observation.ran]
         found += [subtask.id, *ran]
-    told = [*found[:_MOST_TOLD], *(["..."] if len(found) > _MOST_TOLD else []), SOLUTION]
-    return ", ".join(told) if found else "none, for it had no plan"
+    listed = [*found[:_MAX_LISTED], *(["..."] if len(found) > _MAX_LISTED else []), SOLUTION]
+    return ", ".join(listed) if found else "none, because it had no plan"
 
 
-def _with_finds(section: Section, known: Carried) -> Carried:
-    """With what was recommended and found for the subtask."""
+def _with_search_results(section: Section, progress: Carried) -> Carried:
+    """Add the APIs that were recommended and the passages that were found for the subtask."""
     found = [path for search in section.searches for path in search.apis]
     passages: list[Passage] = [one for search in section.searches for one in search.passages]
     return replace(
-        known,
+        progress,
         apis=tuple(ScoredApi(api, 0.0) for api in section.apis),
         retrieved=tuple(dict.fromkeys([*found, *(api.path for api in section.apis)])),
         passages=tuple(passages),
     )
 
 
-def _wish(section: Section) -> str:
-    """The hint that the user gave along for a subtask."""
+def _hint_for(section: Section) -> str:
+    """Return the user's hint for a subtask."""
     return section.wishes[-1].hint if section.wishes else ""
 
 

@@ -1,4 +1,4 @@
-"""Where a run took another course than a recorded one: what was tried, what came of it, what was carried forward."""
+"""Compares a replayed run with the recorded one: what was tried, with what result, and what was carried forward."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from collections.abc import Iterator
 
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
-from exploracoder_jupyter.runs.recorded.resume_state import cut_off
-from exploracoder_jupyter.runs.trace_check.relocated_paths import at_home
+from exploracoder_jupyter.runs.recorded.resume_state import was_cut_off
+from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, Run, Section
 
-WHOLE = "It took the same course as the recorded run."
-AS_FAR = "It took the same course as the recorded run, as far as that came before it was cut off."
-SAME = (WHOLE, AS_FAR)
+SAME_COURSE = "It took the same course as the recorded run."
+SAME_UNTIL_CUT_OFF = "It took the same course as the recorded run, as far as that came before it was cut off."
+SAME_COURSES = (SAME_COURSE, SAME_UNTIL_CUT_OFF)
 
 
-def course(now: Run, recorded: Run) -> str:
-    """Where the run first went another way than the recorded one, and how it ended; or one of `SAME`."""
-    if parted := next(_differences(now, recorded), ""):
-        return f"It took another course at {parted}.{_end(now, recorded)}"
-    return AS_FAR if cut_off(recorded) else WHOLE
+def compare_course(now: Run, recorded: Run) -> str:
+    """Describe the first difference from the recorded run, and how the run ended; or return one of `SAME_COURSES`."""
+    if first := next(_differences(now, recorded), ""):
+        return f"It took another course at {first}.{_describe_end(now, recorded)}"
+    return SAME_UNTIL_CUT_OFF if was_cut_off(recorded) else SAME_COURSE
 
 
 def _differences(now: Run, recorded: Run) -> Iterator[str]:
     if _titles(now)[: len(_titles(recorded))] != _titles(recorded):
-        yield "its beginning: the plan is another one"
+        yield "its beginning: the plan is different"
     for id_, before in recorded.sections.items():
-        yield from _in_section(now.sections.get(id_), before)
-    if not cut_off(recorded) and _outcome_of(now) != _outcome_of(recorded):
+        yield from _section_differences(now.sections.get(id_), before)
+    if not was_cut_off(recorded) and _outcome_of(now) != _outcome_of(recorded):
         yield "its end"
 
 
-def _end(now: Run, recorded: Run) -> str:
-    """How both ended, where they did; a sentence behind another."""
-    if not now.finished or cut_off(recorded):
+def _describe_end(now: Run, recorded: Run) -> str:
+    """Describe how both runs ended, if they did, as a sentence with a leading space."""
+    if not now.finished or was_cut_off(recorded):
         return ""
     same = _outcome_of(now) == _outcome_of(recorded)
     return f" It ended {_outcome_of(now)}, {'as the recorded run did' if same else f'not {_outcome_of(recorded)}'}."
@@ -47,35 +47,40 @@ def _titles(run: Run) -> list[str]:
     return [subtask.title for subtask in run.plan.subtasks] if run.plan else []
 
 
-def _in_section(now: Section | None, before: Section) -> Iterator[str]:
-    """Candidates are told apart by their code: their numbers depend on which reply came first."""
+def _section_differences(now: Section | None, before: Section) -> Iterator[str]:
+    """Yield the differences in one section.
+
+    Candidates are matched by their code, because their numbers depend on which reply arrived first.
+    """
     name = "the solution" if before.subtask.id == SOLUTION else f"subtask {before.subtask.id}"
-    known = {_code(one): one for one in (now.ordered if now else ()) if one.observation}
+    by_code = {_code_fingerprint(one): one for one in (now.ordered if now else ()) if one.observation}
     for attempt in before.ordered:
         if attempt.observation is None:
             continue
-        again = known.get(_code(attempt))
+        again = by_code.get(_code_fingerprint(attempt))
         if again is None or again.observation is None:
             yield f"{name}: candidate {attempt.candidate.id} was not tried"
-        elif _outcome(again.observation) != _outcome(attempt.observation):
-            outcomes = f"gave {_outcome(again.observation)}, not {_outcome(attempt.observation)}"
+        elif _observation_outcome(again.observation) != _observation_outcome(attempt.observation):
+            outcomes = (
+                f"ended with {_observation_outcome(again.observation)}, not {_observation_outcome(attempt.observation)}"
+            )
             yield f"{name}: candidate {again.candidate.id} {outcomes}"
-    if before.selected and _code(now.selected if now else None) != _code(before.selected):
-        yield f"{name}: {_selected(now)}, not {before.selected.candidate.id}"
+    if before.selected and _code_fingerprint(now.selected if now else None) != _code_fingerprint(before.selected):
+        yield f"{name}: {_describe_selection(now)}, not {before.selected.candidate.id}"
     if now and before.settled and before.status != now.status:
         yield f"{name}: it is {now.status}, not {before.status}"
 
 
-def _selected(section: Section | None) -> str:
-    """What was carried forward, and why that."""
+def _describe_selection(section: Section | None) -> str:
+    """Describe what was carried forward, and why."""
     if section is None or section.selection is None:
         return "nothing was carried forward"
     return f"{section.selection.candidate} was carried forward ({'; '.join(section.selection.reasons)})"
 
 
-def _outcome(observation: Observation) -> str:
+def _observation_outcome(observation: Observation) -> str:
     return observation.error.name if observation.error else observation.status
 
 
-def _code(attempt: Attempt | None) -> str:
-    return fingerprint(at_home(attempt.candidate.code)) if attempt else ""
+def _code_fingerprint(attempt: Attempt | None) -> str:
+    return fingerprint(expand_home(attempt.candidate.code)) if attempt else ""

@@ -1,7 +1,7 @@
-"""Where a run goes on from a recorded one: what is taken over of it, and what need not be asked again.
+"""Determines what a resuming run reuses: the progress, and the model exchanges that need not be repeated.
 
-A run that itself went on from another may be cut off while it takes that over. Then the other one knows more, as long
-as its trace is where it was.
+A run that itself resumed another may be cut off while it repeats that run's progress. Then the other trace has more,
+as long as it still exists.
 """
 
 from __future__ import annotations
@@ -15,65 +15,69 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import ModelCalled, Record, Steered
 from exploracoder_jupyter.core.types import Exchange
 from exploracoder_jupyter.pipeline import Carried, Given
-from exploracoder_jupyter.runs.recorded.recorded_progress import exchanges, given, hinted
+from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, recorded_progress, with_hint
 from exploracoder_jupyter.trace import load
 from exploracoder_jupyter.trace.run_state import Run, fold_all
 
-Onward = tuple[Given, tuple[Exchange, ...]]
-"""What a run begins with, and what has been asked for it already."""
+ResumeState = tuple[Given, tuple[Exchange, ...]]
+"""What a run starts with, and the model exchanges that have already been made for it."""
 
 
-def onward(records: Sequence[Record], run: Run, trace: Path, *, cell: str = "", hint: str = "") -> Onward:
-    """What a run goes on with from this one.
+def resume_state(records: Sequence[Record], run: Run, trace: Path, *, cell: str = "", hint: str = "") -> ResumeState:
+    """Return what a run that resumes this one starts with.
 
     Args:
-        records: of the earlier run.
-        run: the same, folded.
-        trace: where they are.
-        cell: as in `recorded_progress.given`.
-        hint: likewise.
+        records: the records of the earlier run.
+        run: the folded state of these records.
+        trace: the path of their trace.
+        cell: as in `recorded_progress.recorded_progress`.
+        hint: as in `recorded_progress.with_hint`.
 
     Raises:
-        UsageError: there is no such cell, a run cannot go on from it, or there is nothing that the hint could be for.
+        UsageError: there is no such cell, a run cannot resume from it, or no subtask is left for the hint.
     """
-    return _onward(records, run, trace, cell, hint, frozenset())
+    return _resume_state(records, run, trace, cell, hint, frozenset())
 
 
-def _onward(records: Sequence[Record], run: Run, trace: Path, cell: str, hint: str, seen: frozenset[str]) -> Onward:
-    own = given(records, run, cell=cell)
-    if cell or not cut_off(run):
-        return hinted(own, hint), ()
-    asked = exchanges(_still_wanted(records))
-    before = None if run.run_id in seen else _before(run, trace, seen | {run.run_id})
+def _resume_state(
+    records: Sequence[Record], run: Run, trace: Path, cell: str, hint: str, seen: frozenset[str]
+) -> ResumeState:
+    own = recorded_progress(records, run, cell=cell)
+    if cell or not was_cut_off(run):
+        return with_hint(own, hint), ()
+    reusable = recorded_exchanges(_without_retried(records))
+    before = None if run.run_id in seen else _state_before(run, trace, seen | {run.run_id})
     if before is None:
-        return hinted(own, hint), asked
-    begun, known = before
-    return hinted(_joined(own, begun, records, run), hint), (*asked, *_but(known, exchanges(records)))
+        return with_hint(own, hint), reusable
+    start, earlier = before
+    return with_hint(_combine(own, start, records, run), hint), (
+        *reusable,
+        *_without_repeated(earlier, recorded_exchanges(records)),
+    )
 
 
-def _still_wanted(records: Sequence[Record]) -> list[Record]:
-    """The records without what was asked for a subtask that the user had explored again since: for that, other answers
-    were wanted."""
-    anew = {
+def _without_retried(records: Sequence[Record]) -> list[Record]:
+    """Drop the model calls for a subtask from before the user retried it, because other replies are wanted now."""
+    last_retry = {
         record.event.subtask: place
         for place, record in enumerate(records)
         if isinstance(record.event, Steered) and record.event.what == "retry"
     }
-    return [record for place, record in enumerate(records) if place >= anew.get(_subtask(record), 0)]
+    return [record for place, record in enumerate(records) if place >= last_retry.get(_subtask(record), 0)]
 
 
 def _subtask(record: Record) -> str:
-    """The subtask that the model was asked for, if it was."""
+    """Return the subtask of a model call; empty for other records."""
     return record.event.exchange.subject.partition(".")[0] if isinstance(record.event, ModelCalled) else ""
 
 
-def cut_off(run: Run) -> bool:
-    """Whether the run did not come to its own end: its last requests have not been made use of."""
+def was_cut_off(run: Run) -> bool:
+    """Whether the run ended prematurely, so that its last model replies have not been used."""
     return run.finished is None or run.finished.verdict.outcome == "stopped"
 
 
-def _before(run: Run, trace: Path, seen: frozenset[str]) -> Onward | None:
-    """What the run itself went on with; `None` where it went on from none, or that cannot be read any more."""
+def _state_before(run: Run, trace: Path, seen: frozenset[str]) -> ResumeState | None:
+    """Return what the run itself started with; `None` if it resumed no other run, or that trace is unreadable."""
     started = run.started
     if started is None or not (started.resumes and started.resumes_trace):
         return None
@@ -83,46 +87,46 @@ def _before(run: Run, trace: Path, seen: frozenset[str]) -> Onward | None:
         earlier = fold_all(records)
         if earlier.run_id != started.resumes:
             return None
-        return _onward(records, earlier, path, started.resumes_from, started.resumes_hint, seen)
-    except (UsageError, RuntimeError, ValueError):  # no such trace, user or path
+        return _resume_state(records, earlier, path, started.resumes_from, started.resumes_hint, seen)
+    except (UsageError, RuntimeError, ValueError):  # no such trace, no such user, or an invalid path
         return None
 
 
-def _joined(own: Given, begun: Given, records: Sequence[Record], run: Run) -> Given:
-    """What a run had come to, with what it began with and had not come to yet."""
+def _combine(own: Given, start: Given, records: Sequence[Record], run: Run) -> Given:
+    """Combine a run's own progress with what it started with and had not repeated yet."""
     if run.plan is None:
-        return begun
-    own = replace(own, revisions=own.revisions + begun.revisions, fixed=own.fixed or begun.fixed)
-    if own.titles != begun.titles or _steered(records, begun.hint):
+        return start
+    own = replace(own, revisions=own.revisions + start.revisions, fixed=own.fixed or start.fixed)
+    if own.titles != start.titles or _was_steered(records, start.hint):
         return own
-    carried = tuple(now or then for now, then in zip_longest(own.carried, begun.carried))
-    told = begun.hint if _first(carried) == _first(begun.carried) else ""
-    return replace(own, carried=carried, hint=own.hint or told)
+    carried = tuple(now or then for now, then in zip_longest(own.carried, start.carried))
+    hint = start.hint if _first_unexplored(carried) == _first_unexplored(start.carried) else ""
+    return replace(own, carried=carried, hint=own.hint or hint)
 
 
-def _first(carried: Sequence[Carried | None]) -> int:
-    """The place of the first subtask that is explored."""
-    return next((place for place, known in enumerate(carried) if known is None), len(carried))
+def _first_unexplored(carried: Sequence[Carried | None]) -> int:
+    """Return the index of the first subtask that is explored."""
+    return next((place for place, progress in enumerate(carried) if progress is None), len(carried))
 
 
-def _steered(records: Sequence[Record], hint: str) -> bool:
-    """Whether the user took the wheel; the hint that a run began with is told in the same way."""
+def _was_steered(records: Sequence[Record], hint: str) -> bool:
+    """Whether the user steered the run. The hint that a run started with is recorded as an event too, but ignored."""
     steered = [record.event for record in records if isinstance(record.event, Steered)]
     return any(event.what != "retry" or event.hint != hint for event in steered)
 
 
-def _but(known: Sequence[Exchange], asked: Sequence[Exchange]) -> list[Exchange]:
-    """Those of `known` that are not among `asked` again."""
-    again = [_told(one) for one in asked]
-    left = []
-    for one in known:
-        if _told(one) in again:
-            again.remove(_told(one))
+def _without_repeated(earlier: Sequence[Exchange], repeated: Sequence[Exchange]) -> list[Exchange]:
+    """Return the earlier exchanges that have not been repeated."""
+    keys = [_key(one) for one in repeated]
+    remaining = []
+    for one in earlier:
+        if _key(one) in keys:
+            keys.remove(_key(one))
         else:
-            left.append(one)
-    return left
+            remaining.append(one)
+    return remaining
 
 
-def _told(exchange: Exchange) -> tuple[object, ...]:
-    """What makes two exchanges the same, whatever they cost."""
+def _key(exchange: Exchange) -> tuple[object, ...]:
+    """Return what identifies an exchange, regardless of its cost."""
     return exchange.step, exchange.messages, exchange.sampling, exchange.replies

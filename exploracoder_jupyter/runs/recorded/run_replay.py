@@ -1,7 +1,7 @@
-"""Showing a recorded run again: its replies and what it found come from the trace, all else happens anew.
+"""Replays a recorded run: model replies and search results come from the trace, everything else is executed again.
 
-No model is asked, nothing is searched beside the libraries' documentation, and nothing is kept for later runs. The code
-is run again, so a library that has changed, or a program that depends on chance, may lead elsewhere.
+No model is called, nothing is searched except the libraries' documentation, and nothing is stored for later runs. The
+code is run again, so a changed library, or code that depends on chance, may lead to another result.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from exploracoder_jupyter.knowledge.sources import RecordedSoup
 from exploracoder_jupyter.llm import ReplayModel
 from exploracoder_jupyter.pipeline import Given
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.runs.event_recorder import Listener, Place, Summary
+from exploracoder_jupyter.runs.event_recorder import Listener, Summary, TraceCreated
 from exploracoder_jupyter.runs.exploration_run import CellListener, run
-from exploracoder_jupyter.runs.recorded.recorded_progress import carried, exchanges
-from exploracoder_jupyter.runs.recorded.replay_differences import SAME, course
-from exploracoder_jupyter.runs.recorded.run_resume import elsewhere, when, with_variables
+from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, reusable_result
+from exploracoder_jupyter.runs.recorded.replay_differences import SAME_COURSES, compare_course
+from exploracoder_jupyter.runs.recorded.run_resume import moved_folder_message, require_variables, start_time_phrase
 from exploracoder_jupyter.runs.recorded.trace_loader import records_of
-from exploracoder_jupyter.runs.recorded.trace_permissions import interpreters, no_looser
+from exploracoder_jupyter.runs.recorded.trace_permissions import changed_interpreters, restrict_to_current
 from exploracoder_jupyter.runs.run_order import Order, Recording, RunSteering
 from exploracoder_jupyter.runs.trace_check import starting_state
-from exploracoder_jupyter.runs.trace_check.check_subject import code_of, read
-from exploracoder_jupyter.runs.trace_check.relocated_paths import at_home, workdir_of
+from exploracoder_jupyter.runs.trace_check.check_subject import read_code, read_subject
+from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home, workdir_of
 from exploracoder_jupyter.trace import summary
 from exploracoder_jupyter.trace.run_state import Run, Section, fold_all
 from exploracoder_jupyter.trace.trace_paths import notebook_path
 
 Delay = Literal["recorded", "none"]
-"""Whether replies take as long as they did."""
+"""Whether replies take as long as in the recorded run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A recorded run that is to be shown again."""
+    """A recorded run that is to be replayed."""
 
     order: Order
     recorded: Run
@@ -62,48 +62,51 @@ def replayed(
     workdir: Path | None = None,
     order: Order | None = None,
 ) -> Replay:
-    """What shows the run of this trace again, and writes a trace of that.
+    """Prepare a replay of the run in this trace, which writes another trace.
 
     Args:
         trace: a notebook or a journal.
-        out: the new trace; none: `<name>-replayed.ipynb` beside the other.
-        delay: whether replies take as long as they did.
-        before: a file with what is run first, for runs that used variables of a notebook.
-        kernel: where the code is run; none: where it was run then.
-        workdir: the folder with the files that the run had; none: the trace's, as for a check. Not with an order.
-        order: who asks, with a working directory, and a live kernel or variables where there are any.
+        out: the new trace; by default `<name>-replayed.ipynb` beside the other.
+        delay: whether replies take as long as in the recorded run.
+        before: a file with code to run first, for runs that used variables of a notebook.
+        kernel: the kernel to use; by default the recorded one.
+        workdir: the folder with the run's files; by default the one of the trace, as for a check. Ignored if an order
+            is given.
+        order: the caller's working directory, and its live kernel or variables, if any.
 
     Raises:
-        UsageError: it is not the trace of a run, both paths are one, variables that the run used are not here, there is
-            no such folder, or it was run by an interpreter that is not the one of now.
+        UsageError: the file is not the trace of a run, both paths are the same, variables that the run used are
+            missing, the folder does not exist, or the run used another interpreter than the current one.
     """
-    trace = _whole(trace)
+    trace = _resolve_path(trace)
     recorded = notebook_path(trace)
-    out = _whole(out) if out else recorded.with_name(f"{recorded.stem}{REPLAYED}.ipynb")
+    out = _resolve_path(out) if out else recorded.with_name(f"{recorded.stem}{REPLAYED}.ipynb")
     if recorded == out:
         raise UsageError("--out names the trace that is replayed.", remedy="Name another path.")
     records = records_of(trace)
-    known = fold_all(records)
-    if known.started is None:
-        raise UsageError(f"The trace {trace.name} does not tell which task was run.", remedy="Explore it anew.")
-    begin, code = _given(records, known), _code(trace, before)
-    layer, order = _of_replay(out, kernel), order or Order(Task("", ()), workdir=workdir_of(trace, workdir))
+    recorded_run = fold_all(records)
+    started = recorded_run.started
+    if started is None:
+        raise UsageError(f"The trace {trace.name} does not record which task was run.", remedy="Explore it again.")
+    progress, code = _initial_progress(records, recorded_run), _code_before(trace, before)
+    layer, order = _replay_settings(out, kernel), order or Order(Task("", ()), workdir=workdir_of(trace, workdir))
     order = replace(
         order,
-        task=_task(known.started.task),
-        layers=(layer, _recorded(known.started, layer)),
-        given=begin,
+        task=_replay_task(started.task),
+        layers=(layer, _recorded_settings(started, layer)),
+        given=progress,
         recording=Recording(
-            ReplayModel(exchanges(records), paced=delay == "recorded"),
-            _soup(records, known.started),
-            f"This shows the run{when(known)} ({trace.name}, {known.run_id}) again: replies are recorded ones, no model"
-            f" is asked.{_by_hand(records, begin)}{elsewhere(known, order.workdir)}",
-            partial(_from_the_start, trace=trace, code=code),
+            ReplayModel(recorded_exchanges(records), paced=delay == "recorded"),
+            _recorded_soup(records, started),
+            f"This replays the run{start_time_phrase(recorded_run)} ({trace.name}, {recorded_run.run_id}) with its"
+            f" recorded replies; no model is called.{_steering_message(records, progress)}"
+            f"{moved_folder_message(recorded_run, order.workdir)}",
+            partial(_restore_start, trace=trace, code=code),
         ),
     )
     if not code:
-        with_variables(order, order.task, remedy="--before FILE runs a .py or .ipynb first that makes them.")
-    return Replay(order, known, out)
+        require_variables(order, order.task, remedy="Define them in a .py or .ipynb and pass it with --before FILE.")
+    return Replay(order, recorded_run, out)
 
 
 async def replay(
@@ -111,44 +114,52 @@ async def replay(
     listen: Listener,
     *,
     steering: RunSteering | None = None,
-    begun: Place | None = None,
+    begun: TraceCreated | None = None,
     cells: CellListener | None = None,
 ) -> Summary:
-    """Show the run again and return its summary, with `replay`: whether it took the same course, or where not. For
-    `begun` and `cells` see `run`.
+    """Replay a run and return its summary, with a comparison under `replay`.
+
+    Args:
+        asked: the replay.
+        listen: called with every record.
+        steering: see `run`.
+        begun: see `run`.
+        cells: see `run`.
 
     Raises:
-        UsageError, MissingMeans: it cannot be shown here; no trace was written.
-        KernelError: our means failed on the way; the trace is closed and says so.
+        UsageError, MissingMeans: the run cannot be replayed here; no trace was written.
+        KernelError: a kernel failed during the run; the trace is closed and contains the failure.
     """
-    told: list[Record] = []
+    records: list[Record] = []
 
-    def both(record: Record) -> None:
-        told.append(record)
-        if not isinstance(record.event, Estimated):  # nobody is to pay for it
+    def collect(record: Record) -> None:
+        records.append(record)
+        if not isinstance(record.event, Estimated):  # a replay costs nothing
             listen(record)
 
     try:
-        found = await run(asked.order, both, steering=steering, begun=begun, cells=cells)
-    except EndpointError:  # only the recording raises it: it is at its end
-        found = summary(told, trace=asked.out)
-    said = course(fold_all(told), asked.recorded)
-    listen(Record(len(told) + 1, time.time(), Notice(said)))  # of both runs: it is in neither trace
-    return found | {"replay": {"of": asked.recorded.run_id, "same_course": said in SAME, "course": said}}
+        result = await run(asked.order, collect, steering=steering, begun=begun, cells=cells)
+    except EndpointError:  # raised only by the recording, when it has no more replies
+        result = summary(records, trace=asked.out)
+    comparison = compare_course(fold_all(records), asked.recorded)
+    listen(Record(len(records) + 1, time.time(), Notice(comparison)))  # compares two runs, so it is in neither trace
+    return result | {
+        "replay": {"of": asked.recorded.run_id, "same_course": comparison in SAME_COURSES, "course": comparison}
+    }
 
 
-def _whole(path: Path) -> Path:
-    with suppress(RuntimeError):  # there is no such user
+def _resolve_path(path: Path) -> Path:
+    with suppress(RuntimeError):  # no such user
         path = path.expanduser()
     return path.resolve()
 
 
-def _task(recorded: Task) -> Task:
-    return replace(recorded, check=at_home(recorded.check) if recorded.check else None)
+def _replay_task(recorded: Task) -> Task:
+    return replace(recorded, check=expand_home(recorded.check) if recorded.check else None)
 
 
-def _of_replay(out: Path, kernel: str | None) -> Layer:
-    """What is otherwise than in the recorded run: nothing is asked of an endpoint or a server, and code stays here."""
+def _replay_settings(out: Path, kernel: str | None) -> Layer:
+    """Return the settings that differ from the recorded ones: no endpoint or server is used, and code runs locally."""
     return {
         "view": {"out": str(out)},
         "endpoint": {"embedding_model": None},
@@ -157,68 +168,68 @@ def _of_replay(out: Path, kernel: str | None) -> Layer:
     }
 
 
-def _recorded(started: RunStarted, stronger: Layer) -> Layer:
-    """The recorded settings.
+def _recorded_settings(started: RunStarted, stronger: Layer) -> Layer:
+    """Return the recorded settings.
 
     Raises:
-        UsageError: they name an interpreter by its path that is not the one of now.
+        UsageError: they name an interpreter by path that is not the current one.
     """
     layer, now = as_layer(started.settings, (stronger,)), resolve(stronger)
-    if other := next(interpreters(layer, now), ""):
+    if other := next(changed_interpreters(layer, now), ""):
         raise UsageError(
-            "That run used another interpreter, which a trace alone does not start.",
-            remedy=f"Where you want that, add: --kernel {other.partition(' ')[2]}",
+            "That run used another interpreter, and a trace alone cannot start an interpreter.",
+            remedy=f"To use it, add: --kernel {other.partition(' ')[2]}",
         )
-    return no_looser(layer, now)
+    return restrict_to_current(layer, now)
 
 
-def _code(trace: Path, before: Path | None) -> tuple[str, ...]:
-    """What is run first: as asked for, or what a person has written before the exploration in the trace itself."""
+def _code_before(trace: Path, before: Path | None) -> tuple[str, ...]:
+    """Return the code to run first: that of `before`, or what a person has written before the run in the trace."""
     if before:
-        return code_of(before)
-    with suppress(UsageError):  # a torn one, of which there may be a journal
-        return code_of(trace) if trace.suffix == ".ipynb" else ()
+        return read_code(before)
+    with suppress(UsageError):  # a damaged notebook may have a journal
+        return read_code(trace) if trace.suffix == ".ipynb" else ()
     return ()
 
 
-async def _from_the_start(root: Branch, trace: Path, code: Sequence[str]) -> Branch:
-    """The state that the run began in.
+async def _restore_start(root: Branch, trace: Path, code: Sequence[str]) -> Branch:
+    """Return a branch in the state at the start of the run.
 
     Raises:
-        UsageError, MissingMeans: it cannot be had here.
+        UsageError, MissingMeans: that state cannot be restored here.
     """
-    branch = await starting_state.begun(root, code)
+    branch = await starting_state.run_code_before(root, code)
     try:
-        subject = read(trace)
-    except UsageError:  # nothing was executed, so nothing needs anything
+        subject = read_subject(trace)
+    except UsageError:  # nothing was executed, so there are no requirements
         return branch
-    await starting_state.require(branch, subject)
+    await starting_state.require_state(branch, subject)
     return branch
 
 
-def _given(records: list[Record], known: Run) -> Given:
-    """What the recorded run itself did not ask for: it went on from another, or knew the introduction."""
-    asked = {(one.step, one.subject) for one in exchanges(records)}
-    steps = {step for step, _ in asked}
-    hint = known.started.resumes_hint if known.started else ""
-    introduction = known.library.introduction if known.library and "introduce" not in steps else None
+def _initial_progress(records: list[Record], run: Run) -> Given:
+    """Return what the recorded run had without requesting it from the model, e.g. because it resumed another run."""
+    requested = {(one.step, one.subject) for one in recorded_exchanges(records)}
+    steps = {step for step, _ in requested}
+    hint = run.started.resumes_hint if run.started else ""
+    introduction = run.library.introduction if run.library and "introduce" not in steps else None
     plan = next((record.event.plan for record in records if isinstance(record.event, PlanMade)), None)
     if plan is None or "plan" in steps:
         return Given(hint=hint, introduction=introduction)
-    sections = [known.sections.get(subtask.id, Section(subtask)) for subtask in plan.subtasks]
-    taken = tuple(None if ("recommend", one.subtask.id) in asked else carried(one) for one in sections)
+    sections = [run.sections.get(subtask.id, Section(subtask)) for subtask in plan.subtasks]
+    reused = tuple(None if ("recommend", one.subtask.id) in requested else reusable_result(one) for one in sections)
     titles = tuple(one.subtask.title for one in sections)
-    return Given(titles, taken, hint, introduction=introduction)
+    return Given(titles, reused, hint, introduction=introduction)
 
 
-def _soup(records: list[Record], started: RunStarted) -> RecordedSoup:
+def _recorded_soup(records: list[Record], started: RunStarted) -> RecordedSoup:
     searches = [record.event for record in records if isinstance(record.event, KnowledgeSearched)]
     retrieval = started.settings.get("retrieval")
     online = isinstance(retrieval, dict) and retrieval.get("web", "off") != "off"
     return RecordedSoup(searches, online=online)
 
 
-def _by_hand(records: list[Record], begin: Given) -> str:
-    """That what the user steered is not repeated; the hint that a run began with is told in the same way."""
+def _steering_message(records: list[Record], progress: Given) -> str:
+    """Return a sentence if the user steered the run. The hint that a run started with is recorded as an event too."""
     steered = sum(isinstance(record.event, Steered) for record in records)
-    return " That run was steered by hand, which a replay does not repeat." if steered > bool(begin.hint) else ""
+    return " That run was steered by hand, which a replay does not repeat." if steered > bool(progress.hint) else ""

@@ -1,4 +1,4 @@
-"""The records of the trace that somebody has named; or, where the file is none, what it is instead."""
+"""Loads the records of a trace named by the user, and explains why if the file is not a trace."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.trace import load
-from exploracoder_jupyter.trace.stored_records import facts_of
+from exploracoder_jupyter.trace.stored_records import run_metadata
 
 
 def records_of(path: Path) -> list[Record]:
-    """The records at this path, of a notebook or a journal.
+    """Load the records of a notebook or a journal.
 
     Raises:
-        UsageError: there is no trace of a run.
+        UsageError: the file is not the trace of a run.
     """
     try:
         return load(path)
@@ -26,26 +26,29 @@ def records_of(path: Path) -> list[Record]:
 
 
 def _reasons(path: Path) -> Iterator[UsageError]:
-    """Why nothing could be read there, as well as the file itself can tell."""
-    from exploracoder_jupyter.runs.trace_check.explored_notebook import explorations  # which asks here for the records
+    """Yield the reasons why no records could be loaded, most specific first."""
+    from exploracoder_jupyter.runs.trace_check.explored_notebook import explorations  # avoids a circular import
 
     if not path.exists():
         yield UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
-    elif (facts := _facts(path)) is None:
-        told = f"{str(path)!r} is damaged, and there is no journal beside it."
-        yield UsageError(told, remedy="Take a copy of it, if there is one; else explore anew.")
-    elif facts and "records" not in facts:
-        told = f"{str(path)!r} was made from a trace, and does not hold the run itself."
-        yield UsageError(told, remedy="Name the trace that it was made from.")
+    elif (metadata := _metadata(path)) is None:
+        message = f"{str(path)!r} is damaged, and there is no journal beside it."
+        yield UsageError(message, remedy="Use a backup copy if you have one, or explore again.")
+    elif metadata and "records" not in metadata:
+        message = f"{str(path)!r} was exported from a trace, and does not contain the run itself."
+        yield UsageError(message, remedy="Name the original trace.")
     elif traces := ", ".join(str(found.trace) for found in explorations(path)):
-        yield UsageError(f"{str(path)!r} has explored; its trace is {traces}.", remedy="Name that.")
+        yield UsageError(
+            f"{str(path)!r} is not a trace, but contains explorations with the trace {traces}.",
+            remedy="Name the trace.",
+        )
 
 
-def _facts(path: Path) -> dict[str, Any] | None:
-    """What the file says of a run in its metadata, if anything; `None` where it is one of ours that is torn."""
+def _metadata(path: Path) -> dict[str, Any] | None:
+    """Return the file's metadata about a run, if any; `None` if it is a damaged trace."""
     content = b""
     try:
         content = path.read_bytes()
-        return facts_of(json.loads(content))
+        return run_metadata(json.loads(content))
     except (OSError, ValueError, RecursionError):
         return None if b'"exploracoder_jupyter"' in content else {}

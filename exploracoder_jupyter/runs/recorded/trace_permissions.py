@@ -1,8 +1,8 @@
-"""What a recorded run had reached, or had been allowed, and a trace alone must not bring about.
+"""Prevents a trace from escalating permissions.
 
-A trace may be anybody's: an address in it would be sent the keys of this account, an interpreter that it names would be
-started, and files that it names would be read to a model. So these settings are in force only where they are set now as
-well, and what is stricter now stays so.
+A trace may come from an untrusted source: an endpoint that it names would receive the keys of this account, an
+interpreter that it names would be started, and files that it names would be sent to a model. So such recorded settings
+take effect only if they are also set now, and settings that are stricter now stay in force.
 """
 
 from __future__ import annotations
@@ -17,61 +17,65 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import Layer, Settings
 from exploracoder_jupyter.core.types import Sharing
-from exploracoder_jupyter.trace.sanitizing.path_redaction import own_homes
+from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 
-_LESS_STRICT: dict[Sharing, tuple[Sharing, ...]] = {"values": (), "schema": ("values",), "none": ("values", "schema")}
+_LESS_STRICT_SHARING: dict[Sharing, tuple[Sharing, ...]] = {
+    "values": (),
+    "schema": ("values",),
+    "none": ("values", "schema"),
+}
 _LIMITS = ("memory_mb", "cpu_seconds", "processes", "open_files", "file_mb", "output_kb", "copy_mb")
 
 
-def refuse_beyond(recorded: Layer, now: Settings, *, address_allowed: bool = False) -> None:
-    """Let a recorded layer reach no further than the settings of now do.
+def refuse_escalation(recorded: Layer, now: Settings, *, address_allowed: bool = False) -> None:
+    """Refuse recorded settings that allow more than the current ones.
 
-    `address_allowed`: whether the user has agreed to the endpoint that it names.
+    `address_allowed`: whether the user has approved the endpoint that they name.
 
     Raises:
-        UsageError: it would; the remedy names the options that allow it.
+        UsageError: they allow more; the remedy names the options that permit it.
     """
-    address = [] if address_allowed else list(_address(recorded))
-    flags = " ".join([*address, *_flags(recorded, now)])
+    address = [] if address_allowed else list(_endpoint_option(recorded))
+    flags = " ".join([*address, *_needed_options(recorded, now)])
     if address and flags == address[0]:
         raise UsageError(
-            f"Only the trace names the endpoint {recorded['endpoint']['base_url']}, so nothing is sent there.",
+            f"The endpoint {recorded['endpoint']['base_url']} is named only by the trace, so nothing is sent there.",
             remedy=f"To send it the task, code, outputs and your API key, add: {flags}",
         )
     if flags:
         raise UsageError(
-            "That run reached further than your settings do, which a trace alone does not bring about again.",
-            remedy=f"Where you want that, add: {flags}",
+            "That run had more permissions than your current settings allow, and a trace cannot grant permissions.",
+            remedy=f"To allow them, add: {flags}",
         )
 
 
-def no_looser(recorded: Layer, now: Settings) -> Layer:
-    """The recorded layer without what would tell more, isolate less or allow more than the settings of now."""
+def restrict_to_current(recorded: Layer, now: Settings) -> Layer:
+    """Remove recorded settings that would share more, isolate less or allow more than the current ones."""
     endpoint, sandbox = (dict(recorded.get(name, {})) for name in ("endpoint", "sandbox"))
-    if endpoint.get("share") in _LESS_STRICT[now.endpoint.share]:
+    if endpoint.get("share") in _LESS_STRICT_SHARING[now.endpoint.share]:
         del endpoint["share"]
-    for name in [*_looser(sandbox, now), *_told_from_home(sandbox, now)]:
+    for name in [*_looser_settings(sandbox, now), *_unchanged_interpreters(sandbox, now)]:
         sandbox.pop(name, None)
     return {**recorded, "endpoint": endpoint, "sandbox": sandbox}
 
 
-def interpreters(recorded: Layer, now: Settings) -> Iterator[str]:
-    """The interpreters that a recorded layer names by their paths and that are not those of now, as options."""
+def changed_interpreters(recorded: Layer, now: Settings) -> Iterator[str]:
+    """Yield options for the interpreters that recorded settings name by path, if they differ from the current ones."""
     sandbox = recorded.get("sandbox", {})
     kernel, python = sandbox.get("kernel"), sandbox.get("python")
-    if isinstance(kernel, str) and _is_path(kernel) and not _same(kernel, now.sandbox.kernel or sys.executable):
-        yield f"--kernel {quote(_whole(kernel))}"
-    if isinstance(python, str) and not _same(python, now.sandbox.python or sys.executable):
-        yield f"--python {quote(_whole(python))}"
+    if isinstance(kernel, str) and _is_path(kernel) and not _same_path(kernel, now.sandbox.kernel or sys.executable):
+        yield f"--kernel {quote(_expand_home(kernel))}"
+    if isinstance(python, str) and not _same_path(python, now.sandbox.python or sys.executable):
+        yield f"--python {quote(_expand_home(python))}"
 
 
-def _looser(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
-    """Settings of the sandbox that allow more than those of now."""
+def _looser_settings(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
+    """Yield the names of recorded sandbox settings that allow more than the current ones."""
     if now.sandbox.isolation == "require":
         yield "isolation"
     if sandbox.get("branching") == "fork":
         yield "branching"
-    if any(_more_to_read(sandbox, now)):
+    if any(_added_read_paths(sandbox, now)):
         yield "allow_read"
     for name in _LIMITS:
         value, limit = sandbox.get(name), getattr(now.sandbox, name)
@@ -79,67 +83,76 @@ def _looser(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
             yield name
 
 
-def _told_from_home(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
-    """Interpreters that are those of now, whose paths a trace may tell from a home: what is set now says them whole."""
+def _unchanged_interpreters(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
+    """Yield the interpreter settings that equal the current ones.
+
+    Their recorded paths may have a redacted home folder, so the current settings are used instead.
+    """
     for name in ("kernel", "python"):
         value = sandbox.get(name)
-        if isinstance(value, str) and _is_path(value) and _same(value, getattr(now.sandbox, name) or sys.executable):
+        if (
+            isinstance(value, str)
+            and _is_path(value)
+            and _same_path(value, getattr(now.sandbox, name) or sys.executable)
+        ):
             yield name
 
 
-def _address(recorded: Layer) -> Iterator[str]:
-    """The option for the endpoint that a recorded layer names. This machine is no exception: anything may listen."""
+def _endpoint_option(recorded: Layer) -> Iterator[str]:
+    """Yield the option for the recorded endpoint, also for one on this machine, where any program may listen."""
     address = recorded.get("endpoint", {}).get("base_url")
     if isinstance(address, str):
         yield f"--base-url {quote(address)}"
 
 
-def _more_to_read(sandbox: Mapping[str, JsonValue], now: Settings) -> Iterator[str]:
-    """Paths that experiments might read then and may not now."""
+def _added_read_paths(sandbox: Mapping[str, JsonValue], now: Settings) -> Iterator[str]:
+    """Yield the paths that experiments could read then but may not read now."""
     paths = sandbox.get("allow_read")
     for path in map(str, paths if isinstance(paths, list) else ()):
-        if not any(_same(path, one) for one in now.sandbox.allow_read):
+        if not any(_same_path(path, one) for one in now.sandbox.allow_read):
             yield path
 
 
-def _flags(recorded: Layer, now: Settings) -> Iterator[str]:
+def _needed_options(recorded: Layer, now: Settings) -> Iterator[str]:
     sandbox = recorded.get("sandbox", {})
     gateway = sandbox.get("gateway")
     if isinstance(gateway, str) and gateway != now.sandbox.gateway:
         yield f"--gateway {quote(gateway)}"
     if sandbox.get("network") and not now.sandbox.network:
         yield "--network"
-    for path in _more_to_read(sandbox, now):
+    for path in _added_read_paths(sandbox, now):
         yield f"--allow-read {quote(path)}"
-    yield from interpreters(recorded, now)
-    yield from _reading(recorded, now)
+    yield from changed_interpreters(recorded, now)
+    yield from _retrieval_options(recorded, now)
 
 
-def _reading(recorded: Layer, now: Settings) -> Iterator[str]:
-    """Options for what is read for the model: the web, files of this machine, a model of embeddings."""
+def _retrieval_options(recorded: Layer, now: Settings) -> Iterator[str]:
+    """Yield options for what is read for the model: the web, files of this machine, an embedding model."""
     retrieval = recorded.get("retrieval", {})
     web, place = retrieval.get("web"), retrieval.get("web_address")
-    known = web in (None, now.retrieval.web) and (place is None or _same(str(place), now.retrieval.web_address))
-    if (web or place) and web != "off" and not known:
+    unchanged = web in (None, now.retrieval.web) and (
+        place is None or _same_path(str(place), now.retrieval.web_address)
+    )
+    if (web or place) and web != "off" and not unchanged:
         yield f"--web {quote(str(place or web))}"
     folder = retrieval.get("embedding_folder")
-    if isinstance(folder, str) and not _same(folder, now.retrieval.embedding_folder):
+    if isinstance(folder, str) and not _same_path(folder, now.retrieval.embedding_folder):
         yield f"--embedding-folder {quote(folder)}"
     docs = retrieval.get("docs")
     for path in map(str, docs if isinstance(docs, list) else ()):
-        if not any(_same(path, one) for one in now.retrieval.docs):
+        if not any(_same_path(path, one) for one in now.retrieval.docs):
             yield f"--docs {quote(path)}"
     if retrieval.get("workspace") and not now.retrieval.workspace:
         yield "--workspace"
 
 
-def _same(recorded: str, now: str | None) -> bool:
-    """Whether both are one path; a trace tells it from a home."""
-    return now is not None and recorded in (now, own_homes().hidden(now))
+def _same_path(recorded: str, now: str | None) -> bool:
+    """Whether both are the same path; the recorded one may have a redacted home folder."""
+    return now is not None and recorded in (now, local_homes().redact(now))
 
 
-def _whole(path: str) -> str:
-    """The path with this home, where it is told from one."""
+def _expand_home(path: str) -> str:
+    """Expand a redacted home folder to the current one."""
     return f"{Path.home()}{path[1:]}" if path.startswith("~/") else path
 
 

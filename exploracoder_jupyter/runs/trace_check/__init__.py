@@ -1,7 +1,7 @@
-"""Whether a trace still holds: all that it records, executed again without a model, and compared.
+"""Checks whether a trace is still reproducible: executes all its code again, without a model, and compares the results.
 
-What differs is executed again in fresh kernels before it is blamed: forks of one kernel share its random state and the
-seed of its hashes, so that only another kernel tells what varies from what has changed.
+Code whose results differ is executed again in fresh kernels before it is reported: forks of one kernel share its random
+state and hash seed, so only another kernel shows whether a result varies or has changed.
 """
 
 from __future__ import annotations
@@ -23,100 +23,116 @@ from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.pipeline.solving.user_check import probe
 from exploracoder_jupyter.runs.adapters import cache_folder
 from exploracoder_jupyter.runs.trace_check import relocated_paths
-from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, in_order
-from exploracoder_jupyter.runs.trace_check.check_subject import Subject, code_of, read
-from exploracoder_jupyter.runs.trace_check.environment_builder import interpreter_of
+from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, id_sort_key
+from exploracoder_jupyter.runs.trace_check.check_subject import Subject, read_code, read_subject
+from exploracoder_jupyter.runs.trace_check.environment_builder import build_environment
 from exploracoder_jupyter.runs.trace_check.matching_environment import (
-    described,
-    differences,
+    describe_differences,
+    describe_environment,
+    library_versions,
     lock_of,
-    sandbox_like,
-    versions,
+    matching_sandbox,
 )
-from exploracoder_jupyter.runs.trace_check.re_execution import How, execute_again, never_ran, settled, with_ancestors
-from exploracoder_jupyter.runs.trace_check.starting_state import Lacking, begun, require, require_names
+from exploracoder_jupyter.runs.trace_check.re_execution import (
+    ExecutionOptions,
+    execute_again,
+    never_ran,
+    retry_on_branching_change,
+    with_ancestors,
+)
+from exploracoder_jupyter.runs.trace_check.starting_state import (
+    MissingVariables,
+    require_names,
+    require_state,
+    run_code_before,
+)
 from exploracoder_jupyter.trace import Redactor
-from exploracoder_jupyter.trace.comparing.output_comparison import TOLERANCE, Seen, judge, seen
+from exploracoder_jupyter.trace.comparing.output_comparison import (
+    TOLERANCE,
+    ComparableResult,
+    comparable_result,
+    compare_with_record,
+)
 from exploracoder_jupyter.trace.recorded_executions import Execution
-from exploracoder_jupyter.trace.sanitizing.path_redaction import own_homes
-from exploracoder_jupyter.trace.size_limit import as_kept, left_out_of
+from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
+from exploracoder_jupyter.trace.size_limit import omitted_values, trim_like_record
 
 __all__ = ["Asked", "Report", "check"]
 
 Advance = Callable[[str, int, int], None]
-"""Is told what is being done, how much of it is done, and of how much (0: unknown)."""
+"""Called with a description of the current work, the amount done, and the total (0: unknown)."""
 
-_MOST_PASSES = 4
-"""How often, at most, something that differs is executed, each time in fresh kernels: what has few values (a die)
-shows the same twice by chance, and seldom four times."""
-_SECONDS = 60.0
-"""For one execution, where the trace does not say."""
+_MAX_PASSES = 4
+"""Maximum number of executions of code whose results differ, each in fresh kernels. A result with few possible values
+(a die) is often the same twice by chance, but rarely four times."""
+_DEFAULT_TIMEOUT = 60.0
+"""Time limit for one execution, if the trace has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A check as ordered."""
+    """The options of a check."""
 
     path: Path
     selected: bool = False
-    """Only what was carried forward, and the solution."""
+    """Whether to check only what was carried forward, and the solution."""
     tolerance: float = TOLERANCE
     before: Path | None = None
-    """A file with what is to be run first."""
+    """A file with code to run first."""
     otherwise: tuple[str, ...] = ()
-    """What is to be run first where the run needs variables, and nothing else makes them."""
+    """Code to run first if the run needs variables that nothing else defines."""
     env: bool = False
-    """Whether an environment is built as it was recorded."""
+    """Whether to build the recorded environment."""
     overrides: tuple[str, ...] = ()
-    """`name==version`, in place of what was recorded."""
+    """`name==version` lines that replace recorded ones."""
     kernel: str | None = None
     network: bool = False
     isolation: Literal["best", "require"] | None = None
-    """Which level is needed; none: the one that the run needed, or the settings of now."""
+    """The required level; by default that of the run, or of the current settings if stricter."""
     workdir: Path | None = None
-    """Where the run had its files; none: where its trace says."""
+    """The folder with the run's files; by default determined from the trace."""
 
 
 async def check(asked: Asked, advance: Advance) -> Report:
-    """Execute what a trace records again, and compare.
+    """Execute the code of a trace again, and compare the results.
 
     Raises:
-        UsageError, MissingMeans: it cannot be done, and why.
-        KernelError: no kernel could be had.
+        UsageError, MissingMeans: the trace cannot be checked here.
+        KernelError: no kernel could be started.
     """
-    subject = await to_thread.run_sync(read, asked.path)
-    chosen = _chosen(subject, selected=asked.selected)
-    code = code_of(asked.before) if asked.before else subject.before
+    subject = await to_thread.run_sync(read_subject, asked.path)
+    chosen = _choose_executions(subject, selected=asked.selected)
+    code = read_code(asked.before) if asked.before else subject.before
     kernel = asked.kernel
     if asked.env or asked.overrides:
         lock = lock_of(subject, asked.overrides)
-        kernel = str(await interpreter_of(lock, cache_folder() / "environments", advance))
-    sandbox = sandbox_like(subject, resolve(), network=asked.network, kernel=kernel, isolation=asked.isolation)
+        kernel = str(await build_environment(lock, cache_folder() / "environments", advance))
+    sandbox = matching_sandbox(subject, resolve(), network=asked.network, kernel=kernel, isolation=asked.isolation)
     try:
-        return await _Checking(asked, subject, code, sandbox, advance, chosen).report()
-    except Lacking:
+        return await _Check(asked, subject, code, sandbox, advance, chosen).report()
+    except MissingVariables:
         if code or not asked.otherwise:
             raise
-    return await _Checking(asked, subject, asked.otherwise, sandbox, advance, chosen).report()
+    return await _Check(asked, subject, asked.otherwise, sandbox, advance, chosen).report()
 
 
-def _chosen(subject: Subject, *, selected: bool) -> tuple[Execution, ...]:
-    """What is compared.
+def _choose_executions(subject: Subject, *, selected: bool) -> tuple[Execution, ...]:
+    """Return the executions to compare.
 
     Raises:
-        UsageError: nothing.
+        UsageError: there are none.
     """
     if not selected:
         return subject.executions
     chosen = tuple(one for one in subject.executions if one.selected or one.id == subject.solution)
     if not chosen:
-        raise UsageError("In that run nothing was carried forward.", remedy="Leave --selected out.")
+        raise UsageError("Nothing was carried forward in that run.", remedy="Omit --selected.")
     return chosen
 
 
 @dataclass(slots=True)
-class _Checking:
-    """A check under way."""
+class _Check:
+    """The state of a check."""
 
     asked: Asked
     subject: Subject
@@ -124,21 +140,21 @@ class _Checking:
     sandbox: Sandbox
     advance: Advance
     chosen: Sequence[Execution]
-    shown: dict[str, list[Observation]] = field(default_factory=dict)
-    """By id, what each execution anew showed."""
+    observations: dict[str, list[Observation]] = field(default_factory=dict)
+    """The observations of each re-execution, by id."""
     environment: Environment | None = None
 
     @property
     def workdir(self) -> str:
-        """The working directory, as it stands in observations."""
+        """The working directory as it appears in redacted observations."""
         return _redactor().text(str(relocated_paths.workdir_of(self.subject.path, self.asked.workdir)))
 
     async def report(self) -> Report:
-        """Execute all that is compared, and say what was found.
+        """Execute everything, compare, and return the report.
 
         Raises:
-            Lacking: variables that the run had are not there.
-            ExploraError: it cannot be executed, for another reason.
+            Lacking: variables that the run used are missing.
+            ExploraError: the code cannot be executed for another reason.
         """
         try:
             await self._execute_all()
@@ -147,31 +163,31 @@ class _Checking:
         return self._report()
 
     async def _execute_all(self) -> None:
-        """What differs several times, and what had no state to be run in."""
-        wanted = self.chosen
-        for _ in range(_MOST_PASSES):
-            await self._execute(with_ancestors([one.id for one in wanted], self.subject.executions))
-            wanted = [one for one in wanted if not self._row(one).same]
-            if not wanted:
+        """Execute everything once, and repeatedly what differs or could not run because its state was lost."""
+        pending = self.chosen
+        for _ in range(_MAX_PASSES):
+            await self._execute(with_ancestors([one.id for one in pending], self.subject.executions))
+            pending = [one for one in pending if not self._row(one).same]
+            if not pending:
                 return
 
     async def _execute(self, executions: Sequence[Execution]) -> None:
-        """Execute these once, in kernels that are made for it."""
+        """Execute these once, in new kernels."""
         asked = self.asked
         workdir = relocated_paths.workdir_of(self.subject.path, asked.workdir)
         self.advance("Starting kernels", 0, 0)
         async with open_siblings(self.sandbox, workdir=workdir) as siblings:
-            root, first = await siblings.root(), self.environment is None
-            base = await settled(lambda: begun(root, self.code))
-            if first:
-                await settled(lambda: require(base, self.subject, executions))
+            root, is_first = await siblings.root(), self.environment is None
+            base = await retry_on_branching_change(lambda: run_code_before(root, self.code))
+            if is_first:
+                await retry_on_branching_change(lambda: require_state(base, self.subject, executions))
             self.environment = siblings.environment()
-            again = await execute_again(base, executions, self._how(len(executions)))
-        if first:
+            again = await execute_again(base, executions, self._execution_options(len(executions)))
+        if is_first:
             require_names(self.subject, again, executions)
-        self._take(executions, again)
+        self._store(executions, again)
 
-    def _how(self, total: int) -> How:
+    def _execution_options(self, total: int) -> ExecutionOptions:
         done: list[str] = []
 
         def advance(id_: str) -> None:
@@ -179,50 +195,56 @@ class _Checking:
             self.advance("Executing", len(done), total)
 
         timeout = self.subject.setting("exploration", "timeout")
-        seconds = float(timeout) if isinstance(timeout, int | float) else _SECONDS
-        return How(seconds, probe(self.subject.started.task), os.cpu_count() or 2, advance)
+        seconds = float(timeout) if isinstance(timeout, int | float) else _DEFAULT_TIMEOUT
+        return ExecutionOptions(seconds, probe(self.subject.started.task), os.cpu_count() or 2, advance)
 
-    def _take(self, executions: Sequence[Execution], again: Mapping[str, Observation]) -> None:
+    def _store(self, executions: Sequence[Execution], again: Mapping[str, Observation]) -> None:
         for one in executions:
             if observation := again.get(one.id):
-                self.shown.setdefault(one.id, []).append(_as_recorded(observation))
+                self.observations.setdefault(one.id, []).append(_as_recorded(observation))
 
     def _row(self, one: Execution) -> Row:
-        """How an execution compares with its record, as far as is known."""
+        """Compare an execution with its record, using the re-executions so far."""
         if never_ran(one.observation):
-            return Row(one.id, "not run", "it was not run when it was recorded", counts=False)
-        if one.id not in self.shown:
+            return Row(one.id, "not run", "it did not run in the recorded run either", counts=False)
+        if one.id not in self.observations:
             return Row(one.id, "not run", f"the state after {one.parent} was lost")
-        judged = judge(self._recorded(one), self._shown(one), tolerance=self.asked.tolerance)
-        gone = ", ".join(sorted({name for output in one.observation.outputs for name in left_out_of(output)}))
-        unseen = f"not compared: {gone}, for which the trace had no room" if gone else ""
-        untold = "a trace hides homes and keys, and its code named one" if relocated_paths.tells_less(one.code) else ""
-        why = (judged.why, unseen, untold if judged.result == "changed" else "")
-        return Row(one.id, judged.result, "; ".join(filter(None, why)))
+        comparison = compare_with_record(
+            self._recorded_result(one), self._repeated_results(one), tolerance=self.asked.tolerance
+        )
+        omitted = ", ".join(sorted({name for output in one.observation.outputs for name in omitted_values(output)}))
+        reasons = [comparison.why, f"not compared: {omitted}, too large for the trace" if omitted else ""]
+        if comparison.result == "changed" and relocated_paths.is_redacted(one.code):
+            reasons.append("its code contained a home folder or key, which traces redact")
+        return Row(one.id, comparison.result, "; ".join(filter(None, reasons)))
 
-    def _recorded(self, one: Execution) -> Seen:
-        found = relocated_paths.tails(self.shown[one.id], self.workdir)
-        told = relocated_paths.below(_as_recorded(one.observation), self.subject.started.environment.folder)
-        return seen(relocated_paths.below_any(told, found), day=self.subject.day, code=one.code)
+    def _recorded_result(self, one: Execution) -> ComparableResult:
+        paths = relocated_paths.relative_paths(self.observations[one.id], self.workdir)
+        observation = relocated_paths.make_relative(
+            _as_recorded(one.observation), self.subject.started.environment.folder
+        )
+        return comparable_result(
+            relocated_paths.make_known_relative(observation, paths), day=self.subject.day, code=one.code
+        )
 
-    def _shown(self, one: Execution) -> list[Seen]:
-        today, known = datetime.now(UTC).date(), bool(self.subject.started.environment.folder)
-        kept = (as_kept(one.observation, shown) for shown in self.shown[one.id])
-        told = [relocated_paths.below(shown, self.workdir, itself=known) for shown in kept]
-        return [seen(shown, day=today, code=one.code) for shown in told]
+    def _repeated_results(self, one: Execution) -> list[ComparableResult]:
+        today, is_folder_known = datetime.now(UTC).date(), bool(self.subject.started.environment.folder)
+        trimmed = (trim_like_record(one.observation, again) for again in self.observations[one.id])
+        relative = [relocated_paths.make_relative(again, self.workdir, itself=is_folder_known) for again in trimmed]
+        return [comparable_result(again, day=today, code=one.code) for again in relative]
 
     def _report(self) -> Report:
         subject, recorded = self.subject, self.subject.started.environment
-        rows = [self._with_edits(self._row(one)) for one in sorted(self.chosen, key=lambda one: in_order(one.id))]
+        rows = [self._with_edits(self._row(one)) for one in sorted(self.chosen, key=lambda one: id_sort_key(one.id))]
         ids = {row.id for row in rows}
         ran = {one.id for one in subject.executions}
         more = [Row(id_, "edited", why) for id_, why in subject.edited.items() if id_ not in ids | ran]
         now = self.environment or recorded
         return Report(
             (*rows, *more),
-            described(recorded, {info.name: info.version for info in subject.libraries}),
-            described(now, versions(subject, now)),
-            differences(subject, now, self.sandbox),
+            describe_environment(recorded, {info.name: info.version for info in subject.libraries}),
+            describe_environment(now, library_versions(subject, now)),
+            describe_differences(subject, now, self.sandbox),
             changed_calls(rows, subject.executions),
         )
 
@@ -232,16 +254,16 @@ class _Checking:
             return row
         if row.result == "changed" and edited.endswith(f": {row.why}"):
             return Row(
-                row.id, "edited", f"its record was edited: executed again it shows what the cell does: {row.why}"
+                row.id, "edited", f"its record was edited: its re-execution gives what the cell shows: {row.why}"
             )
         return Row(row.id, "edited", f"{edited}; executed again: {row.why}" if row.result == "changed" else edited)
 
 
 def _as_recorded(observation: Observation) -> Observation:
-    """The observation as a trace would hold it: without secrets and homes, in plain JSON."""
+    """Convert an observation to what a trace would contain: redacted, in plain JSON."""
     event = _redactor().record(Record(0, 0.0, CandidateObserved("", observation))).event
     return event.observation if isinstance(event, CandidateObserved) else observation
 
 
 def _redactor() -> Redactor:
-    return Redactor(homes=own_homes())
+    return Redactor(homes=local_homes())

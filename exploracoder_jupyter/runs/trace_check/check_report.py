@@ -1,4 +1,4 @@
-"""What a check has found: for each execution and each cell, and in one sentence."""
+"""The results of a check: for each execution and edited cell, and as one sentence."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Result = Literal["same", "varies", "changed", "edited", "not run"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One execution, or one cell of words that was edited."""
+    """The result for one execution, or for one edited Markdown cell."""
 
     id: str
     result: Result
     why: str = ""
-    """What differs, old to new."""
+    """The difference, from old to new."""
     counts: bool = True
-    """Whether it makes the trace a different one: not what varies, nor what had not been run in the first place."""
+    """Whether the result affects the verdict: false for code that had not run in the recorded run either."""
 
     @property
     def same(self) -> bool:
-        """Whether the trace still holds, as far as this goes."""
+        """Whether this result confirms the trace."""
         return self.result in ("same", "varies") or not self.counts
 
 
@@ -37,35 +37,35 @@ class Report:
 
     rows: tuple[Row, ...]
     recorded: Mapping[str, JsonValue]
-    """Where the run was made."""
+    """The environment of the run."""
     now: Mapping[str, JsonValue]
-    """Where it was executed again."""
+    """The environment of the re-execution."""
     differs: tuple[str, ...]
-    """What is different about where it was executed again, a clause each."""
+    """The differences between both environments, one clause each."""
     calls: tuple[str, ...]
     """APIs that behave differently."""
 
     @property
     def same(self) -> bool:
-        """Whether the trace still holds."""
+        """Whether the trace was reproduced."""
         return all(row.same for row in self.rows)
 
     @property
     def sentence(self) -> str:
         """The result in one sentence, with the calls that changed."""
-        held = [row for row in self.rows if row.counts]
-        unrun = len(self.rows) - len(held)
-        counted = {kind: sum(row.result == kind for row in held) for kind in ("varies", "changed", "edited")}
+        counting = [row for row in self.rows if row.counts]
+        never_run = len(self.rows) - len(counting)
+        counts = {kind: sum(row.result == kind for row in counting) for kind in ("varies", "changed", "edited")}
         if self.same:
-            shown = "it still shows" if len(held) == 1 else f"all {len(held)} still show"
-            return f"Same: {shown} what is recorded{_apart(counted['varies'], unrun)}."
-        lost = sum(row.result == "not run" for row in held)
-        parts = [f"{counted['changed']} changed", f"{counted['edited']} edited", f"{lost} could not be run"]
-        said = ", ".join(part for part in parts if not part.startswith("0 "))
-        return f"Different: of {len(self.rows)}, {said}.{_calls(self.calls)}"
+            subject = "it still shows" if len(counting) == 1 else f"all {len(counting)} still show"
+            return f"Same: {subject} what is recorded{_exceptions(counts['varies'], never_run)}."
+        lost = sum(row.result == "not run" for row in counting)
+        parts = [f"{counts['changed']} changed", f"{counts['edited']} edited", f"{lost} could not be run"]
+        listed = ", ".join(part for part in parts if not part.startswith("0 "))
+        return f"Different: of {len(self.rows)}, {listed}.{_describe_calls(self.calls)}"
 
     def plain(self) -> dict[str, JsonValue]:
-        """As JSON."""
+        """Convert the report to JSON."""
         return {
             "same": self.same,
             "cells": [{"id": row.id, "same": row.same, "result": row.result, "why": row.why} for row in self.rows],
@@ -74,20 +74,20 @@ class Report:
         }
 
 
-def in_order(id_: str) -> list[int | str]:
-    """What sorts ids as they stand in a trace: 1.2, 1.10, 1.10r1, 2.1, s1, s1-t1."""
+def id_sort_key(id_: str) -> list[int | str]:
+    """Return a sort key for ids in the order of a trace: 1.2, 1.10, 1.10r1, 2.1, s1, s1-t1."""
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", id_)]
 
 
-def _apart(varies: int, unrun: int) -> str:
-    said = [
+def _exceptions(varies: int, never_run: int) -> str:
+    parts = [
         f"{varies} of them var{'ies' if varies == 1 else 'y'} from run to run" if varies else "",
-        f"{unrun} more had never run" if unrun else "",
+        f"{never_run} more had never run" if never_run else "",
     ]
-    return f" ({'; '.join(filter(None, said))})" if any(said) else ""
+    return f" ({'; '.join(filter(None, parts))})" if any(parts) else ""
 
 
-def _calls(paths: Sequence[str]) -> str:
+def _describe_calls(paths: Sequence[str]) -> str:
     if not paths:
         return ""
     what = "This call" if len(paths) == 1 else f"These {len(paths)} calls"
@@ -95,19 +95,23 @@ def _calls(paths: Sequence[str]) -> str:
 
 
 def changed_calls(rows: Sequence[Row], executions: Sequence[Execution]) -> tuple[str, ...]:
-    """The APIs that changed executions call, and no other one: a call that also does what it did is not to blame.
+    """Return the APIs that are called by changed executions and by no unchanged one.
 
-    What starts from a changed state says nothing of the calls that it makes itself.
+    Executions that start from a changed state are ignored, because that state may be the reason.
     """
     result = {row.id: row.result for row in rows}
     parents = {one.id: one.parent for one in executions}
-    kept = {api for one in executions if result.get(one.id) in ("same", "varies") for api in one.apis}
-    changed = [one for one in executions if result.get(one.id) == "changed" and not _spoilt(one.id, parents, result)]
-    return tuple(dict.fromkeys(api for one in changed for api in one.apis if api not in kept))
+    unchanged = {api for one in executions if result.get(one.id) in ("same", "varies") for api in one.apis}
+    changed = [
+        one
+        for one in executions
+        if result.get(one.id) == "changed" and not _starts_from_changed(one.id, parents, result)
+    ]
+    return tuple(dict.fromkeys(api for one in changed for api in one.apis if api not in unchanged))
 
 
-def _spoilt(id_: str, parents: Mapping[str, str], result: Mapping[str, Result]) -> bool:
-    """Whether anything that it starts from has changed."""
+def _starts_from_changed(id_: str, parents: Mapping[str, str], result: Mapping[str, Result]) -> bool:
+    """Whether an execution that this one starts from has changed."""
     seen: set[str] = set()
     while (id_ := parents.get(id_, "")) and id_ not in seen:
         seen.add(id_)

@@ -1,4 +1,4 @@
-"""What is checked: a trace, read; and what a person ran before the exploration that it holds."""
+"""Reads the trace that is checked, and the user's code that ran before the exploration."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.runs.recorded.trace_loader import records_of
-from exploracoder_jupyter.runs.trace_check.explored_notebook import before_the_run, is_whole, notebook_at, notebook_in
-from exploracoder_jupyter.runs.trace_check.recorded_claims import unfounded
-from exploracoder_jupyter.runs.trace_lock import is_held
+from exploracoder_jupyter.runs.trace_check.explored_notebook import (
+    code_before_run,
+    is_valid_notebook,
+    parse_notebook,
+    read_notebook,
+)
+from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
+from exploracoder_jupyter.runs.trace_lock import is_active
 from exploracoder_jupyter.trace import problems
-from exploracoder_jupyter.trace.edit_detection import edited_cells
-from exploracoder_jupyter.trace.migration import too_new, version_of
+from exploracoder_jupyter.trace.edit_detection import find_edited_cells
+from exploracoder_jupyter.trace.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.recorded_executions import Execution, executions
-from exploracoder_jupyter.trace.stored_records import facts_of, restored
+from exploracoder_jupyter.trace.stored_records import restored, run_metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,42 +38,42 @@ class Subject:
     path: Path
     started: RunStarted
     day: date
-    """On which the run began."""
+    """The day on which the run started."""
     libraries: tuple[LibraryInfo, ...]
     executions: tuple[Execution, ...]
     edited: Mapping[str, str]
-    """Cells that are not what the records tell, by id, with what is different; `notebook` for the whole of it."""
+    """Descriptions of edits, by id of the cell; `notebook` for the notebook's metadata."""
     before: tuple[str, ...]
-    """Code cells of a person that stand before the first of the run."""
+    """The user's code cells before the first cell of the run."""
     solution: str
     """Id of the solution that the run ended with, if any."""
     complete: bool
-    """Whether the notebook holds the whole run; else its journal knows more."""
-    goes_on: bool
+    """Whether the notebook contains the complete run; otherwise its journal has more."""
+    is_active: bool
     """Whether the run is still writing it."""
 
     def setting(self, section: str, name: str) -> JsonValue:
-        """A recorded setting; `None` where there is none."""
+        """Return a recorded setting; `None` if it is missing."""
         values = self.started.settings.get(section)
         return values.get(name) if isinstance(values, dict) else None
 
 
-def read(path: Path) -> Subject:
-    """The trace at this path, a notebook or the journal of a run that was cut off.
+def read_subject(path: Path) -> Subject:
+    """Read the trace at this path, a notebook or the journal of a run that was cut off.
 
     Raises:
-        UsageError: it is no trace, one of a later version, or nothing was executed in its run.
+        UsageError: it is not a trace, is of a later version, or nothing was executed in its run.
     """
-    goes_on, content = is_held(path), _content(path)
-    notebook = notebook_in(content)
-    if notebook and (sentence := too_new(version_of(facts_of(notebook)))):
+    active, content = is_active(path), _read_content(path)
+    notebook = parse_notebook(content)
+    if notebook and (sentence := newer_version_message(version_of(run_metadata(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
-    records, saved = records_of(path), _saved(content)
+    records, saved = records_of(path), _parse_saved(content)
     by_kind = {type(record.event): record.event for record in records}
     started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
     ran = executions(records)
     if not isinstance(started, RunStarted) or not ran:
-        raise UsageError(f"In the run of {str(path)!r} nothing was executed.", remedy="There is nothing to check.")
+        raise UsageError(f"Nothing was executed in the run of {str(path)!r}.", remedy="There is nothing to check.")
     solution = finished.solution if isinstance(finished, RunFinished) else None
     return Subject(
         path,
@@ -76,53 +81,55 @@ def read(path: Path) -> Subject:
         datetime.fromtimestamp(records[0].at, UTC).date(),
         libraries.libraries if isinstance(libraries, LibraryRead) else (),
         ran,
-        {**_edited(notebook, saved), **unfounded(records, ran)},
-        before_the_run(notebook) if notebook and is_whole(notebook) else (),
+        {**_find_edits(notebook, saved), **find_unfounded_claims(records, ran)},
+        code_before_run(notebook) if notebook and is_valid_notebook(notebook) else (),
         solution.candidate if solution else "",
         complete=records == saved,
-        goes_on=goes_on,
+        is_active=active,
     )
 
 
-def _content(path: Path) -> bytes:
-    """What is in the file, read once: a run that goes on replaces it; nothing where it cannot be read."""
+def _read_content(path: Path) -> bytes:
+    """Read the file once, because an active run replaces it; empty if it is unreadable."""
     try:
         return path.read_bytes()
     except OSError:
         return b""
 
 
-def _saved(content: bytes) -> list[Record]:
-    """The records that the notebook itself holds; a run that was cut off has more of them in its journal."""
+def _parse_saved(content: bytes) -> list[Record]:
+    """Return the records in the notebook itself; a run that was cut off has more in its journal."""
     try:
         return restored(json.loads(content))
     except (ValueError, RecursionError):
         return []
 
 
-def _edited(notebook: NotebookNode | None, saved: Sequence[Record]) -> dict[str, str]:
-    """What is not as the run wrote it: cells, and the notebook where it is no valid trace any more."""
+def _find_edits(notebook: NotebookNode | None, saved: Sequence[Record]) -> dict[str, str]:
+    """Describe edits of cells, and of the notebook if it is not a valid trace any more."""
     if not saved:
         return {}
     if notebook is None:
         return {"notebook": "it cannot be read as a notebook"}
     broken = problems(notebook)
-    if not is_whole(notebook):
+    if not is_valid_notebook(notebook):
         return {"notebook": broken[0]}
-    return {**edited_cells(notebook, saved), **({"notebook": broken[0]} if broken else {})}
+    return {**find_edited_cells(notebook, saved), **({"notebook": broken[0]} if broken else {})}
 
 
-def code_of(path: Path) -> tuple[str, ...]:
-    """What `--before` names: a Python file, or the code cells of a notebook that stand before its first exploration.
+def read_code(path: Path) -> tuple[str, ...]:
+    """Return the code in the file named by `--before`.
+
+    This is a Python file, or a notebook, of which the code cells before its first exploration are used.
 
     Raises:
-        UsageError: it cannot be read, or is neither.
+        UsageError: the file is unreadable, or neither.
     """
     if path.suffix == ".ipynb":
-        notebook = notebook_at(path)
-        if notebook is None or not is_whole(notebook):
-            raise UsageError(f"--before: {str(path)!r} is not a notebook that can be read.", remedy="Name another.")
-        return before_the_run(notebook)
+        notebook = read_notebook(path)
+        if notebook is None or not is_valid_notebook(notebook):
+            raise UsageError(f"--before: {str(path)!r} is not a readable notebook.", remedy="Name another file.")
+        return code_before_run(notebook)
     try:
         code = path.read_text(encoding="utf-8")
         ast.parse(code)

@@ -1,8 +1,9 @@
-"""Environments built from what a trace has recorded: the task's libraries at their versions, with what they need.
+"""Builds the environment recorded in a trace: the task's libraries at their versions, with their dependencies.
 
-uv, where it is installed, or venv makes them, in a folder of the user's cache that is named after all that decides its
-content, so that the next check finds it. A folder is put in place in one move when it is whole. pip installs, and uv
-only where pip is missing: uv does not read pip's configuration, and would ask PyPI for what a private index alone has.
+Environments are created by uv if it is installed, else by venv, in a folder of the user's cache named by a hash of the
+content, so that later checks reuse it. A folder is moved into place when it is complete. Packages are installed by pip,
+and by uv only if pip is missing: uv does not read pip's configuration, and would ask PyPI for packages that only a
+private index has.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ from exploracoder_jupyter.kernels.processes.process_tree import Census
 from exploracoder_jupyter.trace.cells.escaped_text import clip
 from exploracoder_jupyter.trace.needed_packages import PINNED, canonical, useful, versions_of
 
-_OURSELVES = "exploracoder-jupyter"
+_THIS_PACKAGE = "exploracoder-jupyter"
 _MINOR = re.compile(r"\d+\.\d+")
-_ALONE = ("-I", "-m")
-"""The folder in which somebody checks a stranger's trace is not where modules are looked for."""
-_ACCESS = re.compile(r"(?<=://)[^/@\s]+@")
-_MOST_TOLD = 300
+_ISOLATED = ("-I", "-m")
+"""Isolated mode: with an untrusted trace, the current folder must not be on the module search path."""
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+_MAX_SHOWN = 300
 _UNREACHED = re.compile(r"after connection broken by|error sending request|dns error|Connection refused")
-_WHY = ("No matching distribution", "No solution found", "ERROR", "error")
-"""What installers say where they say why, the most telling first."""
-_OPTIONAL = """
+_REASON_MARKERS = ("No matching distribution", "No solution found", "ERROR", "error")
+"""Markers of the lines in which installers report a reason, the most specific first."""
+_LIST_REQUIREMENTS = """
 import json, sys
 from importlib.metadata import PackageNotFoundError, requires
 found = []
@@ -53,28 +54,29 @@ print(json.dumps(found))
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """What an environment is made of."""
+    """The content of an environment."""
 
     python: str
     """Version of the interpreter, as recorded."""
     versions: Mapping[str, str]
-    """Of all recorded packages, by canonical name."""
+    """Versions of all recorded packages, by canonical name."""
     libraries: tuple[str, ...]
-    """Canonical names of the distributions that are wanted, with what they need."""
+    """Canonical names of the distributions to install, with their dependencies."""
 
     @classmethod
     def of(cls, python: str, packages: Iterable[str], libraries: Iterable[str], overrides: Sequence[str]) -> Lock:
-        """The lock of recorded `name==version` lines, with others in their place. Libraries that are not among these
-        are left out: an index may have something else of that name.
+        """Create a lock from recorded `name==version` lines and overrides.
+
+        Libraries that are not among the lines are omitted: an index may have another package with that name.
 
         Raises:
-            UsageError: an override has another form, or nobody knows of which Python the lines are.
+            UsageError: an override is malformed, or the version of Python is unknown.
         """
         if not _MINOR.match(python):
-            raise UsageError("The trace does not record the version of Python.", remedy="Leave --env out.")
-        replaced = versions_of(map(_override, overrides))
+            raise UsageError("The trace does not record the version of Python.", remedy="Omit --env.")
+        replaced = versions_of(map(_parse_override, overrides))
         versions = {**versions_of(packages), **replaced}
-        versions.pop(_OURSELVES, None)
+        versions.pop(_THIS_PACKAGE, None)
         wanted = [*(name for name in map(canonical, libraries) if name in versions), *replaced, "ipykernel"]
         return cls(python, versions, tuple(dict.fromkeys(wanted)))
 
@@ -86,85 +88,88 @@ class Lock:
 
     @property
     def digest(self) -> str:
-        """Names this very content."""
+        """A hash of the content, used as the name of the environment."""
         content = json.dumps([self.minor, sorted(self.versions.items()), sorted(self.libraries), sys.platform])
         return blake2b(content.encode(), digest_size=10).hexdigest()
 
     def requirements(self, names: Iterable[str]) -> list[str]:
-        """What to ask an installer for."""
+        """Return the requirements of these packages for an installer."""
         return [f"{name}=={self.versions[name]}" if name in self.versions else name for name in names]
 
 
-async def interpreter_of(lock: Lock, cache: Path, advance: Callable[[str, int, int], None]) -> Path:
-    """The interpreter of an environment of this content, built if it is not there.
+async def build_environment(lock: Lock, cache: Path, advance: Callable[[str, int, int], None]) -> Path:
+    """Return the interpreter of the environment with this content, and build it if it does not exist.
 
     Raises:
-        MissingMeans: it cannot be built; the reason is the installer's.
+        MissingMeans: the environment cannot be built; the message has the installer's reason.
     """
     place = cache / lock.digest
-    if not _python(place).exists():
+    if not _python_in(place).exists():
         advance("Building the recorded environment", 0, 0)
         await _build(lock, place)
-    return _python(place)
+    return _python_in(place)
 
 
 async def _build(lock: Lock, place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(mkdtemp(prefix=f"{place.name}-", dir=place.parent))
     try:
-        await _fill(lock, draft)
-        await to_thread.run_sync(_put, draft, place)
+        await _install_all(lock, draft)
+        await to_thread.run_sync(_move_into_place, draft, place)
     finally:
         with anyio.CancelScope(shield=True):
             await to_thread.run_sync(lambda: shutil.rmtree(draft, ignore_errors=True))
 
 
-def _put(draft: Path, place: Path) -> None:
-    """In place of one whose interpreter has gone; one that another process has put there meanwhile is as good."""
-    if place.exists() and not _python(place).exists():
+def _move_into_place(draft: Path, place: Path) -> None:
+    """Move a new environment into place.
+
+    It replaces one whose interpreter is missing; one that another process has built in the meantime is kept.
+    """
+    if place.exists() and not _python_in(place).exists():
         shutil.rmtree(place)
     with suppress(OSError):
         draft.rename(place)
 
 
-async def _fill(lock: Lock, folder: Path) -> None:
-    await _run([*_maker(lock), str(folder)])
+async def _install_all(lock: Lock, folder: Path) -> None:
+    await _run([*_venv_command(lock), str(folder)])
     constraints = folder / "constraints.txt"
     _write(constraints, lock.requirements(name for name in lock.versions if name not in lock.libraries))
-    python = str(_python(folder))
-    install = [*_installer(python), "--constraint", str(constraints)]
+    python = str(_python_in(folder))
+    install = [*_install_command(python), "--constraint", str(constraints)]
     await _run([*install, *lock.requirements(lock.libraries)])
     _write(constraints, lock.requirements(lock.versions))
-    if optional := lock.requirements(await _optional(lock, python)):
-        await _install_what_can_be(install, optional)
+    if optional := lock.requirements(await _optional_dependencies(lock, python)):
+        await _install_each(install, optional)
 
 
-def _maker(lock: Lock) -> list[str]:
-    """The command that makes an environment of the recorded version of Python, without the folder."""
+def _venv_command(lock: Lock) -> list[str]:
+    """Return the command that creates an environment with the recorded version of Python, without the folder."""
     if uv := shutil.which("uv"):
         return [uv, "venv", "--quiet", "--python", lock.minor]
-    return [shutil.which(f"python{lock.minor}") or sys.executable, *_ALONE, "venv", "--without-pip"]
+    return [shutil.which(f"python{lock.minor}") or sys.executable, *_ISOLATED, "venv", "--without-pip"]
 
 
-def _installer(python: str) -> list[str]:
-    """The command that installs for that interpreter, without what is to be installed.
+def _install_command(python: str) -> list[str]:
+    """Return the command that installs packages for that interpreter, without the requirements.
 
     Raises:
-        MissingMeans: there is neither pip nor uv.
+        MissingMeans: neither pip nor uv is installed.
     """
     if find_spec("pip"):
-        return [sys.executable, *_ALONE, "pip", "--python", python, "install", "--quiet"]
+        return [sys.executable, *_ISOLATED, "pip", "--python", python, "install", "--quiet"]
     if uv := shutil.which("uv"):
         return [uv, "pip", "install", "--quiet", "--python", python]
-    raise _failed("neither pip nor uv is installed")
+    raise _build_error("neither pip nor uv is installed")
 
 
 def _write(path: Path, requirements: Iterable[str]) -> None:
     path.write_text("\n".join([*requirements, ""]), encoding="utf-8")
 
 
-async def _install_what_can_be(install: Sequence[str], requirements: Sequence[str]) -> None:
-    """Install all of these, or, where one of them cannot be, each that can: calls that miss one will say so."""
+async def _install_each(install: Sequence[str], requirements: Sequence[str]) -> None:
+    """Install all of these, or one by one if that fails. Code that needs a missing one will report it."""
     try:
         await _run([*install, *requirements])
     except MissingMeans:
@@ -173,25 +178,25 @@ async def _install_what_can_be(install: Sequence[str], requirements: Sequence[st
                 await _run([*install, requirement])
 
 
-async def _optional(lock: Lock, python: str) -> list[str]:
-    """What the libraries can use beside what they need, and the run had: calls may depend on it."""
-    lines = json.loads(await _run([python, "-I", "-c", _OPTIONAL, *lock.libraries]))
+async def _optional_dependencies(lock: Lock, python: str) -> list[str]:
+    """Return the optional dependencies of the libraries that the run had installed: results may depend on them."""
+    lines = json.loads(await _run([python, "-I", "-c", _LIST_REQUIREMENTS, *lock.libraries]))
     return [name for name in useful(lines) if name in lock.versions and name not in lock.libraries]
 
 
 async def _run(command: Sequence[str]) -> str:
-    """What a command prints; it is ended, with all that it has started, where nobody waits for it any more.
+    """Run a command and return its output. On cancellation, its process tree is killed.
 
     Raises:
-        MissingMeans: it fails.
+        MissingMeans: the command fails.
     """
-    with TemporaryFile() as printed, TemporaryFile() as said:
+    with TemporaryFile() as stdout, TemporaryFile() as stderr:
         try:
             process = await anyio.open_process(
-                command, stdin=subprocess.DEVNULL, stdout=printed, stderr=said, start_new_session=True
+                command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True
             )
         except OSError as error:
-            raise _failed(str(error)) from error
+            raise _build_error(str(error)) from error
         try:
             status = await process.wait()
         finally:
@@ -200,33 +205,31 @@ async def _run(command: Sequence[str]) -> str:
                     await Census(process.pid).end(root_follows=False)
                 await process.aclose()
         if status != 0:
-            raise _failed(f"{_all_of(said)}\n{_all_of(printed)}")
-        return _all_of(printed)
+            raise _build_error(f"{_read_all(stderr)}\n{_read_all(stdout)}")
+        return _read_all(stdout)
 
 
-def _all_of(file: IO[bytes]) -> str:
+def _read_all(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode("utf-8", "replace")
 
 
-def _failed(said: str) -> MissingMeans:
-    lines = [line.strip(" \t╰─▶×") for line in said.splitlines()]
-    telling = [place for why in _WHY for place, line in enumerate(lines) if why in line]
-    first = telling[0] if telling else len(lines) - 1
-    told = " ".join(line.removeprefix("ERROR: ").removeprefix("error: ") for line in lines[first : first + 2])
-    why = clip(_ACCESS.sub("", told), _MOST_TOLD).rstrip(".:") or "no reason was given"
-    unreached = " (a package index could not be reached)" if _UNREACHED.search(said) else ""
-    remedy = "--kernel names an environment of yours, --with NAME==VERSION another version."
+def _build_error(log: str) -> MissingMeans:
+    lines = [line.strip(" \t╰─▶×") for line in log.splitlines()]
+    matches = [place for marker in _REASON_MARKERS for place, line in enumerate(lines) if marker in line]
+    first = matches[0] if matches else len(lines) - 1
+    text = " ".join(line.removeprefix("ERROR: ").removeprefix("error: ") for line in lines[first : first + 2])
+    why = clip(_CREDENTIALS.sub("", text), _MAX_SHOWN).rstrip(".:") or "no reason was given"
+    unreached = " (a package index could not be reached)" if _UNREACHED.search(log) else ""
+    remedy = "Use another environment with --kernel, or another version with --with NAME==VERSION."
     return MissingMeans(f"The recorded environment cannot be built: {why}{unreached}.", remedy=remedy)
 
 
-def _override(text: str) -> str:
+def _parse_override(text: str) -> str:
     if PINNED.fullmatch(text.strip()) is None:
-        raise UsageError(
-            f"--with takes NAME==VERSION, not {text!r}.", remedy='Write for example --with "networkx==3.2".'
-        )
+        raise UsageError(f"--with takes NAME==VERSION, not {text!r}.", remedy='For example: --with "networkx==3.2"')
     return text.strip()
 
 
-def _python(folder: Path) -> Path:
+def _python_in(folder: Path) -> Path:
     return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")

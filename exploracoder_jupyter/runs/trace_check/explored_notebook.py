@@ -1,4 +1,4 @@
-"""A notebook in which a person has explored: the traces of that, and what stands before each call."""
+"""Finds the explorations in a user's notebook: their traces, and the code before each call."""
 
 from __future__ import annotations
 
@@ -16,108 +16,115 @@ from nbformat import NotebookNode
 from nbformat.validator import isvalid
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.trace import journal_path, ours
+from exploracoder_jupyter.trace import generated_metadata, journal_path
 from exploracoder_jupyter.trace.comparing.output_parts import joined
-from exploracoder_jupyter.trace.edit_detection import edited_since
-from exploracoder_jupyter.trace.stored_records import facts_of
+from exploracoder_jupyter.trace.edit_detection import edited_cell_names
+from exploracoder_jupyter.trace.stored_records import run_metadata
 from exploracoder_jupyter.trace.trace_paths import FOLDER
 
 _CALL = re.compile(r"%%explora\b")
 _OURS = re.compile(r"^\s*(?:%explora\b|%(?:re)?load_ext +exploracoder_jupyter\b).*$", re.MULTILINE)
-_TOLD = re.compile(r"\bTrace: (?:<code>)?([^<>\n]+?\.ipynb)")
-"""Where the result of a call says that its trace is."""
+_TRACE = re.compile(r"\bTrace: (?:<code>)?([^<>\n]+?\.ipynb)")
+"""The path of the trace in the output of a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """One that a notebook holds the call of, or what it gave."""
+    """An exploration whose call or generated cells are in a notebook."""
 
     trace: Path
     notebook: Path
     before: tuple[str, ...]
-    """The code cells of a person that stand before its call."""
+    """The user's code cells before the call."""
     edited: tuple[str, ...]
-    """Cells of explorations in the notebook that somebody has edited since."""
+    """Names of generated cells in the notebook that were edited."""
 
 
 def explorations(path: Path) -> tuple[Exploration, ...]:
-    """What a notebook has explored; nothing where it is a trace itself, was made from one that is not there, or has not
-    explored.
+    """Find the explorations in a notebook.
+
+    Empty if the notebook is a trace itself, was exported from a trace that does not exist any more, or contains no
+    exploration.
 
     Raises:
-        UsageError: no trace of what it has explored is there.
+        UsageError: the notebook contains explorations, but none of their traces exists.
     """
-    notebook = notebook_at(path)
-    if notebook is None or facts_of(notebook).get("records") or journal_path(path).exists() or not is_whole(notebook):
+    notebook = read_notebook(path)
+    if (
+        notebook is None
+        or run_metadata(notebook).get("records")
+        or journal_path(path).exists()
+        or not is_valid_notebook(notebook)
+    ):
         return ()
     calls = list(_calls(notebook))
     if not calls:
         return ()
-    places = _by_run(path.parent, {run_id for _, run_id, _ in calls} - {""})
+    places = _find_traces(path.parent, {run_id for _, run_id, _ in calls} - {""})
     found: dict[Path, tuple[str, ...]] = {}
     for names, run_id, before in calls:
-        named = [path.parent / Path(name).expanduser() for name in names]
-        for trace in [*named, *([places[run_id]] if run_id in places else [])]:
+        candidates = [path.parent / Path(name).expanduser() for name in names]
+        for trace in [*candidates, *([places[run_id]] if run_id in places else [])]:
             if trace.is_file():
                 found.setdefault(trace, before)
-    if not found and not facts_of(notebook):
-        remedy = f"Name that; traces are written to {FOLDER}/ beside the notebook, if --out names no other place."
-        raise UsageError(f"{str(path)!r} has explored, but the trace of that is not there.", remedy=remedy)
-    edited = edited_since(notebook)
+    if not found and not run_metadata(notebook):
+        remedy = f"Name the trace; by default, traces are in {FOLDER}/ beside the notebook."
+        raise UsageError(f"{str(path)!r} contains explorations, but their traces were not found.", remedy=remedy)
+    edited = edited_cell_names(notebook)
     return tuple(Exploration(trace, path, before, edited) for trace, before in found.items())
 
 
-def before_the_run(notebook: NotebookNode) -> tuple[str, ...]:
-    """The code cells that a person has written before the first exploration, without our own commands."""
-    first = (number for number, cell in enumerate(notebook.cells) if ours(cell) or _is_call(cell))
-    return _codes(notebook.cells[: next(first, len(notebook.cells))])
+def code_before_run(notebook: NotebookNode) -> tuple[str, ...]:
+    """Return the user's code cells before the first exploration, without the commands of this package."""
+    first = (number for number, cell in enumerate(notebook.cells) if generated_metadata(cell) or _is_call(cell))
+    return _user_code(notebook.cells[: next(first, len(notebook.cells))])
 
 
 def _calls(notebook: NotebookNode) -> Iterator[tuple[Sequence[str], str, tuple[str, ...]]]:
-    """What tells of an exploration: names of its trace, the id of its run, and the code that stood before its call."""
-    before = before_the_run(notebook)
+    """Yield for each exploration possible names of its trace, the id of its run, and the code before its call."""
+    before = code_before_run(notebook)
     for number, cell in enumerate(notebook.cells):
-        if mark := ours(cell):
+        if mark := generated_metadata(cell):
             yield (), str(mark.get("run_id")), before
         elif _is_call(cell):
-            before = _codes(notebook.cells[:number])
-            yield [*_out(joined(cell.source)), *_told(cell)], "", before
+            before = _user_code(notebook.cells[:number])
+            yield [*_out_options(joined(cell.source)), *_traces_in_outputs(cell)], "", before
 
 
 def _is_call(cell: NotebookNode) -> bool:
     return bool(_CALL.match(joined(cell.source)))
 
 
-def _codes(cells: Iterable[NotebookNode]) -> tuple[str, ...]:
-    """The code of a person in these cells."""
-    person = (cell for cell in cells if cell.cell_type == "code" and not ours(cell) and not _is_call(cell))
-    return tuple(code for cell in person if (code := _OURS.sub("", joined(cell.source)).strip()))
+def _user_code(cells: Iterable[NotebookNode]) -> tuple[str, ...]:
+    """Return the user's code in these cells."""
+    users = (cell for cell in cells if cell.cell_type == "code" and not generated_metadata(cell) and not _is_call(cell))
+    return tuple(code for cell in users if (code := _OURS.sub("", joined(cell.source)).strip()))
 
 
-def _out(source: str) -> list[str]:
-    """What `--out` names in the line of a call."""
+def _out_options(source: str) -> list[str]:
+    """Return the values of `--out` in the first line of a call."""
     try:
         words = shlex.split(source.partition("\n")[0])
     except ValueError:
         return []
-    named = [after for word, after in itertools.pairwise(words) if word == "--out"]
-    return [*named, *(word.removeprefix("--out=") for word in words if word.startswith("--out="))]
+    separate = [after for word, after in itertools.pairwise(words) if word == "--out"]
+    return [*separate, *(word.removeprefix("--out=") for word in words if word.startswith("--out="))]
 
 
-def _told(cell: NotebookNode) -> list[str]:
-    """Which trace the outputs of a call name."""
+def _traces_in_outputs(cell: NotebookNode) -> list[str]:
+    """Return the traces that the outputs of a call name."""
     outputs = cell.get("outputs", [])
     texts = [joined(text) for output in outputs for text in (output.get("text"), *output.get("data", {}).values())]
-    return [unescape(name) for text in texts for name in _TOLD.findall(text)]
+    return [unescape(name) for text in texts for name in _TRACE.findall(text)]
 
 
-def _by_run(folder: Path, run_ids: Set[str]) -> dict[str, Path]:
-    """The traces of these runs in this folder and in the one for traces below it."""
+def _find_traces(folder: Path, run_ids: Set[str]) -> dict[str, Path]:
+    """Find the traces of these runs in this folder and in its folder of traces."""
     found: dict[str, Path] = {}
     for path in sorted([*folder.glob("*.ipynb"), *folder.glob(f"{FOLDER}/*.ipynb")]) if run_ids else ():
         try:
             content = path.read_bytes()
-            facts = facts_of(json.loads(content)) if any(run_id.encode() in content for run_id in run_ids) else {}
+            facts = run_metadata(json.loads(content)) if any(run_id.encode() in content for run_id in run_ids) else {}
         except (OSError, ValueError, RecursionError):
             continue
         if facts.get("records") and facts.get("run_id") in run_ids:
@@ -125,23 +132,23 @@ def _by_run(folder: Path, run_ids: Set[str]) -> dict[str, Path]:
     return found
 
 
-def notebook_at(path: Path) -> NotebookNode | None:
-    """The notebook in this file, if there is one that can be read."""
+def read_notebook(path: Path) -> NotebookNode | None:
+    """Read the notebook in this file; `None` if it is unreadable."""
     try:
-        return notebook_in(path.read_bytes())
+        return parse_notebook(path.read_bytes())
     except OSError:
         return None
 
 
-def notebook_in(content: bytes) -> NotebookNode | None:
-    """The notebook that this is, if it can be read as one."""
+def parse_notebook(content: bytes) -> NotebookNode | None:
+    """Parse a notebook; `None` if it is unreadable."""
     try:
         notebook: NotebookNode = nbformat.reads(content.decode(), as_version=4)  # type: ignore[no-untyped-call]
-    except Exception:  # of whatever kind: a torn one may have a journal beside it
+    except Exception:  # any error: a damaged notebook may have a journal beside it
         return None
     return notebook
 
 
-def is_whole(notebook: NotebookNode) -> bool:
-    """Whether it is a valid notebook: else its cells may lack what makes them cells."""
+def is_valid_notebook(notebook: NotebookNode) -> bool:
+    """Whether the notebook is valid; otherwise its cells may lack required fields."""
     return bool(isvalid(notebook))  # type: ignore[no-untyped-call]

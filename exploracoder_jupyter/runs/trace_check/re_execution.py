@@ -1,6 +1,6 @@
-"""Executing what is recorded once more: each piece of code in a fork of the state that it had, in one set of siblings.
+"""Executes recorded code again: each piece in a fork of the state that it started from, in one set of siblings.
 
-States form a tree. A branch is ended as soon as nothing that is still to come starts from it.
+States form a tree. A branch is closed as soon as no remaining execution starts from it.
 """
 
 from __future__ import annotations
@@ -23,46 +23,48 @@ from exploracoder_jupyter.runs.trace_check import relocated_paths
 from exploracoder_jupyter.trace.recorded_executions import Execution
 
 _T = TypeVar("_T")
-_LOST = "StateLost"
-_PATIENCE = 3
-"""How many times as long as it took an execution may take, where it took long: another machine may be slower."""
+_STATE_LOST = "StateLost"
+_SLOWDOWN = 3
+"""Factor by which a long execution may take longer than recorded, because this machine may be slower."""
 
 
 @dataclass(frozen=True, slots=True)
-class How:
-    """How things are executed; the same for all."""
+class ExecutionOptions:
+    """Options for all executions of a check."""
 
     timeout: float
-    """Seconds that an execution had in the run."""
+    """Time limit of an execution in the run, in seconds."""
     probe: Probe | None
-    """What checks a solution."""
+    """The user's check of a solution."""
     parallel: int
     done: Callable[[str], None]
-    """Is told the id of what has been executed."""
+    """Called with the id of each finished execution."""
 
 
-def with_ancestors(wanted: Iterable[str], every: Sequence[Execution]) -> tuple[Execution, ...]:
-    """Those of these ids, and all that they start from, in the order recorded."""
+def with_ancestors(ids: Iterable[str], every: Sequence[Execution]) -> tuple[Execution, ...]:
+    """Return the executions with these ids and all that they start from, in recorded order."""
     parents = {one.id: one.parent for one in every}
-    kept: set[str] = set()
-    for id_ in wanted:
-        while id_ in parents and id_ not in kept:
-            kept.add(id_)
+    needed: set[str] = set()
+    for id_ in ids:
+        while id_ in parents and id_ not in needed:
+            needed.add(id_)
             id_ = parents[id_]
-    return tuple(one for one in every if one.id in kept)
+    return tuple(one for one in every if one.id in needed)
 
 
-async def execute_again(root: Branch, chosen: Sequence[Execution], how: How) -> Mapping[str, Observation]:
-    """What each shows now, by id; what could not be run because the state before it was lost is missing.
+async def execute_again(root: Branch, chosen: Sequence[Execution], how: ExecutionOptions) -> Mapping[str, Observation]:
+    """Execute everything again and return the observations by id.
+
+    Executions whose starting state was lost are missing.
 
     Raises:
-        KernelError: no kernel could be had.
+        KernelError: no kernel could be started.
     """
-    return await settled(lambda: _Pass.over(root, chosen, how))
+    return await retry_on_branching_change(lambda: _Pass.run(root, chosen, how))
 
 
-async def settled(work: Callable[[], Awaitable[_T]]) -> _T:
-    """What the work gives; done from the beginning where branches turn out to be made in another way from then on."""
+async def retry_on_branching_change(work: Callable[[], Awaitable[_T]]) -> _T:
+    """Return the result of `work`, restarted if the method of branching changes."""
     for _ in range(MOST_CHANGES):
         with suppress(BranchingChanged):
             return await work()
@@ -71,34 +73,34 @@ async def settled(work: Callable[[], Awaitable[_T]]) -> _T:
 
 @dataclass(slots=True)
 class _Pass:
-    how: How
+    how: ExecutionOptions
     following: dict[str, list[Execution]]
-    """By id, what starts from it."""
+    """The executions that start from each id."""
     limiter: anyio.CapacityLimiter
     seen: dict[str, Observation] = field(default_factory=dict)
 
     @classmethod
-    async def over(cls, root: Branch, chosen: Sequence[Execution], how: How) -> Mapping[str, Observation]:
+    async def run(cls, root: Branch, chosen: Sequence[Execution], how: ExecutionOptions) -> Mapping[str, Observation]:
         following: dict[str, list[Execution]] = {}
         ids = {one.id for one in chosen}
         for one in chosen:
             following.setdefault(one.parent if one.parent in ids else "", []).append(one)
         this = cls(how, following, anyio.CapacityLimiter(how.parallel))
-        await this._below("", root)
+        await this._execute_children("", root)
         return this.seen
 
-    async def _below(self, id_: str, branch: Branch) -> None:
+    async def _execute_children(self, id_: str, branch: Branch) -> None:
         async with task_group() as group:
             for one in self.following.get(id_, ()):
                 group.start_soon(self._execute, one, branch)
 
     async def _execute(self, one: Execution, base: Branch) -> None:
         async with self.limiter:
-            branch = await self._forked(base, one)
+            branch = await self._fork(base, one)
             if branch is None:
                 return
             try:
-                observation = await _observed(one, branch, self.how)
+                observation = await _observe(one, branch, self.how)
             except BaseException:
                 await _close(branch)
                 raise
@@ -106,34 +108,34 @@ class _Pass:
             self.seen[one.id] = observation
         self.how.done(one.id)
         try:
-            await self._below(one.id, branch)
+            await self._execute_children(one.id, branch)
         finally:
             await _close(branch)
 
-    async def _forked(self, base: Branch, one: Execution) -> Branch | None:
+    async def _fork(self, base: Branch, one: Execution) -> Branch | None:
         try:
             [branch] = await base.fork(1)
         except BranchingChanged:
             raise
         except KernelError:
-            if not one.parent:  # what starts from the root has lost nothing
+            if not one.parent:  # the root state cannot have been lost
                 raise
             return None
         return branch
 
 
 def never_ran(observation: Observation) -> bool:
-    """Whether the code was not run at all, because the state before it was gone."""
+    """Whether the code did not run at all, because its starting state was lost."""
     error = observation.error
-    return observation.status == "died" and error is not None and error.name == _LOST and not observation.outputs
+    return observation.status == "died" and error is not None and error.name == _STATE_LOST and not observation.outputs
 
 
-async def _observed(one: Execution, branch: Branch, how: How) -> Observation:
-    taken = 0.0 if one.observation.status == "timeout" else min(one.observation.seconds, how.timeout)
-    seconds = max(how.timeout, _PATIENCE * taken)
+async def _observe(one: Execution, branch: Branch, how: ExecutionOptions) -> Observation:
+    duration = 0.0 if one.observation.status == "timeout" else min(one.observation.seconds, how.timeout)
+    seconds = max(how.timeout, _SLOWDOWN * duration)
 
     async def step(code: str) -> Observation:
-        return await branch.run(relocated_paths.at_home(code), timeout=seconds)
+        return await branch.run(relocated_paths.expand_home(code), timeout=seconds)
 
     if one.given is not None:
         return (await on_input(step, one.code, one.given)).observation

@@ -1,4 +1,4 @@
-"""What a run says of itself beside what it executed: whether its own records bear that out."""
+"""Checks a run's claims (its verdict, solution and library versions) against its own records."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from exploracoder_jupyter.trace.needed_packages import canonical
 from exploracoder_jupyter.trace.recorded_executions import Execution
 
 
-def unfounded(records: Sequence[Record], ran: Sequence[Execution]) -> dict[str, str]:
-    """What the records do not bear out and why, by what it is about: the solution's id, `verdict`, `libraries`."""
+def find_unfounded_claims(records: Sequence[Record], ran: Sequence[Execution]) -> dict[str, str]:
+    """Describe the claims that the records contradict, by subject: the solution's id, `verdict` or `libraries`."""
     events = [record.event for record in records]
     started = next((event for event in events if isinstance(event, RunStarted)), None)
     judged = (event for event in events if isinstance(event, SolutionJudged))
@@ -18,14 +18,16 @@ def unfounded(records: Sequence[Record], ran: Sequence[Execution]) -> dict[str, 
     found: dict[str, str] = {}
     for event in events:
         if isinstance(event, RunFinished) and started:
-            found |= _ending(event, {one.id: one for one in ran}, right, checked=bool(started.task.check))
+            found |= _check_verdict(event, {one.id: one for one in ran}, right, checked=bool(started.task.check))
         if isinstance(event, LibraryRead) and started:
-            found |= _versions(event, started.environment.packages)
+            found |= _check_versions(event, started.environment.packages)
     return found
 
 
-def _ending(event: RunFinished, ran: Mapping[str, Execution], right: set[str], *, checked: bool) -> dict[str, str]:
-    """What is wrong with a verdict that says that a solution ran."""
+def _check_verdict(
+    event: RunFinished, ran: Mapping[str, Execution], right: set[str], *, checked: bool
+) -> dict[str, str]:
+    """Describe what is wrong with the verdict that a solution ran."""
     outcome, solution = event.verdict.outcome, event.solution
     if outcome not in ("solved", "unchecked"):
         return {}
@@ -39,12 +41,12 @@ def _ending(event: RunFinished, ran: Mapping[str, Execution], right: set[str], *
     return {}
 
 
-def _versions(event: LibraryRead, packages: Sequence[str]) -> dict[str, str]:
-    """What is wrong with the versions that the libraries were said to have: the list of packages has others."""
+def _check_versions(event: LibraryRead, packages: Sequence[str]) -> dict[str, str]:
+    """Describe which library versions contradict the list of installed packages."""
     pairs = [(canonical(name), version) for name, _, version in (line.partition("==") for line in packages)]
     listed = {name for name, _ in pairs}
     for info in event.libraries:
         name = canonical(info.distribution)
         if info.version and name in listed and (name, info.version) not in pairs:
-            return {"libraries": f"{info.name} is said to be {info.version}, the list of packages has another version"}
+            return {"libraries": f"{info.name} is recorded as {info.version}, the list of packages has another version"}
     return {}

@@ -1,7 +1,7 @@
-"""Paths below the working directory, which lies elsewhere when a trace is executed again: told relative to it.
+"""Makes paths below the working directory relative, because it may differ when a trace is executed again.
 
-Where it lay in the run is not known of every trace. So what is found below the one of now is looked for in the record,
-below whatever folder.
+Not every trace records the working directory of its run. So paths found below the current one are searched in the
+record below any folder.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from pathlib import Path
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Observation
-from exploracoder_jupyter.trace.comparing.output_parts import changed
+from exploracoder_jupyter.trace.comparing.output_parts import map_strings
 from exploracoder_jupyter.trace.sanitizing.record_redaction import REDACTED
 from exploracoder_jupyter.trace.trace_paths import FOLDER
 
 _HOME = re.compile(r"(?:(?<![\w.~/)}\\-])|(?<=\\[abfnrtv])|(?<=file://)|(?<=:///))~(?=/)")
-"""Wherever a trace hides one: no code but strings, comments and commands has these two signs."""
+"""A redacted home folder, `~/`: in code, these characters occur only in strings, comments and shell commands."""
 _END = r"[^\s'\"<>:;,()\[\]{}|*?\\]"
 
 
 def workdir_of(trace: Path, named: Path | None = None) -> Path:
-    """Where a run has its files: in the folder that is named, else in the trace's, or the one that holds the folder of
-    traces.
+    """Return the folder with a run's files.
+
+    This is the one that is named, else the folder of the trace, or its parent if it is the folder for traces.
 
     Raises:
-        UsageError: there is no such folder.
+        UsageError: the folder does not exist.
     """
     beside = trace.resolve().parent
     folder = (named or (beside.parent if beside.name == FOLDER else beside)).resolve()
@@ -36,52 +37,52 @@ def workdir_of(trace: Path, named: Path | None = None) -> Path:
     return folder
 
 
-def at_home(code: str) -> str:
-    """The code with paths that a trace tells from somebody's home in the home of whoever executes it."""
+def expand_home(code: str) -> str:
+    """Replace redacted home folders in code by the current user's home folder."""
     return _HOME.sub(lambda _: Path.home().as_posix(), code)
 
 
-def tells_less(code: str) -> bool:
-    """Whether the code named a home or a key, so that it is not what was executed."""
+def is_redacted(code: str) -> bool:
+    """Whether the code contains a redacted home folder or key, so that it differs from the code that was executed."""
     return REDACTED in code or _HOME.search(code) is not None
 
 
-def tails(observations: Iterable[Observation], folder: str) -> frozenset[str]:
-    """The paths below the folder that these observations show, relative to it."""
+def relative_paths(observations: Iterable[Observation], folder: str) -> frozenset[str]:
+    """Return the paths below the folder that these observations contain, relative to it."""
     below = re.compile(rf"{re.escape(folder)}/({_END}+)")
     return frozenset(tail for one in observations for text in _texts(one) for tail in below.findall(text))
 
 
-def below(observation: Observation, folder: str, *, itself: bool = True) -> Observation:
-    """The observation with paths below the folder told relative to it, and the folder itself, if wanted, as a point."""
+def make_relative(observation: Observation, folder: str, *, itself: bool = True) -> Observation:
+    """Make paths below the folder relative; replace the folder itself by `.` unless `itself` is false."""
     if not folder:
         return observation
     inner, whole = re.compile(rf"{re.escape(folder)}/(?={_END})"), re.compile(rf"{re.escape(folder)}(?![\w.-])")
-    return _changed(observation, lambda text: whole.sub("." if itself else r"\g<0>", inner.sub("", text)))
+    return _map_texts(observation, lambda text: whole.sub("." if itself else r"\g<0>", inner.sub("", text)))
 
 
-def below_any(observation: Observation, found: frozenset[str]) -> Observation:
-    """The observation with these paths told relative, whatever folder they are in."""
+def make_known_relative(observation: Observation, found: frozenset[str]) -> Observation:
+    """Make these paths relative, whatever folder they are in."""
     if not found:
         return observation
     longest = sorted(found, key=len, reverse=True)
     anywhere = re.compile(rf"(?<![\w/~])[~/](?:{_END}*/)?({'|'.join(map(re.escape, longest))})(?!{_END})")
-    return _changed(observation, lambda text: anywhere.sub(r"\1", text))
+    return _map_texts(observation, lambda text: anywhere.sub(r"\1", text))
 
 
-def _changed(observation: Observation, change: Callable[[str], str]) -> Observation:
+def _map_texts(observation: Observation, change: Callable[[str], str]) -> Observation:
     error = observation.error
-    told = replace(error, message=change(error.message)) if error else None
-    outputs = tuple({key: changed(value, change) for key, value in one.items()} for one in observation.outputs)
-    return replace(observation, outputs=outputs, error=told)
+    new_error = replace(error, message=change(error.message)) if error else None
+    outputs = tuple({key: map_strings(value, change) for key, value in one.items()} for one in observation.outputs)
+    return replace(observation, outputs=outputs, error=new_error)
 
 
 def _texts(observation: Observation) -> list[str]:
     found: list[str] = []
 
-    def keep(text: str) -> str:
+    def collect(text: str) -> str:
         found.append(text)
         return text
 
-    _changed(observation, keep)
+    _map_texts(observation, collect)
     return found

@@ -1,4 +1,4 @@
-"""The state that executions start from anew: what a person ran before the run, with all that the run found there."""
+"""Restores the starting state for re-execution: the user's code before the run, and what the run requires."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from exploracoder_jupyter.runs.trace_check.check_subject import Subject
 from exploracoder_jupyter.trace.needed_packages import imported_at_once, providers, versions_of
 from exploracoder_jupyter.trace.recorded_executions import Execution
 
-_LONG = 600.0
-"""Seconds for a cell of a person, who may have waited long for it."""
-_LOOK = """
+_TIMEOUT = 600.0
+"""Time limit in seconds for one of the user's cells, which may take long."""
+_PROBE_CODE = """
 def _look(modules, names):
     import importlib.util, json
     def is_there(name):
@@ -29,65 +29,66 @@ def _look(modules, names):
 _look({modules}, {names})
 """
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
-_ENVIRONMENTS = "--env builds an environment as it was recorded; --kernel names another one."
-_REMEDY = "--before FILE runs a .py or .ipynb first that makes them."
+_ENVIRONMENT_REMEDY = "Build the recorded environment with --env, or use another one with --kernel."
+_BEFORE_REMEDY = "Define them in a .py or .ipynb and pass it with --before FILE."
 
 
-class Lacking(UsageError):
-    """Variables that the run found in a kernel are not there."""
+class MissingVariables(UsageError):
+    """Variables that the run used are missing."""
 
 
-async def begun(root: Branch, code: Sequence[str]) -> Branch:
-    """The root, or a branch of it in which this code was run, piece by piece.
+async def run_code_before(root: Branch, code: Sequence[str]) -> Branch:
+    """Run this code in a branch of the root, piece by piece, and return the branch; without code return the root.
 
     Raises:
-        MissingMeans: a piece fails for want of a library.
-        UsageError: one fails otherwise.
+        MissingMeans: a piece fails because a library is missing.
+        UsageError: a piece fails for another reason.
     """
     if not code:
         return root
     [branch] = await root.fork(1)
     for piece in code:
-        observation = await branch.run(piece, timeout=_LONG)
+        observation = await branch.run(piece, timeout=_TIMEOUT)
         if not observation.ran:
-            raise _fails(observation)
+            raise _setup_error(observation)
     return branch
 
 
-def _fails(observation: Observation) -> UsageError | MissingMeans:
+def _setup_error(observation: Observation) -> UsageError | MissingMeans:
     error = observation.error
     why = error.headline if error else observation.note or observation.status
-    said = f"What was run before the exploration fails now: {why.rstrip('.')}."
+    message = f"The code that was run before the exploration fails now: {why.rstrip('.')}."
     if error and error.name == "ModuleNotFoundError":
-        return MissingMeans(said, remedy=_ENVIRONMENTS)
-    return UsageError(said, remedy="Mend it, or give what is to be run instead with --before.")
+        return MissingMeans(message, remedy=_ENVIRONMENT_REMEDY)
+    return UsageError(message, remedy="Fix it, or name a file with other code to run first with --before.")
 
 
-async def require(base: Branch, subject: Subject, chosen: Sequence[Execution] = ()) -> None:
-    """Make sure that the libraries of the task, what the code imports of other packages that the run had, and the
-    variables that it was given are there.
+async def require_state(base: Branch, subject: Subject, chosen: Sequence[Execution] = ()) -> None:
+    """Check that the task's libraries, other recorded packages that the code imports, and the run's variables exist.
 
     Raises:
         MissingMeans: a library is not installed.
-        Lacking: a variable is not there.
+        Lacking: a variable is missing.
     """
-    modules = [*dict.fromkeys([*(info.name for info in subject.libraries), *_imported(subject, chosen)])]
+    modules = [*dict.fromkeys([*(info.name for info in subject.libraries), *_required_modules(subject, chosen)])]
     names = [name for name in subject.started.task.uses if name.isidentifier()]
     if not (modules or names):
         return
     [branch] = await base.fork(1)
     try:
-        absent, lost = _answer(await branch.run(_LOOK.format(modules=modules, names=names), timeout=_LONG))
+        absent, lost = _parse_answer(
+            await branch.run(_PROBE_CODE.format(modules=modules, names=names), timeout=_TIMEOUT)
+        )
     finally:
         await branch.close()
     if absent:
-        raise _not_there(absent, {info.name for info in subject.libraries if not info.version})
+        raise _missing_modules(absent, {info.name for info in subject.libraries if not info.version})
     if lost:
-        raise _lacking(lost)
+        raise _missing_variables(lost)
 
 
 def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Sequence[Execution]) -> None:
-    """Make sure that no execution failed for want of what a live kernel had had.
+    """Check that no execution failed because a variable of the live kernel is missing.
 
     Raises:
         Lacking: one did.
@@ -98,41 +99,43 @@ def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Se
     for one in chosen:
         before, now = one.observation.error, again[one.id].error if one.id in again else None
         found = _UNDEFINED.search(now.message) if now and now.name == "NameError" else None
-        if found and not (before and before.name == "NameError") and found[1] not in _bound(one.code):
+        if found and not (before and before.name == "NameError") and found[1] not in _assigned_names(one.code):
             lost[found[1]] = None
-    made = {name for observation in again.values() for name, _ in observation.names}
-    if names := [name for name in lost if name not in made]:
-        raise _lacking(names)
+    defined = {name for observation in again.values() for name, _ in observation.names}
+    if names := [name for name in lost if name not in defined]:
+        raise _missing_variables(names)
 
 
-def _imported(subject: Subject, chosen: Sequence[Execution]) -> list[str]:
-    """The modules of recorded packages that code imported which ran; others may be the code's own work."""
+def _required_modules(subject: Subject, chosen: Sequence[Execution]) -> list[str]:
+    """Return the modules of recorded packages that code imported which ran; others may be files of the code itself."""
     versions = versions_of(subject.started.environment.packages)
     modules = {module for one in chosen if one.observation.ran for module in imported_at_once(one.code)}
     return sorted(module for module in modules if providers(module, versions))
 
 
-def _not_there(modules: Sequence[str], uninstalled: Set[str]) -> MissingMeans:
-    """`uninstalled`: those that no package of the run had, so that they lay among its files."""
-    if beside := [name for name in modules if name in uninstalled]:
-        return MissingMeans(f"Not there: {', '.join(beside)}.", remedy="--workdir names the folder that it lies in.")
-    return MissingMeans(f"Not installed here: {', '.join(modules)}.", remedy=_ENVIRONMENTS)
+def _missing_modules(modules: Sequence[str], uninstalled: Set[str]) -> MissingMeans:
+    """Return the error for missing modules; `uninstalled` are those that were files of the run, not packages."""
+    if local := [name for name in modules if name in uninstalled]:
+        return MissingMeans(f"Not found: {', '.join(local)}.", remedy="Name the folder that has it with --workdir.")
+    return MissingMeans(f"Not installed here: {', '.join(modules)}.", remedy=_ENVIRONMENT_REMEDY)
 
 
-def _lacking(names: Sequence[str]) -> Lacking:
-    return Lacking(f"The run used variables of a kernel that are not there now: {', '.join(names)}.", remedy=_REMEDY)
+def _missing_variables(names: Sequence[str]) -> MissingVariables:
+    return MissingVariables(
+        f"The run used variables of a kernel that are missing now: {', '.join(names)}.", remedy=_BEFORE_REMEDY
+    )
 
 
-def _answer(observation: Observation) -> tuple[list[str], list[str]]:
+def _parse_answer(observation: Observation) -> tuple[list[str], list[str]]:
     text = "".join(str(output.get("text", "")) for output in observation.outputs)
     try:
         absent, lost = json.loads(text.strip().splitlines()[-1])
-    except (ValueError, IndexError):  # it could not be asked: then executions will tell
+    except (ValueError, IndexError):  # the probe failed: missing names will show in the executions
         return [], []
     return list(map(str, absent)), list(map(str, lost))
 
 
-def _bound(code: str) -> set[str]:
+def _assigned_names(code: str) -> set[str]:
     try:
         tree = ast.parse(code)
     except SyntaxError:

@@ -1,1 +1,1 @@
-"""The cells of a run: where each is placed, and its Markdown."""
+"""The cells of a run: their layout and their Markdown."""

@@ -1,8 +1,8 @@
-"""From events to changes of a notebook's cells.
+"""Converts records to changes of a notebook's cells.
 
-A `CellView` folds the records, lays the run's cells out anew and gives the difference. Changes go by cell id and can be
-applied twice without harm: `insert` of a cell that is there replaces it, `remove` of one that is not does nothing. The
-same changes build the trace, the live cells in the browser, and whatever else shows a run as cells.
+A `CellView` folds the records, lays out the run's cells again and returns the difference. Changes refer to cells by id
+and are idempotent: `insert` of an existing cell replaces it, `remove` of a missing one does nothing. The same changes
+build the trace, the live cells in the browser, and any other view of a run as cells.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ class CellView:
     """The cells of one run.
 
     Args:
-        anchor: id of the calling cell, after which the cells go. Without one the run has a notebook of its own: its
-            first cell is the task, and its solution cell keeps the recorded outputs; with one each cell names it.
+        anchor: id of the calling cell, after which the cells are inserted; each cell's metadata names it. Without an
+            anchor the cells form a separate notebook: its first cell is the task, and its solution cell keeps the
+            recorded outputs.
         show: which candidates get cells.
     """
 
@@ -33,11 +34,11 @@ class CellView:
 
     @property
     def cells(self) -> list[Cell]:
-        """The run's cells as they stand, in order: what a front end that missed changes needs."""
+        """All current cells of the run, in order, for a front end that missed changes."""
         return list(self._cells.values())
 
     def apply(self, record: Record) -> list[CellChange]:
-        """Take one more record; what has to change in the notebook for it."""
+        """Fold one more record and return the changes that it causes in the notebook."""
         self._run = fold(self._run, record)
         before = self._cells
         self._cells = {str(cell["id"]): cell for cell in self._layout.cells(self._run)}
@@ -47,9 +48,9 @@ class CellView:
         yield from (CellChange(action="remove", id=id) for id in before if id not in self._cells)
         after = self._anchor
         for id, cell in self._cells.items():
-            known = before.get(id)
-            if known is None:
+            old = before.get(id)
+            if old is None:
                 yield CellChange(action="insert", id=id, after=after, cell=cell)
-            elif known is not cell and known != cell:
+            elif old is not cell and old != cell:
                 yield CellChange(action="replace", id=id, after=after, cell=cell)
             after = id

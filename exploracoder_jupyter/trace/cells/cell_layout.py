@@ -1,10 +1,10 @@
-"""Where each cell of a run goes: the whole list of cells, computed from the run.
+"""Lays out a run as a list of cells.
 
-Plan, notices, then per subtask a heading, its candidates by round and number, its notices; at the end the solution
-and the summary. What a solution gave for generated inputs stands where it was tried. Cells of what was tried start with
-`%%explored ID` and carry `skip-execution`, so that running the whole notebook leaves them alone; a notebook of its own
-loads that magic first. The solution is plain code. Ids depend on the run and the cell's part in it only, so the same
-run always gives the same cells.
+The order is: plan, notices, then for each subtask a heading, its candidates by round and number, and its notices; at
+the end the solution and the summary. The results of a solution on generated inputs follow that solution. Cells of tried
+code start with `%%explored ID` and are tagged `skip-execution`, so that running the whole notebook skips them; a trace
+notebook loads that magic first. The solution is plain code. Cell ids depend only on the run and the cell's role in it,
+so the same run always gives the same cells.
 """
 
 from __future__ import annotations
@@ -30,80 +30,86 @@ from exploracoder_jupyter.trace.cell_metadata import (
 )
 from exploracoder_jupyter.trace.cells import cell_markdown
 from exploracoder_jupyter.trace.cells.escaped_text import encodable
-from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, Round, Run, Section, Shown
+from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, InputResult, InputRound, Run, Section
 
 Show = Literal["all", "selected", "none"]
 """Which candidates get cells."""
 
 
 class Layout:
-    """Lays a run out as cells, again and again as it goes on.
+    """Lays out a run as cells, repeatedly as it progresses.
 
-    A section is laid out anew only when it has changed: most records change one of them.
+    A section is laid out again only if it has changed, because most records change only one section.
 
     Args:
         show: which candidates get cells.
-        caller: id of the calling cell. Without one the cells are for a notebook of its own: the task comes first, then
-            a cell that makes `%%explored` known, and the solution keeps its recorded outputs.
+        caller: id of the calling cell. Without one the cells form a separate notebook: the task comes first, then a
+            cell that registers `%%explored`, and the solution keeps its recorded outputs.
     """
 
     def __init__(self, *, show: Show, caller: str | None = None) -> None:
         self._show = show
         self._caller = caller
-        self._known: dict[str, tuple[Section, bool, list[Cell]]] = {}
+        self._cache: dict[str, tuple[Section, bool, list[Cell]]] = {}
 
     def cells(self, run: Run) -> list[Cell]:
-        """The cells of the run in their order."""
+        """Return the cells of the run, in order."""
         return list(self._cells(run)) if run.started else []
 
     def _cells(self, run: Run) -> Iterator[Cell]:
-        yield from self._marked(_opening_cells(run, standalone=self._caller is None))
+        yield from self._adapt(_opening_cells(run, standalone=self._caller is None))
         for section in run.subtasks:
-            yield from self._remembered(run, section)
+            yield from self._cached_cells(run, section)
         if SOLUTION in run.sections:
             solution = run.sections[SOLUTION]
-            yield from self._marked(_solution_cells(run, solution, self._show, standalone=self._caller is None))
+            yield from self._adapt(_solution_cells(run, solution, self._show, standalone=self._caller is None))
         if run.finished:
-            yield from self._marked([_summary(run, run.finished)])
+            yield from self._adapt([_summary_cell(run, run.finished)])
 
-    def _remembered(self, run: Run, section: Section) -> list[Cell]:
-        over, known = run.finished is not None, self._known.get(section.subtask.id)
-        if known and known[0] is section and known[1] is over:
-            return known[2]
-        cells = list(self._marked(_subtask_cells(run, section, self._show)))
-        self._known[section.subtask.id] = (section, over, cells)
+    def _cached_cells(self, run: Run, section: Section) -> list[Cell]:
+        over, cached = run.finished is not None, self._cache.get(section.subtask.id)
+        if cached and cached[0] is section and cached[1] is over:
+            return cached[2]
+        cells = list(self._adapt(_subtask_cells(run, section, self._show)))
+        self._cache[section.subtask.id] = (section, over, cells)
         return cells
 
-    def _marked(self, cells: Iterable[Cell]) -> Iterable[Cell]:
-        return cells if self._caller is None else (_live(cell, self._caller) for cell in cells)
+    def _adapt(self, cells: Iterable[Cell]) -> Iterable[Cell]:
+        return cells if self._caller is None else (_for_user_notebook(cell, self._caller) for cell in cells)
 
 
-def _live(cell: Cell, caller: str) -> Cell:
-    """The cell as it goes into the user's notebook. Code is trusted: its outputs are sanitized, and one cell that is
-    not trusted would take the trust from the whole notebook. The page itself writes the second form of folding."""
-    metadata = {name: value for name, value in _mapping(cell["metadata"]).items() if name != "collapsed"}
-    marked: dict[str, JsonValue] = {**metadata, NAMESPACE: {**_mapping(metadata[NAMESPACE]), "caller": caller}}
+def _for_user_notebook(cell: Cell, caller: str) -> Cell:
+    """Adapt a cell for the user's notebook.
+
+    Code cells are marked as trusted: their outputs are sanitized, and one untrusted cell would make the whole notebook
+    untrusted. `collapsed` is dropped, because the front end writes it itself.
+    """
+    metadata = {name: value for name, value in _as_dict(cell["metadata"]).items() if name != "collapsed"}
+    marked: dict[str, JsonValue] = {**metadata, NAMESPACE: {**_as_dict(metadata[NAMESPACE]), "caller": caller}}
     return {**cell, "metadata": {**marked, "trusted": True} if cell["cell_type"] == "code" else marked}
 
 
 def _opening_cells(run: Run, *, standalone: bool) -> Iterator[Cell]:
     status: dict[str, JsonValue] = {"status": run.finished.verdict.outcome if run.finished else "running"}
     if standalone:
-        yield _markdown(run, "task", "", cell_markdown.task_words(run), status)
-        yield _setup(run)
-    yield _markdown(run, "plan", "", cell_markdown.plan_words(run), status)
+        yield _markdown_cell(run, "task", "", cell_markdown.task_words(run), status)
+        yield _setup_cell(run)
+    yield _markdown_cell(run, "plan", "", cell_markdown.plan_words(run), status)
     if run.notices:
-        yield _markdown(run, "notice", "", cell_markdown.notice_words(run.notices), {})
+        yield _markdown_cell(run, "notice", "", cell_markdown.notice_words(run.notices), {})
 
 
-def _summary(run: Run, finished: RunFinished) -> Cell:
+def _summary_cell(run: Run, finished: RunFinished) -> Cell:
     seconds = round(max(run.now - run.started_at, 0), 3)
-    fields: dict[str, JsonValue] = {"status": finished.verdict.outcome, "seconds": seconds, **_model(run)}
-    return _markdown(run, "summary", "", cell_markdown.summary_words(run, finished), fields)
+    fields: dict[str, JsonValue] = {"status": finished.verdict.outcome, "seconds": seconds, **_model_field(run)}
+    return _markdown_cell(run, "summary", "", cell_markdown.summary_words(run, finished), fields)
 
 
-def _setup(run: Run) -> Cell:
-    """Makes `%%explored` known. Without this package it fails before a candidate is reached, which ends Run All."""
+def _setup_cell(run: Run) -> Cell:
+    """Return the cell that registers `%%explored`.
+
+    Without this package it fails before any candidate, which stops Run All.
+    """
     cell = _cell(run, "setup", "", f"%load_ext {NAMESPACE}", {}, [TAG_SKIP])
     return {**cell, "cell_type": "code", "execution_count": None, "outputs": []}
 
@@ -112,41 +118,42 @@ def _subtask_cells(run: Run, section: Section, show: Show) -> Iterator[Cell]:
     id = section.subtask.id
     if section.started and show != "none":
         heading = cell_markdown.heading_words(section, over=run.finished is not None)
-        yield _markdown(run, "subtask", id, heading, {"subtask": id, "status": section.status})
+        yield _markdown_cell(run, "subtask", id, heading, {"subtask": id, "status": section.status})
         for attempt in section.ordered:
-            carried = section.carried(attempt)
+            carried = section.is_carried_forward(attempt)
             if attempt.has_cell and (carried or show == "all"):
-                yield _candidate(run, section, attempt, selected=carried, hidden=carried is False)
-    yield from _notices(run, section)
+                yield _candidate_cell(run, section, attempt, selected=carried, hidden=carried is False)
+    yield from _notice_cells(run, section)
 
 
 def _solution_cells(run: Run, section: Section, show: Show, *, standalone: bool) -> Iterator[Cell]:
     solution = final_solution(run)
-    best = None if solution else _best(run, section)
+    best = None if solution else _best_attempt(run, section)
     status: JsonValue = "exploring" if run.finished is None else "done" if solution else "failed"
     outcome = run.finished.verdict.outcome if run.finished and solution else None
     heading = cell_markdown.solution_words(section, outcome, run.files, over=run.finished is not None)
-    yield _markdown(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
+    yield _markdown_cell(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
     for attempt in section.ordered:
         final = solution is not None and attempt.candidate.id == solution.candidate
         if attempt.has_cell and not final and (show == "all" or attempt is best):
-            selected = False if run.finished else section.carried(attempt)
-            yield _candidate(run, section, attempt, selected=selected, hidden=attempt is not best)
+            selected = False if run.finished else section.is_carried_forward(attempt)
+            yield _candidate_cell(run, section, attempt, selected=selected, hidden=attempt is not best)
         if show == "all" or (show == "selected" and final):
             yield from _round_cells(run, section, attempt, selected=final if run.finished else None)
     if solution:
-        yield _solution(run, solution, section.attempts.get(solution.candidate), standalone)
-    yield from _notices(run, section)
+        yield _solution_cell(run, solution, section.attempts.get(solution.candidate), standalone)
+    yield from _notice_cells(run, section)
 
 
-def _best(run: Run, section: Section) -> Attempt | None:
-    """The attempt to go on from where there is no solution: the one that the run kept, else the last one."""
-    kept = run.finished.solution if run.finished else None
-    return section.attempts.get(kept.candidate if kept else "", section.ordered[-1] if section.ordered else None)
+def _best_attempt(run: Run, section: Section) -> Attempt | None:
+    """Return the best attempt if there is no solution: the one that the run returned, else the last one."""
+    returned = run.finished.solution if run.finished else None
+    last = section.ordered[-1] if section.ordered else None
+    return section.attempts.get(returned.candidate if returned else "", last)
 
 
 def _round_cells(run: Run, section: Section, attempt: Attempt, *, selected: bool | None) -> Iterator[Cell]:
-    """A solution's trial on generated inputs: a cell for each, and what was said of them."""
+    """Yield a cell for each result of a solution on generated inputs, and one for their judgement."""
     id = attempt.candidate.id
     round_ = section.rounds.get(id)
     if round_ is None:
@@ -154,18 +161,20 @@ def _round_cells(run: Run, section: Section, attempt: Attempt, *, selected: bool
     latest = id == list(section.rounds)[-1]
     hidden = not selected if run.finished else not latest
     for shown in round_.shown:
-        yield _test(run, attempt, round_, shown, selected=selected, hidden=hidden)
+        yield _test_cell(run, attempt, round_, shown, selected=selected, hidden=hidden)
     judged: dict[str, JsonValue] = {"judged": round_.judgement.ruling} if round_.judgement else {}
     chosen: dict[str, JsonValue] = {} if selected is None else {"selected": selected}
     fields: dict[str, JsonValue] = {"subtask": SOLUTION, "candidate": id, **judged, **chosen}
-    yield _markdown(
+    yield _markdown_cell(
         run, "judgement", id, cell_markdown.judgement_words(id, round_, over=run.finished is not None), fields
     )
 
 
-def _test(run: Run, attempt: Attempt, round_: Round, shown: Shown, *, selected: bool | None, hidden: bool) -> Cell:
+def _test_cell(
+    run: Run, attempt: Attempt, round_: InputRound, shown: InputResult, *, selected: bool | None, hidden: bool
+) -> Cell:
     candidate, given = attempt.candidate, shown.given
-    judged = round_.judged(given.id) if shown.usable else None
+    judged = round_.ruling_on(given.id) if shown.usable else None
     fields: dict[str, JsonValue] = {
         "subtask": SOLUTION,
         "candidate": candidate.id,
@@ -175,23 +184,23 @@ def _test(run: Run, attempt: Attempt, round_: Round, shown: Shown, *, selected: 
         **({"judged": judged} if judged else {}),
         **({} if selected is None else {"selected": selected}),
         "seconds": round(shown.observation.seconds, 3),
-        **_model(run),
+        **_model_field(run),
     }
     part = f"{candidate.id}-{given.id}"
     source = f"%%explored {part}\n{cell_markdown.input_words(given, candidate.id)}"
     cell = _cell(run, "test", part, source, fields, [TAG_CANDIDATE, TAG_SKIP])
-    return _recorded_code(cell, shown.outputs, hidden=hidden)
+    return _code_cell(cell, shown.outputs, hidden=hidden)
 
 
-def _recorded_code(cell: Cell, outputs: Iterable[Output], *, hidden: bool) -> Cell:
+def _code_cell(cell: Cell, outputs: Iterable[Output], *, hidden: bool) -> Cell:
     if hidden:
         folded: dict[str, JsonValue] = {"jupyter": {"source_hidden": True, "outputs_hidden": True}, "collapsed": True}
-        cell["metadata"] = {**_mapping(cell["metadata"]), **folded}  # front ends write both forms of it
+        cell["metadata"] = {**_as_dict(cell["metadata"]), **folded}  # both forms are in use by front ends
     return {**cell, "cell_type": "code", "execution_count": None, "outputs": [*outputs]}
 
 
 def final_solution(run: Run) -> Solution | None:
-    """The solution that is handed to the user: not one that failed its check or did not run."""
+    """Return the solution to give to the user; `None` if it failed its check or did not run."""
     finished = run.finished
     if finished is None or finished.solution is None or finished.verdict.outcome == "unsolved":
         return None
@@ -201,9 +210,9 @@ def final_solution(run: Run) -> Solution | None:
     return None if failed or not finished.solution.code.strip() else finished.solution
 
 
-def _candidate(run: Run, section: Section, attempt: Attempt, *, selected: bool | None, hidden: bool) -> Cell:
+def _candidate_cell(run: Run, section: Section, attempt: Attempt, *, selected: bool | None, hidden: bool) -> Cell:
     candidate, observation = attempt.candidate, attempt.observation
-    given_up = run.finished is not None or section.given_up(attempt)
+    given_up = run.finished is not None or section.was_skipped(attempt)
     fields: dict[str, JsonValue] = {
         "subtask": candidate.subtask,
         "candidate": candidate.id,
@@ -211,17 +220,22 @@ def _candidate(run: Run, section: Section, attempt: Attempt, *, selected: bool |
         "status": observation.status if observation else "interrupted" if given_up else "running",
         **({} if selected is None else {"selected": selected}),
         **({"seconds": round(observation.seconds, 3)} if observation else {}),
-        **_model(run),
+        **_model_field(run),
     }
     tags = [TAG_CANDIDATE, TAG_SKIP, *([TAG_SELECTED] if selected else [])]
     source = f"%%explored {candidate.id}\n{candidate.code}"
     cell = _cell(run, "candidate", candidate.id, source, fields, tags)
-    return _recorded_code(cell, attempt.outputs, hidden=hidden)
+    return _code_cell(cell, attempt.outputs, hidden=hidden)
 
 
-def _solution(run: Run, solution: Solution, attempt: Attempt | None, standalone: bool) -> Cell:
+def _solution_cell(run: Run, solution: Solution, attempt: Attempt | None, standalone: bool) -> Cell:
     outcome: JsonValue = run.finished.verdict.outcome if run.finished else "running"
-    fields: dict[str, JsonValue] = {"candidate": solution.candidate, "status": outcome, "selected": True, **_model(run)}
+    fields: dict[str, JsonValue] = {
+        "candidate": solution.candidate,
+        "status": outcome,
+        "selected": True,
+        **_model_field(run),
+    }
     if attempt and attempt.observation:
         fields["seconds"] = round(attempt.observation.seconds, 3)
     cell = _cell(run, "solution", "", solution.code, fields, [TAG_SOLUTION])
@@ -229,35 +243,35 @@ def _solution(run: Run, solution: Solution, attempt: Attempt | None, standalone:
     return {**cell, "cell_type": "code", "execution_count": None, "outputs": outputs}
 
 
-def _notices(run: Run, section: Section) -> Iterator[Cell]:
+def _notice_cells(run: Run, section: Section) -> Iterator[Cell]:
     if section.notices:
         id = section.subtask.id
-        yield _markdown(run, "notice", id, cell_markdown.notice_words(section.notices), {"subtask": id})
+        yield _markdown_cell(run, "notice", id, cell_markdown.notice_words(section.notices), {"subtask": id})
 
 
-def _markdown(run: Run, role: Role, part: str, source: str, fields: dict[str, JsonValue]) -> Cell:
+def _markdown_cell(run: Run, role: Role, part: str, source: str, fields: dict[str, JsonValue]) -> Cell:
     return {**_cell(run, role, part, source, fields, []), "cell_type": "markdown"}
 
 
 def _cell(run: Run, role: Role, part: str, source: str, fields: dict[str, JsonValue], tags: list[str]) -> Cell:
-    known: dict[str, JsonValue] = {"schema_version": SCHEMA_VERSION, "run_id": run.run_id, "role": role}
+    common: dict[str, JsonValue] = {"schema_version": SCHEMA_VERSION, "run_id": run.run_id, "role": role}
     source = encodable(source)
-    metadata: dict[str, JsonValue] = {NAMESPACE: {**known, **fields, "source_hash": source_hash(source)}}
+    metadata: dict[str, JsonValue] = {NAMESPACE: {**common, **fields, "source_hash": source_hash(source)}}
     if tags:
         metadata["tags"] = [*tags]
     return {"id": cell_id(run.run_id, role, part), "source": source, "metadata": metadata}
 
 
-def with_line(cell: Cell, line: str) -> Cell:
-    """A generated Markdown cell with one more item at the end of its list."""
+def append_item(cell: Cell, line: str) -> Cell:
+    """Append an item to the list at the end of a generated Markdown cell."""
     source = f"{cell['source']}\n- {line}"
-    metadata = _mapping(cell["metadata"])
-    marked: JsonValue = {**_mapping(metadata[NAMESPACE]), "source_hash": source_hash(source)}
+    metadata = _as_dict(cell["metadata"])
+    marked: JsonValue = {**_as_dict(metadata[NAMESPACE]), "source_hash": source_hash(source)}
     return {**cell, "source": source, "metadata": {**metadata, NAMESPACE: marked}}
 
 
 def cell_id(run_id: str, role: Role, part: str = "") -> str:
-    """The id of a generated cell: letters, digits, `-` and `_`, at most 64 characters."""
+    """Return the id of a generated cell: letters, digits, `-` and `_`, at most 64 characters."""
     natural = "-".join(["explora", run_id, role, *([part.replace(".", "_")] if part else [])])
     if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", natural) and "_" not in part:
         return natural
@@ -266,13 +280,13 @@ def cell_id(run_id: str, role: Role, part: str = "") -> str:
 
 
 def source_hash(source: str) -> str:
-    """Sixteen hexadecimal digits by which an edited cell is told from an untouched one."""
+    """Return a hash of a cell's source, as sixteen hexadecimal digits, which shows whether the cell was edited."""
     return blake2b(source.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _model(run: Run) -> dict[str, JsonValue]:
+def _model_field(run: Run) -> dict[str, JsonValue]:
     return {"model": run.started.model} if run.started else {}
 
 
-def _mapping(value: JsonValue) -> dict[str, JsonValue]:
+def _as_dict(value: JsonValue) -> dict[str, JsonValue]:
     return value if isinstance(value, dict) else {}

@@ -1,7 +1,7 @@
-"""The Markdown of the generated cells: task, plan, subtask headings, notices, summary.
+"""Markdown of the generated cells: task, plan, subtask headings, notices, summary.
 
-Each function takes the run (or a section of it) and gives the cell's text. Statuses are said by a symbol and a word,
-never by colour alone. Whatever a model or a library wrote goes through `text`.
+Each function takes the run (or a section of it) and returns the cell's text. A status is shown by a symbol and a word,
+never by color alone. Text from models and libraries is always escaped with `escaped_text`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage, Verdict
 from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
-from exploracoder_jupyter.trace.cells.sources_markdown import found_words
-from exploracoder_jupyter.trace.run_state import Attempt, Round, Run, Section, Shown
+from exploracoder_jupyter.trace.cells.sources_markdown import search_markdown
+from exploracoder_jupyter.trace.run_state import Attempt, InputResult, InputRound, Run, Section
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "▶", "done": "✓", "failed": "✗", "skipped": "↷"}
 _VERDICTS: dict[Outcome, str] = {
@@ -27,7 +27,7 @@ _VERDICTS: dict[Outcome, str] = {
     "stopped": "■ **Stopped** before the end; what was learned until then is {where}.",
 }
 _RULINGS: dict[Ruling, str] = {"right": "✓ right", "wrong": "✗ wrong", "unsure": "◐ unsure"}
-_STEPS = {
+_STEP_NAMES = {
     "introduce": "introduction",
     "planners": "example plans",
     "plan": "plan",
@@ -42,17 +42,17 @@ _STEPS = {
     "explain": "explaining failures",
     "execute": "executions",
 }
-"""Steps as people call them, in the order in which they are told; others are called as they are."""
-_LONGEST_TASK = 4000
-_MOST_FILES = 20
+"""Display names of steps, in the order of the cost table; unknown steps are shown by their own name."""
+_MAX_TASK = 4000
+_MAX_FILES = 20
 
 
 def task_words(run: Run) -> str:
-    """The opening cell of a trace."""
+    """Render the opening cell of a trace."""
     if run.started is None:
-        return "# Exploration\n\nThe record of how it began is missing."
+        return "# Exploration\n\nThe record of the start of this run is missing."
     task, environment = run.started.task, run.started.environment
-    quoted = "  \n".join("> " + prose(line) for line in task.text.strip()[:_LONGEST_TASK].splitlines())
+    quoted = "  \n".join("> " + prose(line) for line in task.text.strip()[:_MAX_TASK].splitlines())
     facts = {
         "Libraries": _libraries(run),
         "Model": prose(run.started.model),
@@ -61,101 +61,101 @@ def task_words(run: Run) -> str:
         "Check": span(clip(task.check, 300)) if task.check else "",
         "Variables": ", ".join(span(name) for name in task.uses),
     }
-    cut = "\n\n*The rest of the task is in the notebook's metadata.*" if len(task.text) > _LONGEST_TASK else ""
+    cut = "\n\n*The rest of the task is in the notebook's metadata.*" if len(task.text) > _MAX_TASK else ""
     state = "" if run.finished else "\n\n*No verdict is recorded yet: the run is under way, or was cut off.*"
     listed = "\n".join(f"- **{name}:** {value}" for name, value in facts.items() if value)
     return f"# Exploration of {prose(', '.join(task.libraries))}\n\n{quoted}{cut}\n\n{listed}{state}"
 
 
 def plan_words(run: Run) -> str:
-    """The plan with live statuses, and what was spent so far."""
+    """Render the plan with live statuses and the cost so far."""
     parts = ["### Exploration plan", _plan_list(run)]
-    parts += ["**The plan waits for your word.**"] if run.reviewing else []
+    parts += ["**The plan is waiting for your review.**"] if run.reviewing else []
     parts += [f"*Plan revised: {prose(clip(reason, 300))}*" for reason in run.revisions if reason]
-    parts += found_words(run.searches, ())
+    parts += search_markdown(run.searches, ())
     parts.append(_cost_line(run))
     return "\n\n".join(parts)
 
 
 def solution_words(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
-    """The heading above the solutions: how they fared, what the last one wrote. `over`: whether the run is."""
-    joined = "What ran in each subtask, put together. **It was not run as a whole.**" if outcome == "stopped" else ""
-    found = found_words(section.searches, section.lookups)
-    parts = ("### Solution", *found, _fates(section, over=over), joined, _files(files) if files else "")
+    """Render the heading above the solutions: their outcomes, and the files written. `over`: whether the run is."""
+    joined = "The code that ran in each subtask, joined. **It was not run as a whole.**" if outcome == "stopped" else ""
+    found = search_markdown(section.searches, section.lookups)
+    parts = ("### Solution", *found, _outcomes(section, over=over), joined, _solution_files(files) if files else "")
     return "\n\n".join(part for part in parts if part)
 
 
 def input_words(given: InventedInput, solution: str) -> str:
-    """The code of a generated input, with a line where the solution runs."""
+    """Render the code of a generated input, with a comment at the place where the solution runs."""
     title = " ".join(given.title.split())
     here = f"# here {solution} runs, as above" if given.before.strip() else f"# after {solution}"
     parts = (f"# {title}", given.before.strip("\n"), here, given.after.strip("\n"))
     return "\n".join(part for part in parts if part.strip())
 
 
-def judgement_words(solution: str, round_: Round, *, over: bool) -> str:
-    """What was said of a solution's outputs, as a whole and for each input."""
+def judgement_words(solution: str, round_: InputRound, *, over: bool) -> str:
+    """Render the judgement of a solution's outputs, overall and for each input."""
     judgement = round_.judgement
     name = f"**Solution {prose(solution)}**"
     if judgement is None:
-        said = "was tried on generated inputs, and not judged" if over else "is being judged by what it gave"
-        return f"{name} {said}."
+        state = "was run on generated inputs, but not judged" if over else "is being judged by its outputs"
+        return f"{name} {state}."
     reason = f": {prose(clip(judgement.reason, 400).rstrip('.'))}" if judgement.reason else ""
     listed = "\n".join(_input_line(shown, round_) for shown in round_.shown)
-    return f"{name} judged by what it gave: **{_RULINGS[judgement.ruling]}**{reason}.\n\n{listed}".strip()
+    return f"{name} judged by its outputs: **{_RULINGS[judgement.ruling]}**{reason}.\n\n{listed}".strip()
 
 
-def _input_line(shown: Shown, round_: Round) -> str:
+def _input_line(shown: InputResult, round_: InputRound) -> str:
     title = prose(clip(shown.given.title, 200))
     if not shown.usable:
-        return f"- {title}: left out, it fails by itself"
-    ruling = round_.judged(shown.given.id)
+        return f"- {title}: left out, because the input itself fails"
+    ruling = round_.ruling_on(shown.given.id)
     opinions = round_.judgement.opinions if round_.judgement else ()
     reason = next((item.reason for item in opinions if item.input == shown.given.id), "")
     why = f" ({prose(clip(reason, 300))})" if reason else ""
-    return f"- {title}: {_RULINGS[ruling] if ruling else 'not judged by itself'}{why}"
+    return f"- {title}: {_RULINGS[ruling] if ruling else 'not judged separately'}{why}"
 
 
 def heading_words(section: Section, *, over: bool) -> str:
-    """A subtask's heading: recommended APIs, how its candidates fared, and why one was carried forward."""
+    """Render a subtask's heading: recommended APIs, the outcomes of its candidates, and why one was carried forward."""
     parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
     parts.append(_api_table(section.apis) if section.apis else "")
-    parts += [_wish(wish) for wish in section.wishes]
-    parts += found_words(section.searches, section.lookups)
-    parts.append(_fates(section, over=over))
-    parts.append(_choice(section))
+    parts += [_request_line(wish) for wish in section.wishes]
+    parts += search_markdown(section.searches, section.lookups)
+    parts.append(_outcomes(section, over=over))
+    parts.append(_selection(section))
     return "\n\n".join(part for part in parts if part)
 
 
-def _wish(wish: Steered) -> str:
+def _request_line(wish: Steered) -> str:
     what = "Explored again" if wish.what == "retry" else f"Candidate {prose(wish.candidate)} chosen"
     return f"*{what} by the user{f': {prose(clip(wish.hint, 400))}' if wish.hint else '.'}*"
 
 
 def notice_words(notices: Sequence[Notice]) -> str:
-    """What the user should have seen."""
+    """Render notices for the user."""
     signs = {"info": "ℹ Note", "warning": "⚠ Warning"}
     quoted = "\n>\n".join(f"> {signs[notice.level]}: {prose(notice.text)}" for notice in notices)
-    return "\n\n".join([quoted, *(_details(notice.details) for notice in notices if notice.details)])
+    return "\n\n".join([quoted, *(_traceback_block(notice.details) for notice in notices if notice.details)])
 
 
-def _details(traceback: str) -> str:
-    """The traceback of an internal error, folded away; no blank line ends the block."""
+def _traceback_block(traceback: str) -> str:
+    """Render the traceback of an internal error, collapsed; without blank lines, which would end the block."""
     lines = (f"{'&nbsp;' * (len(line) - len(line.lstrip()))}{html(line)}" for line in traceback.splitlines())
     shown = "\n".join(filter(None, lines))
     return f"<details><summary>Traceback for a bug report</summary>\n<pre>\n{shown}\n</pre>\n</details>"
 
 
 def summary_words(run: Run, finished: RunFinished) -> str:
-    """The verdict in words, the cost by step, and what it was made with."""
+    """Render the verdict, the cost by step, and the model, libraries and environment used."""
     parts = ["### Summary", verdict_words(finished.verdict)]
     parts.append(cost_table(finished))
-    parts.append("\n".join(f"- {line}" for line in _made_with(run)))
+    parts.append("\n".join(f"- {line}" for line in _environment_lines(run)))
     return "\n\n".join(parts)
 
 
 def verdict_words(verdict: Verdict, *, where: str = "above") -> str:
-    """How the run ended, in one line; `where` the cells of the run are."""
+    """Render how the run ended, in one line; `where` are the run's cells, relative to it."""
     return f"{_VERDICTS[verdict.outcome].format(where=where)} {prose(verdict.reason)}"
 
 
@@ -170,8 +170,8 @@ def _plan_item(section: Section, *, over: bool) -> str:
     if over and not section.settled:
         state = "■ **{id}.** {title} (not finished)"
     else:
-        said = "ran" if section.status == "done" else section.status  # whether it did what was asked, nobody has said
-        state = f"{_SYMBOLS[section.status]} **{{id}}.** {{title}} ({said})"
+        word = "ran" if section.status == "done" else section.status  # whether its result is correct is not known
+        state = f"{_SYMBOLS[section.status]} **{{id}}.** {{title}} ({word})"
     why = f": {prose(clip(section.reason, 300))}" if section.reason else ""
     return "- " + state.format(id=prose(section.subtask.id), title=title) + why
 
@@ -188,7 +188,7 @@ def _cost_line(run: Run) -> str:
     return f"Cost so far: {spent}. Expected in all: {run.estimate}."
 
 
-@lru_cache(maxsize=64)  # it never changes, and the cell around it changes with every event
+@lru_cache(maxsize=64)  # the table never changes, while the cell around it changes with every event
 def _api_table(apis: tuple[ApiDoc, ...]) -> str:
     rows = "\n".join(
         f"<tr><td><code>{html(api.path)}</code></td><td><code>{html(clip(api.signature, 160))}</code></td>"
@@ -203,13 +203,13 @@ def _api_summary(api: ApiDoc) -> str:
     return f"Deprecated: {api.deprecated} {api.summary}" if api.deprecated else api.summary
 
 
-def _fates(section: Section, *, over: bool) -> str:
-    """One line on how each candidate fared, those without a cell of their own included."""
-    fates = [_fate(attempt, over=over or section.given_up(attempt)) for attempt in section.ordered]
+def _outcomes(section: Section, *, over: bool) -> str:
+    """Return one line with the outcome of each candidate, including those without a cell."""
+    fates = [_outcome(attempt, over=over or section.was_skipped(attempt)) for attempt in section.ordered]
     return "Tried: " + "; ".join(fates) + "." if fates else ""
 
 
-def _fate(attempt: Attempt, *, over: bool) -> str:
+def _outcome(attempt: Attempt, *, over: bool) -> str:
     candidate, observation = attempt.candidate, attempt.observation
     name = f"**{prose(candidate.id)}**"
     if candidate.duplicate_of:
@@ -219,29 +219,35 @@ def _fate(attempt: Attempt, *, over: bool) -> str:
     if observation is None:
         return f"{name} {'not finished' if over else 'running'}"
     what = observation.error.headline if observation.error else observation.note
-    said = {"ok": "ran", "error": "failed", "timeout": "timed out", "died": "kernel died", "interrupted": "interrupted"}
+    words = {
+        "ok": "ran",
+        "error": "failed",
+        "timeout": "timed out",
+        "died": "kernel died",
+        "interrupted": "interrupted",
+    }
     reason = f" ({prose(clip(what, 160).rstrip('.'))})" if what else ""
     if observation.status == "error" and observation.note.startswith("The program ran, but the check"):
         return f"{name} ran, but its check failed{reason}"
-    wrote = _wrote(observation.files) if candidate.subtask != "solution" else ""
-    return f"{name} {said[observation.status]}{reason}{wrote}"
+    wrote = _written_files(observation.files) if candidate.subtask != "solution" else ""
+    return f"{name} {words[observation.status]}{reason}{wrote}"
 
 
-def _wrote(files: Sequence[str]) -> str:
+def _written_files(files: Sequence[str]) -> str:
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     return f", wrote {span(clip(files[0], 80))}{more}" if files else ""
 
 
-def _files(kept: FilesKept) -> str:
+def _solution_files(kept: FilesKept) -> str:
     if not kept.files:
         return "The solution wrote no files."
-    named = ", ".join(span(clip(name, 200)) for name in kept.files[:_MOST_FILES])
-    rest = f" and {len(kept.files) - _MOST_FILES} more" if len(kept.files) > _MOST_FILES else ""
+    names = ", ".join(span(clip(name, 200)) for name in kept.files[:_MAX_FILES])
+    rest = f" and {len(kept.files) - _MAX_FILES} more" if len(kept.files) > _MAX_FILES else ""
     folder = kept.folder.replace("\\", "/").rpartition("/")[2]
-    return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {span(folder)}: {named}{rest}."
+    return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {span(folder)}: {names}{rest}."
 
 
-def _choice(section: Section) -> str:
+def _selection(section: Section) -> str:
     if section.selection:
         reasons = "; ".join(prose(clip(reason, 200)) for reason in section.selection.reasons)
         if section.status == "failed":
@@ -261,11 +267,14 @@ def _choice(section: Section) -> str:
 
 
 def cost_table(finished: RunFinished) -> str:
-    """What each step cost, and all of them."""
-    steps = sorted(finished.usage_by_step, key=lambda step: list(_STEPS).index(step) if step in _STEPS else len(_STEPS))
-    rows = [_cost_row(prose(_STEPS.get(step, step)), finished.usage_by_step[step]) for step in steps]
-    worked = sum(usage.seconds for usage in finished.usage_by_step.values())  # the run's own time is below
-    rows.append(_cost_row("**all**", replace(finished.usage, seconds=worked)))
+    """Render a table with the cost of each step and the total."""
+    steps = sorted(
+        finished.usage_by_step,
+        key=lambda step: list(_STEP_NAMES).index(step) if step in _STEP_NAMES else len(_STEP_NAMES),
+    )
+    rows = [_cost_row(prose(_STEP_NAMES.get(step, step)), finished.usage_by_step[step]) for step in steps]
+    total = sum(usage.seconds for usage in finished.usage_by_step.values())  # the elapsed time of the run is below
+    rows.append(_cost_row("**all**", replace(finished.usage, seconds=total)))
     head = "| Step | Calls | Prompt tokens | Completion tokens | Executions | Seconds |\n|:--|--:|--:|--:|--:|--:|"
     return "\n".join([head, *rows])
 
@@ -275,7 +284,7 @@ def _cost_row(name: str, usage: Usage) -> str:
     return f"| {name} | " + " | ".join(f"{count:,}" for count in counts) + f" | {usage.seconds:.1f} |"
 
 
-def _made_with(run: Run) -> Iterable[str]:
+def _environment_lines(run: Run) -> Iterable[str]:
     if run.started is None:
         return
     environment = run.started.environment

@@ -1,7 +1,7 @@
-"""The Markdown on what was found beside the APIs: searches anew, look-ups, and the passages that prompts were given.
+"""Markdown about repeated searches, look-ups, and the passages that were added to prompts.
 
-A passage is named with where it is from and its licence; its text stays in the records. Whatever a source said of
-itself goes through `text`.
+A passage is listed with its origin and license; its text stays in the records. Text from sources is always escaped with
+`escaped_text`.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ _SOURCES: Final[dict[SourceKind, str]] = {
     "web": "web page",
     "workspace": "your files",
 }
-_MOST_NAMED: Final = 4
+_MAX_LISTED: Final = 4
 
 
-def found_words(searches: Sequence[KnowledgeSearched], lookups: Sequence[LookedUp]) -> list[str]:
-    """Paragraphs on what was searched anew and looked up, and the folded list of passages."""
-    again = [words for search in searches if search.round and (words := _again(search))]
-    asked = dict.fromkeys(clip(item.argument, 80) for item in lookups)
-    looked = f"*Looked up while writing:* {', '.join(map(span, asked))}" if asked else ""
+def search_markdown(searches: Sequence[KnowledgeSearched], lookups: Sequence[LookedUp]) -> list[str]:
+    """Return paragraphs on repeated searches and look-ups, and a collapsed list of the passages found."""
+    repeated = [line for search in searches if search.round and (line := _repeated_search(search))]
+    arguments = dict.fromkeys(clip(item.argument, 80) for item in lookups)
+    looked_up = f"*Looked up while writing:* {', '.join(map(span, arguments))}" if arguments else ""
     passages = tuple(dict.fromkeys(item for search in searches for item in search.passages))
-    return [*again, *filter(None, (looked, _passages(passages) if passages else ""))]
+    return [*repeated, *filter(None, (looked_up, _passages(passages) if passages else ""))]
 
 
-def _again(search: KnowledgeSearched) -> str:
-    """One line on a search after a failure; nothing where only passages were looked for, and none were found."""
+def _repeated_search(search: KnowledgeSearched) -> str:
+    """Return one line on a search after a failure; empty if nothing was found and no APIs were searched."""
     if not (search.apis or search.passages):
         return ""
-    names = _named([span(path) for path in search.apis], "API")
-    titles = _named([f"“{prose(clip(item.title, 80))}”" for item in search.passages], "passage")
+    names = _list_names([span(path) for path in search.apis], "API")
+    titles = _list_names([f"“{prose(clip(item.title, 80))}”" for item in search.passages], "passage")
     same = ", the same as before" if search.agreed else ""
     return f"*Searched again ({search.made_of}):* found {'; '.join(part for part in (names, titles) if part)}{same}."
 
 
-def _named(names: Sequence[str], noun: str) -> str:
-    more = len(names) - _MOST_NAMED
-    listed = ", ".join(names[:_MOST_NAMED])
+def _list_names(names: Sequence[str], noun: str) -> str:
+    more = len(names) - _MAX_LISTED
+    listed = ", ".join(names[:_MAX_LISTED])
     return f"{listed} and {plural(more, f'more {noun}')}" if more > 0 else listed
 
 
-@lru_cache(maxsize=64)  # it never changes, and the cell around it changes with every event
+@lru_cache(maxsize=64)  # the list never changes, while the cell around it changes with every event
 def _passages(passages: tuple[Passage, ...]) -> str:
     items = "\n".join(f"<li>{_item(item)}</li>" for item in _without_repeats(passages))
     return f"<details><summary>Passages found ({len(passages)})</summary>\n<ul>\n{items}\n</ul>\n</details>"
@@ -61,11 +61,11 @@ def _without_repeats(passages: Iterable[Passage]) -> Iterable[Passage]:
 
 
 def _item(item: Passage) -> str:
-    parts = [_SOURCES[item.source], html(clip(item.title, 160)), _place(item.origin), html(clip(item.licence, 80))]
+    parts = [_SOURCES[item.source], html(clip(item.title, 160)), _link(item.origin), html(clip(item.licence, 80))]
     return "; ".join(part for part in parts if part)
 
 
-def _place(origin: str) -> str:
+def _link(origin: str) -> str:
     shown = html(clip(origin, 200))
     if urlsplit(origin).scheme not in ("http", "https"):
         return f"<code>{shown}</code>" if shown else ""

@@ -1,1 +1,1 @@
-"""Whether two outputs show the same."""
+"""Compares recorded outputs with those of a new execution."""

@@ -1,8 +1,8 @@
-"""Whether two pictures look the same: by their pixels where Pillow is there, else by the data of PNG files.
+"""Compares two images: by their pixels if Pillow is installed, else by the image data of PNG files.
 
-What a file says of itself (when it was made, by what) is no part of a picture. Figures of which less than a hundredth
-of the pixels differ are the same, for edges are drawn a little differently between machines, if nowhere several pixels
-that are close to one another differ by much: another digit in a title is no more than that.
+File metadata (creation time, software) is ignored. Images count as the same if less than one percent of the pixels
+differ, because machines render edges slightly differently, and if no small area has several pixels that differ
+strongly, because that is all that another digit in a title changes.
 """
 
 from __future__ import annotations
@@ -21,44 +21,45 @@ from numpy.typing import NDArray
 
 Pixels: TypeAlias = NDArray[np.uint8]
 
-_SAME: Final = 0.01
-_MUCH: Final = 64
-"""Of 255."""
-_CLOSE: Final = 8
-"""Sides of a square, in pixels."""
-_DETAIL: Final = 5
-"""Pixels in such a square: with fewer no digit of ten points at 72 dots an inch becomes another one."""
+_SAME_SHARE: Final = 0.01
+_STRONG: Final = 64
+"""Difference of a color channel that counts as strong, of 255."""
+_SQUARE: Final = 8
+"""Side of the square that counts as a small area, in pixels."""
+_DETAIL_PIXELS: Final = 5
+"""Strongly different pixels in such a square that count as a difference. Fewer cannot turn one digit into another, at
+10 points and 72 dpi."""
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
-_MOST_BYTES: Final = 100_000_000
-"""Of one picture, unpacked."""
+_MAX_BYTES: Final = 100_000_000
+"""Maximum size of one decompressed image."""
 
 
-def unlike(one: str, other: str) -> str:
-    """How two pictures in base64 differ, in words; nothing if they look the same."""
+def describe_difference(one: str, other: str) -> str:
+    """Describe how two base64 images differ; empty if they look the same."""
     if one == other:
         return ""
-    first, second = _bytes(one), _bytes(other)
-    if (shown := _pixels(first)) is None or (again := _pixels(second)) is None:
-        return "" if _data(first) == _data(second) else "another picture"
-    if shown.shape != again.shape:
-        return f"a picture of {_size(shown)} -> {_size(again)} pixels"
-    apart = np.abs(shown.astype(np.int16) - again).max(axis=-1)
-    share = float((apart > 0).mean())
-    if share >= _SAME:
+    first, second = _decode(one), _decode(other)
+    if (old := _pixels(first)) is None or (new := _pixels(second)) is None:
+        return "" if _image_data(first) == _image_data(second) else "a different picture"
+    if old.shape != new.shape:
+        return f"a picture of {_size(old)} -> {_size(new)} pixels"
+    distance = np.abs(old.astype(np.int16) - new).max(axis=-1)
+    share = float((distance > 0).mean())
+    if share >= _SAME_SHARE:
         return f"{share:.1%} of the pixels differ"
-    return "a detail differs" if _most_together(apart > _MUCH) >= _DETAIL else ""
+    return "a detail differs" if _max_in_square(distance > _STRONG) >= _DETAIL_PIXELS else ""
 
 
-def _most_together(marked: NDArray[np.bool_]) -> int:
-    """How many of these pixels are in one small square, at most."""
+def _max_in_square(marked: NDArray[np.bool_]) -> int:
+    """Return the largest number of marked pixels in any small square."""
     if not marked.any():
         return 0
-    n = _CLOSE
+    n = _SQUARE
     sums = np.pad(marked, n).astype(np.int32).cumsum(axis=0).cumsum(axis=1)
     return int((sums[n:, n:] - sums[:-n, n:] - sums[n:, :-n] + sums[:-n, :-n]).max())
 
 
-def _bytes(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     try:
         return base64.b64decode(text)
     except (binascii.Error, ValueError):
@@ -66,17 +67,17 @@ def _bytes(text: str) -> bytes:
 
 
 def _pixels(content: bytes) -> Pixels | None:
-    """Height, width and channels; `None` where it cannot be read here."""
+    """Decode an image to an array of height, width and channels; `None` if it cannot be read here."""
     try:
         from PIL import Image
     except ImportError:
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # of pictures that unpack to more than memory can hold
+            warnings.simplefilter("error")  # Pillow warns about decompression bombs
             picture: Any = Image.open(BytesIO(content)).convert("RGBA")
             return np.asarray(picture, dtype=np.uint8)
-    except Exception:  # whatever a broken file makes of the reader
+    except Exception:  # a broken file can raise anything
         return None
 
 
@@ -84,19 +85,19 @@ def _size(pixels: Pixels) -> str:
     return f"{pixels.shape[1]} by {pixels.shape[0]}"
 
 
-def _data(content: bytes) -> bytes:
-    """What is drawn in a PNG file: the head and the unpacked data; another file as it is."""
+def _image_data(content: bytes) -> bytes:
+    """Return the header and decompressed data of a PNG file; any other file as it is."""
     if not content.startswith(_SIGNATURE):
         return content
-    kept = dict.fromkeys((b"IHDR", b"PLTE", b"tRNS", b"IDAT"), b"")
+    parts = dict.fromkeys((b"IHDR", b"PLTE", b"tRNS", b"IDAT"), b"")
     for kind, data in _chunks(content[len(_SIGNATURE) :]):
-        if kind in kept:
-            kept[kind] += data
+        if kind in parts:
+            parts[kind] += data
     try:
-        drawn = zlib.decompressobj().decompress(kept.pop(b"IDAT"), _MOST_BYTES)
+        pixels = zlib.decompressobj().decompress(parts.pop(b"IDAT"), _MAX_BYTES)
     except zlib.error:
-        drawn = b""
-    return b"".join(kept.values()) + drawn if drawn else content
+        pixels = b""
+    return b"".join(parts.values()) + pixels if pixels else content
 
 
 def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:

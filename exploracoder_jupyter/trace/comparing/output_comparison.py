@@ -1,9 +1,9 @@
-"""Whether what an execution showed is what it shows again.
+"""Compares the outputs of an execution with those of its re-execution.
 
-Two observations are compared in a form without what depends on moment, machine and process (`normal`): first their
-structure, which is status, type of error, names that were bound and kinds of outputs; then what they showed, part by
-part. Several executions anew tell what of the difference is the code's own doing: what they differ in among themselves
-varies and is not blamed.
+Observations are compared in normalized form, without what depends on the time, machine or process (`normalize`). First
+comes their structure: status, type of error, bound names and kinds of outputs. Then come the outputs, part by part.
+Several re-executions show which differences are inherent to the code: where they differ from one another, the output
+varies, and the difference does not count as a change.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Final, Literal
 
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.trace.cells.escaped_text import clip
-from exploracoder_jupyter.trace.comparing.output_parts import CLIPPED, Part, Text, joined, part_of
-from exploracoder_jupyter.trace.comparing.text_normalization import normal
+from exploracoder_jupyter.trace.comparing.output_parts import MAX_SHOWN, Part, Text, joined, part_of
+from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 
 TOLERANCE: Final = 1e-6
-"""Of numbers with a fraction, relative."""
+"""Relative tolerance for floating-point numbers."""
 
 Result = Literal["same", "varies", "changed"]
 
@@ -30,30 +30,36 @@ _THREADS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What an execution showed, in the form in which two are compared."""
+class ComparableResult:
+    """The result of an execution in comparable form."""
 
     status: str
     error: str
-    """Type of the error; empty where there was none."""
+    """Type of the error; empty if there was none."""
     names: Mapping[str, str]
     """New and rebound names with their types."""
     kinds: tuple[tuple[str, ...], ...]
     """The MIME types of each display, in order."""
     parts: Mapping[str, Part]
-    """What was shown, by where: `stdout`, `text/html`, `2nd text/plain`."""
+    """The outputs by place: `stdout`, `message`, `text/html`, `output 2, text/plain`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """How an execution compares with its record, and what differs, in words."""
+class Comparison:
+    """How an execution compares with its record, and a description of the difference."""
 
     result: Result
     why: str = ""
 
 
-def seen(observation: Observation, *, day: date, code: str = "") -> Seen:
-    """What an observation shows; `day` is when it was made, `code` what was run, which says whether order counts."""
+def comparable_result(observation: Observation, *, day: date, code: str = "") -> ComparableResult:
+    """Convert an observation to comparable form.
+
+    Args:
+        observation: the observation.
+        day: when it was made; dates of that day are masked.
+        code: the code that was run; if it uses threads or processes, the order of its output does not matter.
+    """
     error, streams, displays = observation.error, {"stdout": "", "stderr": ""}, []
     for output in observation.outputs:
         if output.get("output_type") == "stream":
@@ -61,79 +67,82 @@ def seen(observation: Observation, *, day: date, code: str = "") -> Seen:
             streams[name] = streams.get(name, "") + joined(output.get("text"))
         elif isinstance(data := output.get("data"), dict):
             displays.append({mime: data[mime] for mime in sorted(data, key=_readable_first)})
-    several = bool(_THREADS.search(code))
-    said = {**streams, "message": error.message if error else ""}
-    parts: dict[str, Part] = {where: Text(normal(text, day=day), several) for where, text in said.items()}
+    unordered = bool(_THREADS.search(code))
+    texts = {**streams, "message": error.message if error else ""}
+    parts: dict[str, Part] = {where: Text(normalize(text, day=day), unordered) for where, text in texts.items()}
     for number, data in enumerate(displays, 1):
         for mime, value in data.items():
             parts[mime if len(displays) == 1 else f"output {number}, {mime}"] = part_of(mime, value, day)
     names = dict(observation.names)
-    return Seen(observation.status, error.name if error else "", names, tuple(map(tuple, displays)), parts)
+    return ComparableResult(observation.status, error.name if error else "", names, tuple(map(tuple, displays)), parts)
 
 
-def judge(recorded: Seen, again: Sequence[Seen], *, tolerance: float = TOLERANCE) -> Judged:
-    """What several executions anew say of a record: `same`, `varies`, or `changed`.
+def compare_with_record(
+    recorded: ComparableResult, again: Sequence[ComparableResult], *, tolerance: float = TOLERANCE
+) -> Comparison:
+    """Compare a record with several re-executions: `same`, `varies`, or `changed`.
 
-    It varies where they differ from one another while the structure of one is as recorded. With one execution there is
-    no telling: then what differs is changed. What is shown by those of another structure is not judged.
+    It varies if the re-executions differ from one another while at least one has the recorded structure. One
+    re-execution cannot show that, so any difference counts as changed. The outputs of re-executions with another
+    structure are ignored.
     """
-    framed = [one for one in again if not _frame(recorded, one)]
-    if not framed:
-        return Judged("changed", _frame(recorded, again[0]))
-    if len(framed) > 1 or len(framed) == len(again):
+    comparable = [one for one in again if not _structural_difference(recorded, one)]
+    if not comparable:
+        return Comparison("changed", _structural_difference(recorded, again[0]))
+    if len(comparable) > 1 or len(comparable) == len(again):
         for where, part in recorded.parts.items():
-            if why := _blame(part, [one.parts[where] for one in framed], tolerance):
-                return Judged("changed", f"{where}: {why}")
-    why = difference(recorded, again[0], tolerance=tolerance)
-    return Judged("varies", why) if why else Judged("same")
+            if why := _describe_change(part, [one.parts[where] for one in comparable], tolerance):
+                return Comparison("changed", f"{where}: {why}")
+    why = describe_difference(recorded, again[0], tolerance=tolerance)
+    return Comparison("varies", why) if why else Comparison("same")
 
 
-def difference(old: Seen, new: Seen, *, tolerance: float = TOLERANCE) -> str:
-    """The first thing in which two differ, in words; nothing where they are the same."""
-    if frame := _frame(old, new):
-        return frame
-    found = ((where, part.unlike(new.parts[where], tolerance)) for where, part in old.parts.items())
+def describe_difference(old: ComparableResult, new: ComparableResult, *, tolerance: float = TOLERANCE) -> str:
+    """Describe the first difference between two results; empty if they are the same."""
+    if structure := _structural_difference(old, new):
+        return structure
+    found = ((where, part.describe_difference(new.parts[where], tolerance)) for where, part in old.parts.items())
     return next((f"{where}: {why}" for where, why in found if why), "")
 
 
-def _blame(recorded: Part, shown: Sequence[Part], tolerance: float) -> str:
-    """How a part differs from all that was shown again, where that agrees: in full, or in form."""
-    why = [recorded.unlike(part, tolerance) for part in shown]
+def _describe_change(recorded: Part, shown: Sequence[Part], tolerance: float) -> str:
+    """Describe how a part differs from all re-executions, if these agree with one another in content or in form."""
+    why = [recorded.describe_difference(part, tolerance) for part in shown]
     if not all(why):
         return ""
-    if not any(shown[0].unlike(part, tolerance) for part in shown[1:]):
+    if not any(shown[0].describe_difference(part, tolerance) for part in shown[1:]):
         return why[0]
-    forms = [part.form() for part in shown]
-    return "" if recorded.form() in forms or any(form != forms[0] for form in forms[1:]) else why[0]
+    forms = [part.structure() for part in shown]
+    return "" if recorded.structure() in forms or any(form != forms[0] for form in forms[1:]) else why[0]
 
 
-def _frame(old: Seen, new: Seen) -> str:
-    """How two differ in structure, in words."""
+def _structural_difference(old: ComparableResult, new: ComparableResult) -> str:
+    """Describe how two results differ in structure."""
     if (old.status, old.error) != (new.status, new.error):
-        return f"{_ending(old)} -> {_ending(new)}"
+        return f"{_outcome(old)} -> {_outcome(new)}"
     if old.kinds != new.kinds:
-        return f"outputs: {_kinds(old)} -> {_kinds(new)}"
+        return f"outputs: {_list_kinds(old)} -> {_list_kinds(new)}"
     if old.names == new.names:
         return ""
-    return f"names: {'; '.join(_renamed(old.names, new.names))}"
+    return f"names: {'; '.join(_name_differences(old.names, new.names))}"
 
 
-def _ending(one: Seen) -> str:
+def _outcome(one: ComparableResult) -> str:
     message = one.parts["message"]
-    more = clip(message.text, CLIPPED) if isinstance(message, Text) else ""
+    more = clip(message.text, MAX_SHOWN) if isinstance(message, Text) else ""
     return one.status if not one.error else f"{one.error}: {more}" if more else one.error
 
 
-def _kinds(one: Seen) -> str:
+def _list_kinds(one: ComparableResult) -> str:
     return "; ".join(", ".join(mimes) for mimes in one.kinds) or "none"
 
 
-def _renamed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+def _name_differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     lost, more = [name for name in old if name not in new], [name for name in new if name not in old]
     other = [f"{name} {old[name]} -> {new[name]}" for name in old if name in new and old[name] != new[name]]
     parts = [
-        f"no {clip(', '.join(lost), CLIPPED)}" if lost else "",
-        f"also {clip(', '.join(more), CLIPPED)}" if more else "",
+        f"no {clip(', '.join(lost), MAX_SHOWN)}" if lost else "",
+        f"also {clip(', '.join(more), MAX_SHOWN)}" if more else "",
     ]
     return [*filter(None, parts), *other[:3]]
 

@@ -1,4 +1,4 @@
-"""The parts of what an execution showed: texts, pictures, trees of JSON, each in a form that can be compared."""
+"""The parts of an execution's output (texts, pictures, JSON trees) in comparable form."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.trace.cells.escaped_text import clip
 from exploracoder_jupyter.trace.comparing import image_comparison
-from exploracoder_jupyter.trace.comparing.text_normalization import normal
+from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 
-CLIPPED: Final = 80
-"""Characters of a text that differs that are told."""
+MAX_SHOWN: Final = 80
+"""Length to which texts are clipped in descriptions of differences."""
 
-_BEFORE: Final = 20
+_CONTEXT: Final = 20
+"""Characters shown before the first difference."""
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"})
 _MARKUP: Final = frozenset({"text/html", "image/svg+xml", "application/xml", "text/xml"})
-_OF_WIDGETS: Final = "application/vnd.jupyter.widget-"
+_WIDGET_MIME: Final = "application/vnd.jupyter.widget-"
 _TAG = re.compile(r"<[^<>]*>")
 _FLOAT = re.compile(r"[-+]?(?<!\d)(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
@@ -30,45 +31,44 @@ _SPACES = re.compile(r"(?<=\S)[ \t]+")
 
 
 class Part(Protocol):
-    """Something that an execution showed."""
+    """One part of an execution's output."""
 
-    def unlike(self, other: Part, tolerance: float) -> str:
-        """How it differs, in words: old, then new. Nothing where both are the same."""
+    def describe_difference(self, other: Part, tolerance: float) -> str:
+        """Describe how `other` differs: old, then new. Empty if both are the same."""
         ...
 
-    def form(self) -> object:
-        """What is left of it when its values vary."""
+    def structure(self) -> object:
+        """Return its structure without values."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text in its normal form."""
+    """A normalized text."""
 
     text: str
     unordered: bool = False
-    """Whether it was written by several threads or processes, so that its order tells nothing."""
+    """Whether several threads or processes wrote it, so that its order does not matter."""
 
-    def unlike(self, other: Part, tolerance: float) -> str:
-        """The first line that differs."""
+    def describe_difference(self, other: Part, tolerance: float) -> str:
+        """Describe the first line that differs."""
         if not isinstance(other, Text):
             return "another kind of output"
-        if same_text(self.text, other.text, tolerance) or (self.unordered and self._mixed(other, tolerance)):
+        if texts_match(self.text, other.text, tolerance) or (self.unordered and self._mixed(other, tolerance)):
             return ""
         old, new = self.text.split("\n"), other.text.split("\n")
         length = max(len(old), len(new))
         pairs = zip(old + [""] * (length - len(old)), new + [""] * (length - len(new)), strict=True)
-        return next((_arrow(one, two) for one, two in pairs if not same_text(one, two, tolerance)), "")
+        return next((_show_change(one, two) for one, two in pairs if not texts_match(one, two, tolerance)), "")
 
-    def form(self) -> object:
-        """The text without numbers, and without the spaces and line breaks that follow from their widths and signs."""
+    def structure(self) -> object:
+        """Return the text without numbers and white space, which depends on the widths and signs of the numbers."""
         return "".join(_NUMBER.sub("#", self.text).split())
 
     def _mixed(self, other: Text, tolerance: float) -> bool:
-        """Whether both say the same in another order: line by line, or within lines where one wrote before another
-        had ended its line."""
+        """Whether both are the same in another order, of lines or of fragments of interleaved lines."""
         one, two = (sorted(filter(str.strip, text.split("\n"))) for text in (self.text, other.text))
-        return same_text("\n".join(one), "\n".join(two), tolerance) or _same_pieces(self.text, other.text)
+        return texts_match("\n".join(one), "\n".join(two), tolerance) or _match_unordered(self.text, other.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,70 +77,73 @@ class Picture:
 
     content: str
 
-    def unlike(self, other: Part, tolerance: float) -> str:
-        """How many pixels differ."""
+    def describe_difference(self, other: Part, tolerance: float) -> str:
+        """Describe how the pixels differ."""
         return (
-            image_comparison.unlike(self.content, other.content)
+            image_comparison.describe_difference(self.content, other.content)
             if isinstance(other, Picture)
             else "another kind of output"
         )
 
-    def form(self) -> object:
-        """That it is one."""
+    def structure(self) -> object:
+        """Return a constant, since pictures have no structure."""
         return "picture"
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A JSON value, its texts in their normal form."""
+    """A JSON value with normalized texts."""
 
     value: JsonValue
 
-    def unlike(self, other: Part, tolerance: float) -> str:
-        """The first place that differs."""
+    def describe_difference(self, other: Part, tolerance: float) -> str:
+        """Describe the first place that differs."""
         if not isinstance(other, Tree):
             return "another kind of output"
-        return _unlike(self.value, other.value, tolerance, "")
+        return _describe_difference(self.value, other.value, tolerance, "")
 
-    def form(self) -> object:
-        """What is found where, without values."""
+    def structure(self) -> object:
+        """Return the keys and types, without values."""
         return _shape(self.value)
 
 
 def part_of(mime: str, value: JsonValue, day: date) -> Part:
-    """An output of this MIME type, made on this day, in the form that is compared."""
-    if mime.startswith(_OF_WIDGETS):
-        return Text(mime)  # what it names is made up anew each time
+    """Convert an output of this MIME type, made on this day, to comparable form."""
+    if mime.startswith(_WIDGET_MIME):
+        return Text(mime)  # its content is an id that is random each time
     if mime in _PICTURES and isinstance(value, str):
         return Picture(value.strip())
     if isinstance(value, dict) or mime.endswith("json"):
-        return Tree(changed(value, partial(normal, day=day)))
+        return Tree(map_strings(value, partial(normalize, day=day)))
     text = joined(value)
-    return Text(normal(_tags_apart(text) if mime in _MARKUP else text, day=day))
+    return Text(normalize(_split_tags(text) if mime in _MARKUP else text, day=day))
 
 
-def _tags_apart(text: str) -> str:
-    """Markup with each tag on a line of its own, so that what is between them is text."""
+def _split_tags(text: str) -> str:
+    """Put each tag of the markup on a separate line, so that the text between tags can be compared."""
     return "\n".join(filter(str.strip, _TAG.sub(lambda found: f"\n{found[0]}\n", text).split("\n")))
 
 
 def joined(value: JsonValue) -> str:
-    """A text that a notebook may hold in lines."""
+    """Join a text that a notebook may store as a list of lines."""
     return "".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 
 
-def changed(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
-    """The value with each text in it changed; keys stay."""
+def map_strings(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    """Apply a function to every string in a JSON value, except keys."""
     if isinstance(value, dict):
-        return {key: changed(item, change) for key, item in value.items()}
+        return {key: map_strings(item, change) for key, item in value.items()}
     if isinstance(value, list):
-        return [changed(item, change) for item in value]
+        return [map_strings(item, change) for item in value]
     return change(value) if isinstance(value, str) else value
 
 
-def same_text(one: str, other: str, tolerance: float) -> bool:
-    """Whether two normal texts are the same: numbers with a fraction within the relative tolerance, the rest exactly,
-    but for the widths of columns, which follow from the digits of such numbers."""
+def texts_match(one: str, other: str, tolerance: float) -> bool:
+    """Whether two normalized texts are the same.
+
+    Floating-point numbers may differ within the relative tolerance, and so may the widths of columns, which depend on
+    their digits. All else must be equal.
+    """
     if one == other:
         return True
     if _SPACES.sub(" ", _FLOAT.sub("#", one)) != _SPACES.sub(" ", _FLOAT.sub("#", other)):
@@ -149,9 +152,11 @@ def same_text(one: str, other: str, tolerance: float) -> bool:
     return all(math.isclose(float(a), float(b), rel_tol=tolerance) for a, b in pairs)
 
 
-def _same_pieces(one: str, other: str) -> bool:
-    """Whether two texts have the same numbers and the same other characters, in whatever order; where numbers have run
-    into one another, the same digits."""
+def _match_unordered(one: str, other: str) -> bool:
+    """Whether two texts have the same numbers and the same other characters, in any order.
+
+    If interleaved output has joined numbers, their digits are compared instead.
+    """
     numbers = [sorted(_NUMBER.findall(text)) for text in (one, other)]
     if len(numbers[0]) != len(numbers[1]):
         numbers = [sorted("".join(found)) for found in numbers]
@@ -159,29 +164,31 @@ def _same_pieces(one: str, other: str) -> bool:
     return numbers[0] == numbers[1] and rest[0] == rest[1]
 
 
-def _arrow(old: str, new: str) -> str:
-    """Both texts, from a little before the place where they part."""
+def _show_change(old: str, new: str) -> str:
+    """Show both texts, starting shortly before the first difference."""
     pairs = enumerate(zip(old, new, strict=False))
-    alike = next((place for place, (one, other) in pairs if one != other), min(len(old), len(new)))
-    start = alike - _BEFORE if alike > CLIPPED // 2 else 0
-    return " -> ".join(f"{'…' if start else ''}{clip(text[start:], CLIPPED)}" or "nothing" for text in (old, new))
+    first = next((place for place, (one, other) in pairs if one != other), min(len(old), len(new)))
+    start = first - _CONTEXT if first > MAX_SHOWN // 2 else 0
+    return " -> ".join(f"{'…' if start else ''}{clip(text[start:], MAX_SHOWN)}" or "nothing" for text in (old, new))
 
 
-def _unlike(old: JsonValue, new: JsonValue, tolerance: float, at: str) -> str:
+def _describe_difference(old: JsonValue, new: JsonValue, tolerance: float, at: str) -> str:
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
-        return next((why for key in old if (why := _unlike(old[key], new[key], tolerance, f"{at}.{key}"))), "")
+        return next(
+            (why for key in old if (why := _describe_difference(old[key], new[key], tolerance, f"{at}.{key}"))), ""
+        )
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True))
-        return next((why for n, (a, b) in pairs if (why := _unlike(a, b, tolerance, f"{at}[{n}]"))), "")
-    return "" if _same_leaf(old, new, tolerance) else f"{at.lstrip('.')}: {_arrow(str(old), str(new))}"
+        return next((why for n, (a, b) in pairs if (why := _describe_difference(a, b, tolerance, f"{at}[{n}]"))), "")
+    return "" if _leaves_match(old, new, tolerance) else f"{at.lstrip('.')}: {_show_change(str(old), str(new))}"
 
 
-def _same_leaf(old: JsonValue, new: JsonValue, tolerance: float) -> bool:
+def _leaves_match(old: JsonValue, new: JsonValue, tolerance: float) -> bool:
     if isinstance(old, str) and isinstance(new, str):
-        return same_text(old, new, tolerance)
-    if _is_number(old) and _is_number(new):  # a saved file has 1 for 1.0
-        whole = isinstance(old, int) and isinstance(new, int)
-        return old == new or (not whole and math.isclose(float(str(old)), float(str(new)), rel_tol=tolerance))
+        return texts_match(old, new, tolerance)
+    if _is_number(old) and _is_number(new):  # a saved notebook has 1 for 1.0
+        integers = isinstance(old, int) and isinstance(new, int)
+        return old == new or (not integers and math.isclose(float(str(old)), float(str(new)), rel_tol=tolerance))
     return type(old) is type(new) and old == new
 
 

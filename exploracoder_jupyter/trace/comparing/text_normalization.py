@@ -1,8 +1,8 @@
-"""What of a text depends on when, where and in which process it was made, taken out: what is left can be compared.
+"""Removes from a text what depends on the time, the machine and the process, so that the rest can be compared.
 
-One rule a function; `normal` applies them all, in an order in which none hides what another one looks for. Whatever is
-masked is the same in both texts or is not compared at all, so each rule is as narrow as its subject allows. Days are
-masked only where they are the day of the run: dates in data stay.
+Each function is one rule; `normalize` applies them all, in an order in which no rule hides what a later one looks for.
+Masked text is not compared at all, so each rule is as narrow as possible. Dates are masked only if they are the day of
+the run: dates in data stay.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ MASK: Final = "…"
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{9,16}\b|(?<=\bat )0x[0-9a-fA-F]{6,8}\b")
-"""Shorter ones are rather data, such as colours and checksums, but for what is said to be at one."""
+"""Shorter hexadecimal numbers are more likely data, such as colors and checksums, except after "at"."""
 _OBJECT_ID = re.compile(r"(?<![\w.])(?:1[34]\d{13}|9[34]\d{12})(?![\w.])")
-"""Where Linux puts what a process allocates; other systems' ids vary from run to run and are found by that."""
+"""Values of `id()` in the address ranges of Linux. On other systems, ids are recognized because they vary from run to
+run."""
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
-_MADE_UP = re.compile(r"\b(altair-viz-|T_(?=[0-9a-f]{5}(?:_|\b))|sk-container-id-)[0-9a-f]+")
-"""Ids that libraries make up for their HTML."""
+_RANDOM_ID = re.compile(r"\b(altair-viz-|T_(?=[0-9a-f]{5}(?:_|\b))|sk-container-id-)[0-9a-f]+")
+"""Random ids that libraries put into their HTML."""
 _PROCESS = re.compile(
     r"\b([Pp][Ii][Dd][ =:]{1,3}|[Pp]rocess(?: id)?[ =:#]{1,2}(?=\d{3})|\w*(?:Process|Worker|Thread|Executor)[-_])\d+"
 )
@@ -62,24 +63,24 @@ _EPOCH = re.compile(r"(?<![\w.])1[5-9]\d{8}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?(?!\w
 _PERCENT = re.compile(r"(?<!\d)\d{1,3}%\s{0,9}\|[^|]{0,200}\|\s{0,9}[\d?][^\s/]{0,20}/\S|\dit \[\d")
 _BLOCKS = re.compile(r"[━╸╺█▏▎▍▌▋▊▉░▒▓]{3,}")
 _MOVING = re.compile(r"\d:\d\d|-:--|/s(?:tep)?\b")
-"""What bars of blocks show beside them, and charts of blocks do not: times and speeds."""
+"""Times and speeds, which progress bars show and charts made of block characters do not."""
 _DIGITS = re.compile(_NUMBER)
 
 _KEYS = re.compile(r"\bdict_keys\(\[([^\[\]{}()]*)\]\)")
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_HELD = re.compile(r"\0(\d+)\0")
-_INNER: Final = 20
-"""Sets in sets are sorted from the innermost out, this many deep."""
+_PLACEHOLDER = re.compile(r"\0(\d+)\0")
+_MAX_NESTING: Final = 20
+"""Maximum nesting of sets, which are sorted from the innermost out."""
 
-_NEAR: Final = timedelta(days=1)
-"""Clocks of two time zones are at most so far apart."""
+_MAX_TIME_ZONE_OFFSET: Final = timedelta(days=1)
+"""Maximum difference between the clocks of two time zones."""
 
 
-def normal(text: str, *, day: date) -> str:
-    """The text without what depends on the moment, the machine and the process; `day` is when it was made."""
+def normalize(text: str, *, day: date) -> str:
+    """Remove what depends on the time, the machine and the process; `day` is when the text was made."""
     for rule in (
         without_colours,
-        last_states,
+        final_line_states,
         without_progress,
         without_cell_files,
         without_temporary_names,
@@ -100,92 +101,93 @@ def normal(text: str, *, day: date) -> str:
 
 
 def without_colours(text: str) -> str:
-    """No escape sequences of terminals."""
+    """Remove terminal escape sequences."""
     return _ANSI.sub("", text)
 
 
-def last_states(text: str) -> str:
-    """Lines that were rewritten after a carriage return, as they were left."""
+def final_line_states(text: str) -> str:
+    """Keep only the final state of lines that were rewritten after a carriage return."""
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
 
 
 def without_progress(text: str) -> str:
-    """Of progress bars, what they say beside numbers and blocks."""
-    return "\n".join(_bar(line) if _is_bar(line) else line for line in text.split("\n"))
+    """Reduce progress bars to their words, without numbers and blocks."""
+    return "\n".join(_progress_words(line) if _is_progress_bar(line) else line for line in text.split("\n"))
 
 
-def _is_bar(line: str) -> bool:
+def _is_progress_bar(line: str) -> bool:
     return bool(_PERCENT.search(line) or (_BLOCKS.search(line) and _MOVING.search(line)))
 
 
-def _bar(line: str) -> str:
+def _progress_words(line: str) -> str:
     return " ".join(re.findall(r"[^\W\d_]{3,}", re.sub(r"\[[^\[\]]*\]", "", line))) + f" {MASK}"
 
 
 def without_cell_files(text: str) -> str:
-    """No names and line numbers of the files that a kernel takes cells for."""
+    """Mask the file names and line numbers that kernels give to cells."""
     return _IPYKERNEL.sub(f"<cell {MASK}>", text)
 
 
 def without_temporary_names(text: str) -> str:
-    """No made-up parts in the names of temporary files and folders."""
+    """Mask the random parts in the names of temporary files and folders."""
     return _BELOW_TEMPORARY.sub(rf"\1{MASK}", _RANDOM_NAME.sub(f"tmp{MASK}", text))
 
 
 def without_folders(text: str) -> str:
-    """Of absolute paths into the folders of a machine, the last part: where things lie differs between machines.
+    """Reduce absolute paths to their last part, because folders differ between machines.
 
-    Nor the lines in code that lies there."""
+    Line numbers in code files at such paths are masked too.
+    """
     return _LINE.sub(rf"\1:{MASK}", _PATH.sub(f"{MASK}/", text))
 
 
 def without_uuids(text: str) -> str:
-    """No UUIDs, and no ids that libraries make up for what they show."""
-    return _MADE_UP.sub(rf"\1{MASK}", _UUID.sub(MASK, text))
+    """Mask UUIDs and the random ids that libraries put into their HTML."""
+    return _RANDOM_ID.sub(rf"\1{MASK}", _UUID.sub(MASK, text))
 
 
 def without_addresses(text: str) -> str:
-    """No addresses in memory, and no ids of objects."""
+    """Mask memory addresses and object ids."""
     return _OBJECT_ID.sub(MASK, _ADDRESS.sub(MASK, text))
 
 
 def without_days(text: str, *, day: date) -> str:
-    """No dates of the day on which the text was made, with the time beside them."""
-    text = _ISO_DAY.sub(lambda found: _masked(found, (found[1], found[3], found[4]), day), text)
-    text = _MADE_DAY.sub(lambda found: _masked(found, (found[1], found[2], found[3]), day), text)
-    return _WORDY_DAY.sub(lambda found: _masked(found, _of_words(found), day), text)
+    """Mask dates of the day on which the text was made, including an adjacent time."""
+    text = _ISO_DAY.sub(lambda found: _mask_if_near(found, (found[1], found[3], found[4]), day), text)
+    text = _MADE_DAY.sub(lambda found: _mask_if_near(found, (found[1], found[2], found[3]), day), text)
+    return _WORDY_DAY.sub(lambda found: _mask_if_near(found, _parse_words(found), day), text)
 
 
-def _of_words(found: re.Match[str]) -> tuple[str, str, str]:
+def _parse_words(found: re.Match[str]) -> tuple[str, str, str]:
     month = str(_MONTHS.index((found["m1"] or found["m2"])[:3]) + 1)
     return found["y"], month, found["d1"] or found["d2"]
 
 
-def _masked(found: re.Match[str], parts: tuple[str, str, str], day: date) -> str:
+def _mask_if_near(found: re.Match[str], parts: tuple[str, str, str], day: date) -> str:
     try:
-        near = abs(date(*map(int, parts)) - day) <= _NEAR
+        near = abs(date(*map(int, parts)) - day) <= _MAX_TIME_ZONE_OFFSET
     except ValueError:
         near = False
     return MASK if near else found[0]
 
 
 def without_epochs(text: str, *, day: date) -> str:
-    """No seconds since 1970 (or thousandths and so on) that lie on the day on which the text was made."""
+    """Mask Unix timestamps (also in ms, µs or ns) of the day on which the text was made."""
 
     def masked(found: re.Match[str]) -> str:
         moment = datetime.fromtimestamp(int(found[0][:10])).date()
-        return MASK if abs(moment - day) <= _NEAR else found[0]
+        return MASK if abs(moment - day) <= _MAX_TIME_ZONE_OFFSET else found[0]
 
     return _EPOCH.sub(masked, text)
 
 
 def without_clocks(text: str) -> str:
-    """No times of day with seconds, which are also what spans of time look like."""
+    """Mask times of day with seconds. Durations in the same format are masked too."""
     return _CLOCK.sub(MASK, text)
 
 
 def without_durations(text: str) -> str:
-    """No measured times and speeds. Whole seconds stay: they are more often data than measured."""
+    """Mask measured durations and speeds. Whole seconds stay, because they are more often data than measurements."""
     text = _WALL.sub(rf"\1: {MASK}", _TIMEIT.sub(MASK, text))
     for rule in (_SHORT_TIME, _SECONDS, _RATE):
         text = rule.sub(f"{MASK} time", text)
@@ -193,49 +195,49 @@ def without_durations(text: str) -> str:
 
 
 def without_processes(text: str) -> str:
-    """No numbers of processes and threads."""
+    """Mask process and thread numbers."""
     return _PROCESS.sub(rf"\1{MASK}", text)
 
 
 def without_ports(text: str) -> str:
-    """No numbers of ports."""
+    """Mask port numbers."""
     return _PORT.sub(rf"\1{MASK}", text)
 
 
 def sorted_sets(text: str) -> str:
-    """The elements of sets, frozen sets and views of keys in one order. Dictionaries keep theirs."""
-    held: list[str] = []
+    """Sort the elements of sets, frozen sets and key views. Dictionaries keep their order."""
+    replaced: list[str] = []
 
-    def hold(found: re.Match[str]) -> str:
-        elements = shown(found[1])
-        held.append("{" + (elements if _is_mapping(elements) else _in_order(elements)) + "}")
-        return f"\0{len(held) - 1}\0"
+    def replace(found: re.Match[str]) -> str:
+        elements = restore(found[1])
+        replaced.append("{" + (elements if _is_mapping(elements) else _sort_elements(elements)) + "}")
+        return f"\0{len(replaced) - 1}\0"
 
-    def shown(part: str) -> str:
-        return _HELD.sub(lambda found: held[int(found[1])], part)
+    def restore(part: str) -> str:
+        return _PLACEHOLDER.sub(lambda found: replaced[int(found[1])], part)
 
-    text = _KEYS.sub(lambda found: f"dict_keys([{_in_order(found[1])}])", text.replace("\0", " "))
-    for _ in range(_INNER):
-        text, count = _BRACES.subn(hold, text)
+    text = _KEYS.sub(lambda found: f"dict_keys([{_sort_elements(found[1])}])", text.replace("\0", " "))
+    for _ in range(_MAX_NESTING):
+        text, count = _BRACES.subn(replace, text)
         if not count:
             break
-    return shown(text)
+    return restore(text)
 
 
 def _is_mapping(elements: str) -> bool:
-    return any(":" in _without_strings(element) for element in _elements(elements))
+    return any(":" in _without_strings(element) for element in _split_elements(elements))
 
 
-def _in_order(elements: str) -> str:
-    return ", ".join(sorted(" ".join(element.split()) for element in _elements(elements)))
+def _sort_elements(elements: str) -> str:
+    return ", ".join(sorted(" ".join(element.split()) for element in _split_elements(elements)))
 
 
 def _without_strings(element: str) -> str:
     return re.sub(r"'[^']*'|\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", element)
 
 
-def _elements(text: str) -> Iterator[str]:
-    """What stands between the commas that are in no string and no bracket."""
+def _split_elements(text: str) -> Iterator[str]:
+    """Split the text at commas outside of strings and brackets."""
     depth, quote, start = 0, "", 0
     for place, char in enumerate(text):
         if quote:
@@ -253,5 +255,5 @@ def _elements(text: str) -> Iterator[str]:
 
 
 def without_trailing_spaces(text: str) -> str:
-    """No spaces at the ends of lines, and no empty lines around the text."""
+    """Strip spaces at the ends of lines, and empty lines around the text."""
     return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")

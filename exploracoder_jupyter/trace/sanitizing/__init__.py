@@ -1,1 +1,1 @@
-"""Secrets, home folders and active content removed from what a trace keeps."""
+"""Removes secrets, home folders and active content from what a trace stores."""

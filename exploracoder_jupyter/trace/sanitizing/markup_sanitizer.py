@@ -1,8 +1,8 @@
-"""HTML, Markdown and LaTeX from candidates, without anything that acts, fetches or covers the page.
+"""Sanitizes HTML, Markdown and LaTeX from candidates: nothing may run, load resources or cover the page.
 
-HTML goes through nh3 (an HTML parser with an allow-list). Markdown has its raw HTML and images disarmed by entities.
-Front ends typeset math in all three, so TeX commands that make links or styles refuse the whole text. `None` means
-that the text cannot be made safe, or that nothing visible is left of it.
+HTML goes through nh3 (an HTML parser with an allow-list). In Markdown, raw HTML and images are escaped with entities.
+Front ends typeset math in all three formats, so a text with TeX commands that create links or styles is rejected as a
+whole. `None` means that the text cannot be made safe, or that nothing visible is left of it.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ _HTML = nh3.Cleaner(
 
 
 def safe_html(text: str) -> str | None:
-    """The HTML with known tags, attributes and style properties only."""
-    if _too_deep(text) or _ACTING_TEX.search(html.unescape(text)):
+    """Reduce HTML to allowed tags, attributes and style properties."""
+    if _is_too_deep(text) or _ACTING_TEX.search(html.unescape(text)):
         return None
     clean = _HTML.clean(encodable(text))
     visible = html.unescape(re.sub(r"<[^>]*>", "", clean))
@@ -90,7 +90,7 @@ def safe_html(text: str) -> str | None:
 
 
 def safe_markdown(text: str) -> str | None:
-    """The Markdown with raw HTML and images shown as text."""
+    """Escape raw HTML and images in Markdown, so that they are shown as text."""
     plain = re.sub(r"[\s\x00-\x20\\]", "", html.unescape(html.unescape(text))).lower()
     if _ACTING_URL.search(plain) or _ACTING_TEX.search(html.unescape(text)):
         return None
@@ -99,15 +99,15 @@ def safe_markdown(text: str) -> str | None:
 
 
 def safe_latex(text: str) -> str | None:
-    """The LaTeX, unless it makes links or styles."""
+    """Return the LaTeX unless it creates links or styles."""
     return None if _ACTING_TEX.search(html.unescape(text)) or not text.strip() else text
 
 
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)")
 
 
-def _too_deep(text: str) -> bool:
-    """Whether nesting would make parsing quadratic: 200,000 unclosed `<div>` took minutes, 500 take nothing."""
+def _is_too_deep(text: str) -> bool:
+    """Whether the nesting would make parsing quadratic: 200,000 unclosed `<div>` took minutes, 500 take no time."""
     unclosed: Counter[str] = Counter()
     depth = formatting = 0
     for closing, name in _TAG.findall(re.sub(r"<!--.*?(?:-->|\Z)", "", text, flags=re.DOTALL).lower()):

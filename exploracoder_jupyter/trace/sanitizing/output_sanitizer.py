@@ -1,9 +1,9 @@
-"""Outputs of sibling kernels made safe for the user's document.
+"""Sanitizes the outputs of sibling kernels for the user's notebook.
 
-What a candidate displays is written into the user's notebook and marked trusted there, so it must not be able to do
-anything: an allow-list of MIME types, HTML through an allow-list of tags and style properties, SVG rebuilt from known
-elements, Markdown without raw HTML, math without commands that make links. What cannot be made safe is left out; the
-plain text beside it stays. Sizes are capped, and what was cut says so. Anything may come in, valid nbformat goes out.
+The outputs of a candidate are written into the user's notebook and marked as trusted, so they must not contain active
+content: MIME types and HTML tags, attributes and style properties are restricted by allow-lists, SVG is rebuilt from
+known elements, Markdown has no raw HTML, and math has no commands that create links. What cannot be made safe is left
+out; its plain text stays. Sizes are limited, and a note marks each cut. Any input gives valid nbformat outputs.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from exploracoder_jupyter.core.types import Output
 from exploracoder_jupyter.trace.cells.escaped_text import encodable
 from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
 from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
-from exploracoder_jupyter.trace.size_limit import left_out_of
+from exploracoder_jupyter.trace.size_limit import omitted_values
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Largest sizes, in bytes of UTF-8."""
+    """Maximum sizes, in bytes of UTF-8."""
 
     output: int = 1_000_000
-    """Of one output, each of its MIME types by itself."""
+    """For each MIME type of an output."""
     cell: int = 5_000_000
-    """Of all outputs of a cell."""
+    """For all outputs of a cell."""
     count: int = 200
-    """Outputs of a cell."""
+    """Maximum number of outputs of a cell."""
 
 
 _DEFAULT = Limits()
 
 
 def sanitize(outputs: Sequence[Output], *, limits: Limits = _DEFAULT) -> tuple[Output, ...]:
-    """The outputs that are safe to show, in nbformat's form. Never raises for what it is given."""
-    kept: list[Output] = []
-    room = limits.cell
+    """Return outputs that are safe to show, in nbformat's form. Never raises, whatever the outputs contain."""
+    safe: list[Output] = []
+    remaining = limits.cell
     for index, output in enumerate(outputs):
-        if index >= limits.count or room < limits.output // 10:
-            kept.append(_note(f"{len(outputs) - index} further outputs left out: too many or too large for one cell"))
+        if index >= limits.count or remaining < limits.output // 10:
+            safe.append(_note(f"{len(outputs) - index} further outputs left out: too many or too large for one cell"))
             break
-        clean = _one(output, min(limits.output, room))
-        room -= int(_json_size(clean))
-        kept.append(clean)
-    return tuple(kept)
+        clean = _sanitize_output(output, min(limits.output, remaining))
+        remaining -= int(_json_size(clean))
+        safe.append(clean)
+    return tuple(safe)
 
 
-def _one(output: Output, limit: int) -> Output:
+def _sanitize_output(output: Output, limit: int) -> Output:
     match output.get("output_type"):
         case "stream":
             return _stream(output, limit)
@@ -78,50 +78,52 @@ def _error(output: Output, limit: int) -> Output:
         "output_type": "error",
         "ename": _trim(_text(output.get("ename")), 1000) or "Error",
         "evalue": _trim(_text(output.get("evalue")), limit // 8),
-        "traceback": [*_ends(lines, limit // 4)],
+        "traceback": [*_shorten_lines(lines, limit // 4)],
     }
 
 
-def _ends(lines: list[str], limit: int) -> list[str]:
-    """The first and the last lines, as many as the limit allows: deep recursion repeats itself in the middle."""
+def _shorten_lines(lines: list[str], limit: int) -> list[str]:
+    """Keep the first and last lines within the limit: tracebacks of deep recursion repeat in the middle."""
     if sum(map(len, lines)) <= limit:
         return lines
-    head, tail = (_first(side, limit // 2) for side in (lines, lines[::-1]))
+    head, tail = (_lines_within(side, limit // 2) for side in (lines, lines[::-1]))
     return [*head, f"[... {len(lines) - len(head) - len(tail):,} lines left out ...]", *tail[::-1]]
 
 
-def _first(lines: list[str], limit: int) -> list[str]:
+def _lines_within(lines: list[str], limit: int) -> list[str]:
     return [line for line, until in zip(lines, accumulate(map(len, lines)), strict=True) if until <= limit]
 
 
 def _rich(kind: str, output: Output, limit: int) -> Output:
     data = output.get("data")
-    given = data if isinstance(data, dict) else {}
-    safe: dict[str, JsonValue] = dict(_safe_items(given, limit))
-    if gone := ", ".join(name for name in left_out_of(output) if name not in given):
-        safe["text/plain"] = f"{safe.get('text/plain', '')}\n[{gone} left out: no room in this trace]".lstrip()
+    bundle = data if isinstance(data, dict) else {}
+    safe: dict[str, JsonValue] = dict(_safe_items(bundle, limit))
+    if omitted := ", ".join(name for name in omitted_values(output) if name not in bundle):
+        # part of the cells in existing traces: another wording would make them look edited
+        note = f"[{omitted} left out: no room in this trace]"
+        safe["text/plain"] = f"{safe.get('text/plain', '')}\n{note}".lstrip()
     if not safe:
-        safe["text/plain"] = _left_out(given, limit)
+        safe["text/plain"] = _omission_note(bundle, limit)
     clean: Output = {"output_type": kind, "data": safe, "metadata": _image_sizes(output.get("metadata"), safe)}
     return {**clean, "execution_count": None} if kind == "execute_result" else clean
 
 
-def _safe_items(given: dict[str, JsonValue], limit: int) -> Iterator[tuple[str, JsonValue]]:
-    for mime, value in given.items():
+def _safe_items(bundle: dict[str, JsonValue], limit: int) -> Iterator[tuple[str, JsonValue]]:
+    for mime, value in bundle.items():
         if mime == "text/plain":
             yield mime, _trim(_text(value), limit)
         elif mime == "application/json" and _json_size(value) <= limit:
             yield mime, _finite(value)
         elif clean := _CLEANERS.get(mime):
-            # the size comes first because cleaning takes time with size
+            # check the size first, because the cost of cleaning grows with it
             safe = clean(text) if len(text := _text(value)) <= limit else None
             if safe is not None and len(safe.encode()) <= limit:
                 yield mime, safe
 
 
-def _left_out(given: dict[str, JsonValue], limit: int) -> str:
-    names = ", ".join(sorted(_text(name)[:60] for name in given)[:5]) or "no data"
-    large = any(_json_size(value) > limit for value in given.values())
+def _omission_note(bundle: dict[str, JsonValue], limit: int) -> str:
+    names = ", ".join(sorted(_text(name)[:60] for name in bundle)[:5]) or "no data"
+    large = any(_json_size(value) > limit for value in bundle.values())
     return f"[{names} left out: {f'more than {limit:,} bytes' if large else 'it cannot be shown safely here'}]"
 
 
@@ -149,21 +151,21 @@ _CLEANERS: dict[str, Callable[[str], str | None]] = {
 
 
 def _image_sizes(metadata: JsonValue, data: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Of an output's metadata, the sizes of its images: nothing else is needed, and some of the rest is obeyed."""
+    """Keep only image sizes from an output's metadata: nothing else is needed, and front ends act on other entries."""
     sizes: dict[str, JsonValue] = {}
     for mime, entry in metadata.items() if isinstance(metadata, dict) else ():
         if mime.startswith("image/") and mime in data and isinstance(entry, dict):
-            kept: dict[str, JsonValue] = {
+            size: dict[str, JsonValue] = {
                 key: value
                 for key in ("width", "height")
                 if isinstance(value := entry.get(key), int) and 0 < value < 10_000
             }
-            sizes.update({mime: kept} if kept else {})
+            sizes.update({mime: size} if size else {})
     return sizes
 
 
 def _text(value: object) -> str:
-    """nbformat's multi-line strings and anything else as one encodable string."""
+    """Return nbformat's multi-line strings, and anything else, as one encodable string."""
     return encodable("".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else "")
 
 
@@ -177,7 +179,7 @@ def _trim(text: str, limit: int) -> str:
 
 
 def _finite(value: JsonValue) -> JsonValue:
-    """JSON as strict readers accept it."""
+    """Convert a value to strict JSON: non-finite numbers become strings."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, list):
@@ -192,7 +194,7 @@ def _note(text: str) -> Output:
 
 
 def _json_size(value: JsonValue) -> float:
-    """Characters of its JSON; infinite where it is nested too deeply to be written."""
+    """Return the length of the value's JSON; infinite if it is nested too deeply to serialize."""
     try:
         return len(json.dumps(_finite(value)))
     except RecursionError:

@@ -1,9 +1,9 @@
-"""Paths of people's home folders, which tell who they are: `/home/me/data.csv` becomes `~/data.csv`.
+"""Redacts paths of home folders, which identify people: `/home/me/data.csv` becomes `~/data.csv`.
 
-The homes of the machine that writes are known by name, and hidden wherever such a path begins. Those of other machines
-(a remote kernel's, a colleague's) are known by their shape, where more of a path follows and it is no address:
-`@app.get("/home/a/b")`, `base + "/home/a/b"` and `https://x/?next=/home/a/b` name nobody's home, and code that is
-changed without need does something else when it is executed again. Names that tell nothing (`root`, `user`) stay.
+Home folders of this machine are known by name and redacted wherever such a path begins. Those of other machines (a
+remote kernel's, a colleague's) are recognized by their pattern, if the path continues below them and is not part of an
+address: `@app.get("/home/a/b")`, `base + "/home/a/b"` and `https://x/?next=/home/a/b` are not home folders, and code
+that is changed without need behaves differently when it is executed again. Generic names (`root`, `user`) stay.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Final
 
 HOME: Final = "~"
-SOMEBODY: Final = "[user]"
+USER: Final = "[user]"
 
 BREAKS: Final = (r"\\[abfnrtv]", *(rf"[\[;]{digits}m" for digits in ("", r"\d", r"\d\d", r"\d\d\d")))
-"""Line breaks and colours of a terminal, as they are written within a string: a word may begin behind them."""
+"""Line breaks and terminal colors as they are escaped within a string: a word may begin after them."""
 _ESCAPED: Final = "|".join(f"(?<={before})" for before in BREAKS)
 _BEGIN: Final = rf"(?:(?<![\w.~/)}}\\-])|{_ESCAPED}|(?<=[\s'\"]-[A-Za-z])|(?<=file://)|(?<=:///))"
-"""Where a path may begin: also behind an option of one letter, and in addresses of files."""
+"""Where a path may begin: also after a one-letter option and in `file:` URLs."""
 _SLASH: Final = r"\\{0,4}/"
-"""Also as JSON may write it."""
+"""A slash, also as JSON may escape it."""
 _NAME: Final = r"""[^/\\\s'"<>{}$*:;,|`?]+"""
 _POSIX: Final = re.compile(
     rf"(?=[\\/]){_BEGIN}(?:{_SLASH}(?!api\b|rest\b|scim\b|v\d)[\w.-]+){{0,3}}?"
@@ -46,66 +46,68 @@ _ADDRESS: Final = re.compile(
     r"""|\b(?:href|action|url|redirect|endpoint)['"]?\s*[:=]\s*[bfru]{0,2}['"]?$"""
     r"""|\+\s*[bfru]{0,2}['"]$"""
 )
-"""What stands before a path that is part of an address."""
-_LOOKED_AT: Final = 100
-"""Characters before a path."""
-_NOBODY: Final = """
+"""Text before a path that is part of a URL or a route."""
+_ADDRESS_CONTEXT: Final = 100
+"""Number of characters before a path that are searched for `_ADDRESS`."""
+_GENERIC_NAME_LIST: Final = """
 admin airflow app azureuser build builder centos circleci code codespace data debian default dev docker ec2-user
 gitlab-runner gitpod guest home jenkins jovyan jupyter mambauser node nobody opc opt postgres project projects public
 python root rstudio runner sagemaker-user service shared site spark srv src student students test tmp ubuntu user
 username users usr vagrant var vscode work workspace www www-data
 """
-"""Accounts and folders that are called the same everywhere."""
-_TELL_NOTHING: Final = frozenset(_NOBODY.split())
+"""Account and folder names that are the same everywhere and identify no one."""
+_GENERIC_NAMES: Final = frozenset(_GENERIC_NAME_LIST.split())
 _NO_NAME: Final = re.compile(r"[\W\d_]*|[0-9a-f]{8}-[0-9a-f-]{27}")
-_SHORTEST: Final = 3
+_MIN_LENGTH: Final = 3
 _PLACES: Final = ("/home", "/Users")
-_MOST: Final = 50
-"""Homes of a place."""
+_MAX_HOMES: Final = 50
+"""Maximum number of home folders read from each place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Homes:
-    """Whose homes are known by name. Without any, homes are known by their shape alone."""
+    """Home folders that are known by name. Without any, home folders are recognized by their pattern alone."""
 
     folders: Sequence[str] = ()
     user: str = ""
-    """Whose name is hidden in other paths too."""
+    """Account name, which is redacted in other paths too."""
     _own: Sequence[tuple[str, re.Pattern[str], str]] = field(init=False, repr=False, compare=False)
-    """Each with a piece of text that is looked for first."""
+    """A literal that is searched first, the pattern, and the replacement."""
 
     def __post_init__(self) -> None:
-        own = [_folder(parts) for folder in self.folders if _tells((parts := _parts(folder))[-1])]
-        named = [*_named(self.user)] if _tells(self.user) else []
-        object.__setattr__(self, "_own", [*own, *named])
+        folders = [
+            _folder_pattern(parts) for folder in self.folders if _identifies_person((parts := _parts(folder))[-1])
+        ]
+        names = [*_name_patterns(self.user)] if _identifies_person(self.user) else []
+        object.__setattr__(self, "_own", [*folders, *names])
 
-    def hidden(self, text: str) -> str:
-        """The text with homes as `~`, and the user's name as `[user]` where it is part of another path."""
+    def redact(self, text: str) -> str:
+        """Replace home folders by `~`, and the user's name by `[user]` where it is part of another path."""
         if "/" not in text and "\\" not in text and "%" not in text:
             return text
-        for known, pattern, instead in self._own:
-            text = pattern.sub(instead, text) if known in text else text
+        for literal, pattern, replacement in self._own:
+            text = pattern.sub(replacement, text) if literal in text else text
         if ":\\" in text or ":/" in text:
-            text = _WINDOWS.sub(_unless_it_tells_nothing, text)
-        return _POSIX.sub(_unless_an_address, text) if "/home" in text or "/Users" in text else text
+            text = _WINDOWS.sub(_replace_unless_generic, text)
+        return _POSIX.sub(_replace_unless_address, text) if "/home" in text or "/Users" in text else text
 
 
-def own_homes() -> Homes:
-    """The home and the name of whoever runs this process, as far as they can be told, and the homes beside it."""
-    folders = [_known(lambda: str(Path.home())), os.environ.get("USERPROFILE", ""), *_beside()]
-    return Homes([folder for folder in folders if folder], _known(getpass.getuser))
+def local_homes() -> Homes:
+    """Return the home folder and account name of this process, if known, and the other home folders beside it."""
+    folders = [_lookup_or_empty(lambda: str(Path.home())), os.environ.get("USERPROFILE", ""), *_other_homes()]
+    return Homes([folder for folder in folders if folder], _lookup_or_empty(getpass.getuser))
 
 
-def _beside() -> Iterator[str]:
+def _other_homes() -> Iterator[str]:
     for place in _PLACES:
         with suppress(OSError), os.scandir(place) as entries:
-            yield from (entry.path for entry in islice(entries, _MOST))
+            yield from (entry.path for entry in islice(entries, _MAX_HOMES))
 
 
-def _known(tell: Callable[[], str]) -> str:
+def _lookup_or_empty(lookup: Callable[[], str]) -> str:
     try:
-        return tell()
-    except (OSError, KeyError, ImportError, RuntimeError):  # a user without an entry, as in containers
+        return lookup()
+    except (OSError, KeyError, ImportError, RuntimeError):  # the user has no passwd entry, as in containers
         return ""
 
 
@@ -113,31 +115,34 @@ def _parts(folder: str) -> list[str]:
     return re.split(r"[\\/]+", folder.rstrip("/\\"))
 
 
-def _folder(parts: Sequence[str]) -> tuple[str, re.Pattern[str], str]:
-    """Also as written within a string, with its backslashes doubled once or more often, in JSON and in an address."""
+def _folder_pattern(parts: Sequence[str]) -> tuple[str, re.Pattern[str], str]:
+    """Return literal, pattern and replacement for a folder.
+
+    The pattern also matches the path within strings (with escaped backslashes), in JSON and in URLs.
+    """
     path = r"(?:\\*/|\\+|%2[Ff]|%5[Cc])".join(re.escape(part).replace(r"\ ", "(?: |%20)") for part in parts)
     longest = max(re.findall(r"\w+", parts[-1]), key=len)
     first = re.escape(parts[0][0]) if parts[0] else r"[\\/%]"
     return longest, re.compile(rf"(?={first}){_BEGIN}{path}(?![\w-]|\.\w)"), HOME
 
 
-def _named(user: str) -> Iterator[tuple[str, re.Pattern[str], str]]:
-    """A name within a path, and at the end of one that begins at the root: `min/max` is none."""
+def _name_patterns(user: str) -> Iterator[tuple[str, re.Pattern[str], str]]:
+    """Yield patterns for the name inside a path, and at the end of an absolute one: `min/max` does not match."""
     name = re.escape(user)
-    yield user, re.compile(rf"(?<=[/\\]){name}(?=[/\\])"), SOMEBODY
-    yield user, re.compile(rf"(?<![\w.+@-])(/(?:[\w.+@-]+/)*){name}(?![\w-]|\.\w)"), rf"\g<1>{SOMEBODY}"
+    yield user, re.compile(rf"(?<=[/\\]){name}(?=[/\\])"), USER
+    yield user, re.compile(rf"(?<![\w.+@-])(/(?:[\w.+@-]+/)*){name}(?![\w-]|\.\w)"), rf"\g<1>{USER}"
 
 
-def _unless_an_address(found: re.Match[str]) -> str:
-    before = found.string[max(found.start() - _LOOKED_AT, 0) : found.start()]
-    return found[0] if _ADDRESS.search(before) else _unless_it_tells_nothing(found)
+def _replace_unless_address(found: re.Match[str]) -> str:
+    before = found.string[max(found.start() - _ADDRESS_CONTEXT, 0) : found.start()]
+    return found[0] if _ADDRESS.search(before) else _replace_unless_generic(found)
 
 
-def _unless_it_tells_nothing(found: re.Match[str]) -> str:
+def _replace_unless_generic(found: re.Match[str]) -> str:
     name = found[1]
-    return found[0] if name.lower() in _TELL_NOTHING or _NO_NAME.fullmatch(name) else HOME
+    return found[0] if name.lower() in _GENERIC_NAMES or _NO_NAME.fullmatch(name) else HOME
 
 
-def _tells(name: str) -> bool:
-    """Whether a user's name says who it is."""
-    return len(name) >= _SHORTEST and name.lower() not in _TELL_NOTHING and bool(re.search(r"\w", name))
+def _identifies_person(name: str) -> bool:
+    """Whether an account name identifies a person."""
+    return len(name) >= _MIN_LENGTH and name.lower() not in _GENERIC_NAMES and bool(re.search(r"\w", name))

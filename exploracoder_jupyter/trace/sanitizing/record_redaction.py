@@ -1,8 +1,8 @@
-"""Keeping secrets, home folders, and what no JSON file can hold, out of records.
+"""Removes secrets, home folders and values that JSON cannot represent from records.
 
-A `Redactor` knows the run's own secrets and the shapes of common keys. It works on every string of a record before
-anything is written; words that the events themselves are made of stay, and so do pictures that hold nothing of it. The
-result always loads again.
+A `Redactor` knows the run's own secrets and the patterns of common keys. It processes every string of a record before
+anything is written, except enumerated event fields, and images that contain no secrets. The result can always be
+loaded again.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ _KEYS = (
     ("SG.", r"SG\.", r"[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}"),
     ("k_live_", "[srp]k_live_", "[A-Za-z0-9]{10,}"),
 )
-"""Common keys: a piece of text that is looked for first, for expressions are slow on megabytes; how one begins, always
-with the same number of characters; and how it goes on."""
+"""Patterns of common keys: a literal that is searched first, because regular expressions are slow on megabytes; the
+pattern of the beginning, which has a fixed length; and the pattern of the rest."""
 
 
-def _key(begin: str, rest: str) -> str:
-    """Not within a word, but behind a line break or a colour of a terminal, as they are written within a string."""
-    behind = "|".join(f"(?<={before}{begin})" for before in BREAKS)
-    return rf"{begin}(?:(?<!\w{begin})|{behind}){rest}"
+def _key_pattern(begin: str, rest: str) -> str:
+    """Return the pattern of a key that begins a word, or follows an escaped line break or terminal color."""
+    after_break = "|".join(f"(?<={before}{begin})" for before in BREAKS)
+    return rf"{begin}(?:(?<!\w{begin})|{after_break}){rest}"
 
 
-_SHAPES = tuple(
+_PATTERNS = tuple(
     (hint, re.compile(shape, re.DOTALL))
     for hint, shape in (
-        *((hint, _key(begin, rest)) for hint, begin, rest in _KEYS),
+        *((hint, _key_pattern(begin, rest)) for hint, begin, rest in _KEYS),
         ("hooks.slack.com/", r"(?<=hooks\.slack\.com/)services/[A-Za-z0-9/]{20,}"),
         ("AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{40,}={0,2}"),
         ("://", r"(?<=://)[^\s/:@'\"<>{}$*]+:[^\s/:@'\"<>{}$*]+(?=@)"),
@@ -78,52 +78,54 @@ _SHAPES = tuple(
     )
 )
 
-_PICTURES = (b"\x89PNG", b"\xff\xd8", b"GIF8", b"RIFF", b"BM", b"%PDF")
-"""How files begin that outputs hold in base64."""
+_FILE_SIGNATURES = (b"\x89PNG", b"\xff\xd8", b"GIF8", b"RIFF", b"BM", b"%PDF")
+"""Signatures of the files that outputs contain in base64."""
 
-_SHORTEST = 6
-"""Shorter secrets (`x`, `EMPTY`: placeholders for local servers) would tear ordinary text apart."""
+_MIN_LENGTH = 6
+"""Shorter secrets (`x`, `EMPTY`: placeholders for local servers) would be replaced in ordinary text."""
 
-_DEEPEST = 100
-"""Readers of JSON give up at some depth; deeper output is of no use to anyone."""
+_MAX_DEPTH = 100
+"""Maximum nesting, because JSON readers fail at some depth; deeper output is of no use."""
 
 _KINDS_OF_OUTPUT = frozenset({"stream", "display_data", "execute_result", "error"})
 
 
 class Redactor:
-    """Replaces secrets in records by `[redacted]`. Applying it twice changes nothing more.
+    """Replaces secrets in records by `[redacted]`. Idempotent.
 
     Args:
         secrets: strings that must not be written.
-        homes: whose home folders are replaced by `~`; none: paths are left as they are, as in the user's own notebook,
-            where code has to run.
+        homes: home folders to replace by `~`. By default paths stay, as in the user's own notebook, where code has to
+            run.
     """
 
     def __init__(self, secrets: Iterable[str] = (), *, homes: Homes | None = None) -> None:
         self._homes = homes
-        kept = (secret for secret in secrets if len(secret) >= _SHORTEST)
-        self._known = sorted({form for secret in kept for form in _forms(secret)}, key=len, reverse=True)
+        long_enough = (secret for secret in secrets if len(secret) >= _MIN_LENGTH)
+        self._known = sorted({form for secret in long_enough for form in _escaped_forms(secret)}, key=len, reverse=True)
 
     def text(self, text: str) -> str:
-        """The text without secrets, encodable as UTF-8."""
+        """Redact a text and make it encodable as UTF-8."""
         text = encodable(text)
         for secret in self._known:
             text = text.replace(secret, REDACTED)
-        for hint, shape in _SHAPES:
+        for hint, shape in _PATTERNS:
             text = shape.sub(REDACTED, text) if hint in text else text
-        return self._homes.hidden(text) if self._homes else text
+        return self._homes.redact(text) if self._homes else text
 
     def record(self, record: Record) -> Record:
-        """The record without secrets, in a form that `events.dump` can always write."""
+        """Redact a record. `events.dump` can always write the result."""
         return load(json.dumps(self._value(record, 0), ensure_ascii=False))
 
     def _value(self, value: object, depth: int) -> object:
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return "[too deeply nested]"
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            own = _own_words(type(value))
+            enumerated = _literal_fields(type(value))
             fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
-            return {name: item if name in own else self._value(_finite(item), depth + 1) for name, item in fields}
+            return {
+                name: item if name in enumerated else self._value(_finite(item), depth + 1) for name, item in fields
+            }
         if isinstance(value, dict):
             return self._mapping(value, depth)
         if isinstance(value, list | tuple):
@@ -133,48 +135,51 @@ class Redactor:
         return self.text(value) if isinstance(value, str) else value
 
     def _mapping(self, value: Mapping[str, object], depth: int) -> dict[str, object]:
-        """No two names become one."""
-        kept: dict[str, object] = {}
+        """Redact keys and values; keys that become equal are made distinct."""
+        redacted: dict[str, object] = {}
         for key, item in value.items():
             name = self.text(key)
-            while name in kept:
+            while name in redacted:
                 name += "'"
-            kept[name] = self._item(key, item, depth)
-        return kept
+            redacted[name] = self._item(key, item, depth)
+        return redacted
 
     def _item(self, key: str, item: object, depth: int) -> object:
         if not isinstance(item, str):
             return self._value(item, depth + 1)
         if key == "output_type" and item in _KINDS_OF_OUTPUT:
             return item
-        content = _picture(item) if key.startswith(("image/", "application/pdf")) else None
+        content = _decode_file(item) if key.startswith(("image/", "application/pdf")) else None
         if content is None:
             return self.text(item)
         return item if self.text(content) == content else REDACTED
 
 
 def _finite(value: object) -> object:
-    """A number of ours that is none, such as the score of an embedding without a length, as nothing."""
+    """Replace a non-finite number, such as the score of a zero-length embedding, by 0."""
     return 0.0 if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _forms(secret: str) -> set[str]:
-    """A secret as it is, and as strings in code, JSON and addresses write it."""
+def _escaped_forms(secret: str) -> set[str]:
+    """Return the secret itself and its escaped forms in code, JSON and URLs."""
     secret = encodable(secret)
     strings = (repr(secret), json.dumps(secret), json.dumps(secret, ensure_ascii=False))
     return {secret, quote(secret, safe=""), *(string[1:-1] for string in strings)}
 
 
-def _picture(text: str) -> str | None:
-    """The bytes that a text stands for, a character each, where it is a file in base64: its letters mean nothing."""
+def _decode_file(text: str) -> str | None:
+    """Decode a base64 file to its bytes, one character each; `None` for any other text.
+
+    The decoded bytes are searched for secrets, because the base64 letters themselves can match by chance.
+    """
     try:
         content = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
         return None
-    return content.decode("latin-1") if content.startswith(_PICTURES) else None
+    return content.decode("latin-1") if content.startswith(_FILE_SIGNATURES) else None
 
 
 @cache
-def _own_words(kind: type) -> frozenset[str]:
-    """The fields of a value that are words of the events themselves, of which there are a few."""
+def _literal_fields(kind: type) -> frozenset[str]:
+    """Return the fields of a dataclass that have a fixed set of values (`Literal`)."""
     return frozenset(name for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal)

@@ -1,8 +1,8 @@
-"""SVG from candidates, rebuilt from known elements and attributes.
+"""Sanitizes SVG from candidates by rebuilding it from known elements and attributes.
 
-Front ends show SVG as an image, but exporters put it into the page, where scripts, event handlers, foreign HTML and
-references would act. So the picture is parsed as XML and written again from an allow-list; what is not on it goes,
-with everything in it. References may only point into the picture itself.
+Front ends show SVG as an image, but exporters embed it in the page, where scripts, event handlers, foreign HTML and
+external references would be active. So the image is parsed as XML and rebuilt from an allow-list; other elements are
+removed with all their content. References may only point into the image itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ELEMENTS = (
     " feMergeNode feFlood feComposite image style switch"
 )
 _PLAIN_ATTRIBUTE = re.compile(r"(?!on|src|base)[A-Za-z][A-Za-z0-9-]*", re.IGNORECASE)
-_ELSEWHERE = re.compile(r"url\(\s*['\"]?(?!\s*['\"]?#)|@import|expression\(|(?:java|vb)script:|\\|<", re.IGNORECASE)
+_EXTERNAL = re.compile(r"url\(\s*['\"]?(?!\s*['\"]?#)|@import|expression\(|(?:java|vb)script:|\\|<", re.IGNORECASE)
 _INLINE_IMAGE = re.compile(r"data:image/(?:png|jpeg|gif);base64,[A-Za-z0-9+/=\s]+")
 
 ElementTree.register_namespace("", _SVG.strip("{}"))
@@ -28,7 +28,7 @@ ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
 
 def safe_svg(text: str) -> str | None:
-    """The picture with known elements and attributes only; `None` if not SVG, with own entities, or too deep."""
+    """Reduce SVG to known elements and attributes; `None` if it is not SVG, defines entities or is too deep."""
     if "<!ENTITY" in text.upper():
         return None
     try:
@@ -44,21 +44,21 @@ def safe_svg(text: str) -> str | None:
 
 def _strip(element: ElementTree.Element) -> None:
     for child in list(element):
-        if not _known(child):
+        if not _is_allowed(child):
             element.remove(child)
     for name, value in list(element.items()):
-        if not _harmless(name, value):
+        if not _is_harmless(name, value):
             del element.attrib[name]
 
 
-def _known(element: ElementTree.Element) -> bool:
+def _is_allowed(element: ElementTree.Element) -> bool:
     namespace, _, name = str(element.tag).rpartition("}")
     if namespace + "}" != _SVG or name not in _ELEMENTS.split():
         return False
-    return name != "style" or not _ELSEWHERE.search(element.text or "")
+    return name != "style" or not _EXTERNAL.search(element.text or "")
 
 
-def _harmless(name: str, value: str) -> bool:
+def _is_harmless(name: str, value: str) -> bool:
     if name in _HREFS:
         return value.startswith("#") or _INLINE_IMAGE.fullmatch(value) is not None
-    return (name == _XML_SPACE or _PLAIN_ATTRIBUTE.fullmatch(name) is not None) and not _ELSEWHERE.search(value)
+    return (name == _XML_SPACE or _PLAIN_ATTRIBUTE.fullmatch(name) is not None) and not _EXTERNAL.search(value)

@@ -208,7 +208,7 @@ def test_an_export_has_no_run_to_export(trace, capsys):
     facts = nbformat.read(exported, as_version=4).metadata.exploracoder_jupyter
     assert not {"records", "clock", "trimmed"} & facts.keys()
     assert main(["export", str(exported), "--to", "html"]) == 2
-    assert "was made from a trace, and does not hold the run itself" in capsys.readouterr().err
+    assert "was exported from a trace, and does not contain the run itself" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

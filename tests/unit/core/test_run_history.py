@@ -21,7 +21,7 @@ from exploracoder_jupyter.core.settings import Settings, history_path
 from exploracoder_jupyter.core.sqlite_store import KeptFile
 from exploracoder_jupyter.core.types import LibraryInfo, Task, Usage, Verdict
 from exploracoder_jupyter.runs import Order
-from exploracoder_jupyter.runs.history_writer import Historian
+from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from tests.unit.factories import complete_run, started
 
 NOW = float(int(time.time()))
@@ -47,11 +47,11 @@ def remember(store):
     def call(records, *, settings=None, recording=None, trace=None):
         told = []
         order = Order(Task("t", ("networkx",)), recording=recording)
-        historian = Historian(order, settings or Settings(), told.append, told.append)
+        historian = HistoryWriter(order, settings or Settings(), told.append, told.append)
         for record in records:
             historian.listen(record)
             if trace and isinstance(record.event, RunStarted):
-                historian.begun(trace)
+                historian.trace_created(trace)
         return next(iter(store.all()), None), told
 
     return call
@@ -134,7 +134,7 @@ def test_a_history_that_cannot_be_written_stops_no_run(remember, store, monkeypa
         monkeypatch.setattr(HistoryStore, "write", lambda *_: 1 / 0)
     records = lately(complete_run())
     if obstacle == "the database is locked":
-        historian = Historian(Order(Task("t", ("nx",))), Settings(), lambda record: None, lambda path: None)
+        historian = HistoryWriter(Order(Task("t", ("nx",))), Settings(), lambda record: None, lambda path: None)
         for record in records:
             historian.listen(record)
         other.close()

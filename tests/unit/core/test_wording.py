@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.wording import at_a_terminal, by_front_end, did_y
 from exploracoder_jupyter.frontend.magic_line import parse_magic_line
 from exploracoder_jupyter.frontend.panel.panel_state import State, spent
 from exploracoder_jupyter.llm.endpoint_faults import key_remedy
-from exploracoder_jupyter.runs.adapters import notices
+from exploracoder_jupyter.runs.adapters import model_notices
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_the_command_alone_shows_its_help(capsys):
 def test_advice_names_what_the_front_end_has():
     """Issue 14, item 18: no magic at a terminal, and there only while its command runs."""
     offline, keys = Settings(), Secrets()
-    assert "%explora config" in notices(offline, keys)[0].text and "%explora config key" in key_remedy()
+    assert "%explora config" in model_notices(offline, keys)[0].text and "%explora config key" in key_remedy()
     with at_a_terminal():
-        for text in (notices(offline, keys)[0].text, key_remedy()):
+        for text in (model_notices(offline, keys)[0].text, key_remedy()):
             assert "%" not in text and "EXPLORACODER_" in text
         assert asyncio.run(_asked()) == "terminal"
     assert by_front_end(terminal="terminal", notebook="notebook") == "notebook"

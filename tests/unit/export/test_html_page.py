@@ -161,7 +161,7 @@ def test_generated_inputs_and_judgements_are_told():
         SolutionJudged("s2", Judgement("right", "it counts", (Opinion("t1", "right", "none in it"),))),
     ]
     said = words(page(recorded([*events[:-1], *tested, events[-1]])))
-    assert "Solution s2 judged by what it gave: ✓ right: it counts." in said
+    assert "Solution s2 judged by its outputs: ✓ right: it counts." in said
     assert "an empty graph: ✓ right (none in it)" in said
     assert "G = nx.Graph() # here s2 runs, as above result zero" in said
 

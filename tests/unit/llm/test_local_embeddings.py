@@ -137,7 +137,7 @@ def test_a_run_takes_its_vectors_from_the_folder_that_the_settings_name(tmp_path
                 Secrets(),
                 inspect=inspector(Sandbox()),
                 advance=lambda *_: None,
-                tell=lambda event: None,
+                emit=lambda event: None,
                 stack=stack,
                 folder=tmp_path,
             )

@@ -26,9 +26,14 @@ from exploracoder_jupyter.pipeline.prompting.prompt_templates import without_off
 from exploracoder_jupyter.pipeline.run_controls import Choose
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
 from exploracoder_jupyter.runs import replayed
-from exploracoder_jupyter.runs.recorded.recorded_progress import exchanges, given, hinted
-from exploracoder_jupyter.runs.recorded.replay_differences import AS_FAR, SAME, WHOLE, course
-from exploracoder_jupyter.runs.recorded.resume_state import onward
+from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, recorded_progress, with_hint
+from exploracoder_jupyter.runs.recorded.replay_differences import (
+    SAME_COURSE,
+    SAME_COURSES,
+    SAME_UNTIL_CUT_OFF,
+    compare_course,
+)
+from exploracoder_jupyter.runs.recorded.resume_state import resume_state
 from exploracoder_jupyter.trace import load, render
 from exploracoder_jupyter.trace.run_state import fold_all
 from tests.unit.factories import RUN_ID, recorded, started
@@ -60,7 +65,7 @@ def script(**more):
 
 async def gone(model, *, given=None, first=None, lookups=3, **more):
     """A run to its end, and its records, which begin with `first`."""
-    run = replace(a_run(model, candidates=2, debug_rounds=1, **more), given=given, soup=FewPassages())
+    run = replace(a_run(model, candidates=2, debug_rounds=1, **more), given=recorded_progress, soup=FewPassages())
     run = replace(run, retrieval=Retrieval(lookups=lookups))
     ending = await run_task(run)
     return run, recorded([first or started(), *run.emit.__self__]), ending
@@ -68,7 +73,7 @@ async def gone(model, *, given=None, first=None, lookups=3, **more):
 
 def asked(records):
     """What was asked of the model and answered."""
-    return [(one.step, one.messages, one.sampling) for one in exchanges(records) if one.replies]
+    return [(one.step, one.messages, one.sampling) for one in recorded_exchanges(records) if one.replies]
 
 
 async def test_wherever_it_was_cut_off_a_run_goes_on_and_asks_nothing_again():
@@ -78,8 +83,8 @@ async def test_wherever_it_was_cut_off_a_run_goes_on_and_asks_nothing_again():
     for end in range(1, len(whole)):
         before = whole[:end]
         inner = ScriptedModel(script())
-        begin = given(before, fold_all(before))
-        again, after, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin)
+        begin = recorded_progress(before, fold_all(before))
+        again, after, ended = await gone(RememberingModel(inner, recorded_exchanges(before)), given=begin)
         repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
         assert not repeated, f"cut off after {before[-1].event}"
         assert ended == ending
@@ -103,8 +108,8 @@ async def test_wherever_the_testing_of_a_solution_was_cut_off_it_goes_on():
     assert (ending.verdict.outcome, ending.solution.candidate) == ("solved", "s2")
     for end in range(1, len(whole)):
         before, inner = whole[:end], author()
-        begin = given(before, fold_all(before))
-        _, _, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin, **wanted)
+        begin = recorded_progress(before, fold_all(before))
+        _, _, ended = await gone(RememberingModel(inner, recorded_exchanges(before)), given=begin, **wanted)
         repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
         assert not repeated, f"cut off after {before[-1].event}"
         assert ended == ending
@@ -124,11 +129,11 @@ async def test_wherever_a_run_that_was_steered_was_cut_off_it_goes_on():
     chosen = next(place for place, one in enumerate(whole) if one.event.kind == "steered")
     for end in range(chosen + 1, len(whole)):
         before, inner = whole[:end], ScriptedModel(script())
-        begin = given(before, fold_all(before))
-        again, _, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin)
+        begin = recorded_progress(before, fold_all(before))
+        again, _, ended = await gone(RememberingModel(inner, recorded_exchanges(before)), given=begin)
         assert ended == ending, f"cut off after {before[-1].event}"
         assert texts(again)["1.1"] == "['1b']"
-        known = {(one.step, one.messages) for one in exchanges(whole[chosen:end])}
+        known = {(one.step, one.messages) for one in recorded_exchanges(whole[chosen:end])}
         assert not known & {(one.step, one.messages) for one in inner.requests}
 
 
@@ -136,10 +141,10 @@ async def test_a_run_that_was_cut_off_goes_on_although_it_went_on_before():
     _, whole, ending = await gone(ScriptedModel(script()))
     before, known = whole[: len(whole) // 2], []
     for _ in range(3):
-        known += exchanges(before)
+        known += recorded_exchanges(before)
         inner = ScriptedModel(script())
-        begin = given(before, fold_all(before))
-        _, after, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin)
+        begin = recorded_progress(before, fold_all(before))
+        _, after, ended = await gone(RememberingModel(inner, recorded_exchanges(before)), given=begin)
         assert ended == ending
         assert not {(one.step, one.messages) for one in inner.requests} & {(one.step, one.messages) for one in known}
         before = after[: 2 * len(after) // 3]
@@ -148,7 +153,7 @@ async def test_a_run_that_was_cut_off_goes_on_although_it_went_on_before():
 async def test_what_is_remembered_costs_nothing_and_is_on_record():
     _, whole, _ = await gone(ScriptedModel(script()))
     inner = ScriptedModel(script())
-    run, after, _ = await gone(RememberingModel(inner, exchanges(whole)))
+    run, after, _ = await gone(RememberingModel(inner, recorded_exchanges(whole)))
     assert inner.requests == []
     assert asked(after) == asked(whole)
     assert run.meter.total.tokens == 0
@@ -157,10 +162,10 @@ async def test_what_is_remembered_costs_nothing_and_is_on_record():
 async def test_what_is_asked_in_other_words_or_of_another_model_is_asked():
     _, whole, _ = await gone(ScriptedModel(script()))
     other = ScriptedModel(script(), name="other")
-    await gone(RememberingModel(other, exchanges(whole)))
+    await gone(RememberingModel(other, recorded_exchanges(whole)))
     assert len(other.requests) == len(asked(whole))
     few = ScriptedModel(script())
-    run = a_run(RememberingModel(few, exchanges(whole)), "Compute another root", candidates=2, debug_rounds=1)
+    run = a_run(RememberingModel(few, recorded_exchanges(whole)), "Compute another root", candidates=2, debug_rounds=1)
     await run_task(run)
     assert "plan" in [one.step for one in few.requests]
 
@@ -169,7 +174,7 @@ async def test_what_is_asked_in_other_words_or_of_another_model_is_asked():
 async def test_how_many_look_ups_a_run_can_afford_makes_it_ask_nothing_again(then, now):
     _, whole, _ = await gone(ScriptedModel(script()), lookups=then)
     inner = ScriptedModel(script())
-    run, _, _ = await gone(RememberingModel(inner, exchanges(whole), clean=without_offer), lookups=now)
+    run, _, _ = await gone(RememberingModel(inner, recorded_exchanges(whole), clean=without_offer), lookups=now)
     assert inner.requests == []
     [told] = [e.exchange.messages[-1].content for e in happened(run, "model_called") if e.exchange.step == "solve"]
     assert (f"{now} times at most" in told) == (now > 0)
@@ -179,7 +184,7 @@ async def test_what_asked_for_a_look_up_is_not_taken_where_none_is_answered():
     _, whole, _ = await gone(ScriptedModel(script()))
     asking = [
         replace(one, replies=("APISearch(a root)",) * len(one.replies)) if one.step == "propose" else one
-        for one in exchanges(whole)
+        for one in recorded_exchanges(whole)
     ]
     inner = ScriptedModel(script())
     await gone(RememberingModel(inner, asking, clean=without_offer), lookups=0)
@@ -188,7 +193,7 @@ async def test_what_asked_for_a_look_up_is_not_taken_where_none_is_answered():
 
 async def test_what_was_cut_short_is_asked_again():
     _, whole, _ = await gone(ScriptedModel(script()))
-    cut = [replace(one, problem="interrupted") if one.step == "plan" else one for one in exchanges(whole)]
+    cut = [replace(one, problem="interrupted") if one.step == "plan" else one for one in recorded_exchanges(whole)]
     inner = ScriptedModel(script())
     await gone(RememberingModel(inner, cut))
     assert [one.step for one in inner.requests] == ["plan"]
@@ -200,7 +205,7 @@ def without_secret(message):
 
 async def test_secrets_in_a_request_do_not_keep_it_from_being_known():
     _, whole, _ = await gone(ScriptedModel(script()), text="Use the secret")
-    clean = [replace(one, messages=tuple(map(without_secret, one.messages))) for one in exchanges(whole)]
+    clean = [replace(one, messages=tuple(map(without_secret, one.messages))) for one in recorded_exchanges(whole)]
     inner = ScriptedModel(script())
     model = RememberingModel(inner, clean, clean=lambda text: text.replace("secret", "[redacted]"))
     await gone(model, text="Use the secret")
@@ -212,7 +217,7 @@ async def test_secrets_in_a_request_do_not_keep_it_from_being_known():
 
 async def branched(cell, **more):
     _, whole, _ = await gone(ScriptedModel(script()))
-    begin = hinted(given(whole, fold_all(whole), cell=cell), more.get("hint", ""))
+    begin = with_hint(recorded_progress(whole, fold_all(whole), cell=cell), more.get("hint", ""))
     return (await gone(ScriptedModel(script()), given=begin))[0]
 
 
@@ -251,13 +256,13 @@ async def test_the_solution_alone_is_tried_again():
     [
         ("9", "There is no cell '9' in that run. Use one of: 1, 1.1, 1.2, 2, 3, 3.1, 3.2, solution."),
         ("2.1", "Candidate 2.1 did not run to its end. Use one of: 1, 1.1, 1.2, 2, 3, 3.1, 3.2, solution."),
-        ("s1", "s1 is a solution: nothing goes on from it. --from solution tries anew."),
+        ("s1", "s1 is a solution, and a run cannot continue from it. Use --from solution to write a new solution."),
     ],
 )
 async def test_a_cell_that_a_run_cannot_go_on_from_is_told_with_those_that_it_can(cell, sentence):
     _, whole, _ = await gone(ScriptedModel(script()))
     with pytest.raises(UsageError) as caught:
-        given(whole, fold_all(whole), cell=cell)
+        recorded_progress(whole, fold_all(whole), cell=cell)
     assert str(caught.value) == sentence
 
 
@@ -265,15 +270,17 @@ async def test_a_cell_that_the_run_had_not_come_to_is_told():
     _, whole, _ = await gone(ScriptedModel(script()))
     end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished")
     before = whole[:end]
-    with pytest.raises(UsageError, match="had not come to 3 yet"):
-        given(before, fold_all(before), cell="3")
-    with pytest.raises(UsageError, match=r"There is no cell '1' in that run\. Use one of: none, for it had no plan\."):
-        given(whole[:2], fold_all(whole[:2]), cell="1")
+    with pytest.raises(UsageError, match="had not reached 3 yet"):
+        recorded_progress(before, fold_all(before), cell="3")
+    with pytest.raises(
+        UsageError, match=r"There is no cell '1' in that run\. Use one of: none, because it had no plan\."
+    ):
+        recorded_progress(whole[:2], fold_all(whole[:2]), cell="1")
 
 
 async def test_what_was_found_is_known_again():
     _, whole, _ = await gone(ScriptedModel(script()))
-    begin = given(whole, fold_all(whole), cell="solution")
+    begin = recorded_progress(whole, fold_all(whole), cell="solution")
     assert all("math.sqrt" in one.retrieved for one in begin.carried)
     run, _, _ = await gone(ScriptedModel(script()), given=begin)
     [looked_over] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "recommend_global"]
@@ -285,8 +292,8 @@ async def test_what_was_found_is_known_again():
 
 async def test_a_replay_takes_the_same_course():
     _, whole, _ = await gone(ScriptedModel(script()))
-    _, again, _ = await gone(ReplayModel(exchanges(whole)))
-    assert course(fold_all(again), fold_all(whole)) == WHOLE
+    _, again, _ = await gone(ReplayModel(recorded_exchanges(whole)))
+    assert compare_course(fold_all(again), fold_all(whole)) == SAME_COURSE
 
 
 @pytest.mark.parametrize("cell", ["", "1.2", "3", "solution"])
@@ -294,32 +301,32 @@ async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path
     _, whole, _ = await gone(ScriptedModel(script()))
     before = whole if cell else whole[: len(whole) // 2]
     hint = "look at gcd" if cell == "3" else ""
-    begin = hinted(given(before, fold_all(before), cell=cell), hint)
+    begin = with_hint(recorded_progress(before, fold_all(before), cell=cell), hint)
     _, after, _ = await gone(ScriptedModel(script()), given=begin, first=started(resumes_hint=hint))
     nbformat.write(render(after), tmp_path / "t.ipynb")
     shown = replayed(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
     _, again, _ = await gone(shown.recording.model, given=shown.given)
-    assert course(fold_all(again), fold_all(after)) in SAME
+    assert compare_course(fold_all(again), fold_all(after)) in SAME_COURSES
     assert steps(again) == steps(after)
 
 
 async def test_a_plan_that_was_revised_on_the_way_is_revised_in_the_replay(tmp_path):
     revising = '{"apis": ["math.sqrt"], "remaining": ["something else", "the end"]}'
     _, whole, _ = await gone(ScriptedModel(script()))
-    begin = hinted(given(whole, fold_all(whole), cell="2"), "look at gcd")
+    begin = with_hint(recorded_progress(whole, fold_all(whole), cell="2"), "look at gcd")
     first = started(resumes_hint="look at gcd")
     _, after, _ = await gone(ScriptedModel(script(recommend=revising)), given=begin, first=first)
     nbformat.write(render(after), tmp_path / "t.ipynb")
     shown = replayed(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
     assert shown.given.titles == PLAN
-    assert "by hand" not in shown.recording.said
+    assert "by hand" not in shown.recording.message
     _, again, _ = await gone(shown.recording.model, given=shown.given)
-    assert course(fold_all(again), fold_all(after)) in SAME
+    assert compare_course(fold_all(again), fold_all(after)) in SAME_COURSES
     assert fold_all(again).plan == fold_all(after).plan
 
 
 def steps(records):
-    return [(one.step, one.subject, one.replies) for one in exchanges(records)]
+    return [(one.step, one.subject, one.replies) for one in recorded_exchanges(records)]
 
 
 async def test_candidates_have_the_same_numbers_again_whichever_reply_came_first():
@@ -329,7 +336,7 @@ async def test_candidates_have_the_same_numbers_again_whichever_reply_came_first
                 yield reply
 
     _, whole, _ = await gone(LastFirst(script()))
-    _, again, _ = await gone(ReplayModel(exchanges(whole)))
+    _, again, _ = await gone(ReplayModel(recorded_exchanges(whole)))
     codes = [code_by_id(whole), code_by_id(again)]
     assert codes[0] == codes[1]
     assert "1b" in codes[0]["1.1"]
@@ -348,25 +355,26 @@ async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
         return await original(self, code.replace("print(marks)", "raise KeyError(1)"), timeout=timeout)
 
     monkeypatch.setattr(InlineBranch, "run", changed)
-    _, again, _ = await gone(ReplayModel([*exchanges(whole), *debugged(whole)]))
-    told = course(fold_all(again), fold_all(whole))
+    _, again, _ = await gone(ReplayModel([*recorded_exchanges(whole), *debugged(whole)]))
+    told = compare_course(fold_all(again), fold_all(whole))
     assert told == (
-        "It took another course at subtask 1: candidate 1.1 gave KeyError, not ok. It ended stopped, not unchecked."
+        "It took another course at subtask 1: candidate 1.1 ended with KeyError, not ok."
+        " It ended stopped, not unchecked."
     )
-    assert course(fold_all(whole), fold_all(whole[:20])) == AS_FAR
+    assert compare_course(fold_all(whole), fold_all(whole[:20])) == SAME_UNTIL_CUT_OFF
     stopped = Record(len(whole), 0.0, RunFinished(Verdict("stopped", "The user stopped it."), None, Usage()))
-    assert course(fold_all(whole), fold_all([*whole[:20], stopped])) == AS_FAR
-    assert course(fold_all([*whole[:-1], stopped]), fold_all(whole)).endswith(
+    assert compare_course(fold_all(whole), fold_all([*whole[:20], stopped])) == SAME_UNTIL_CUT_OFF
+    assert compare_course(fold_all([*whole[:-1], stopped]), fold_all(whole)).endswith(
         "at its end. It ended stopped, not unchecked."
     )
-    assert "the plan is another one" in course(fold_all(whole[:3]), fold_all(whole))
+    assert "the plan is different" in compare_course(fold_all(whole[:3]), fold_all(whole))
 
 
 async def test_what_else_a_replay_carried_forward_is_told_with_its_reasons():
     _, whole, _ = await gone(ScriptedModel(script()))
     place = next(place for place, one in enumerate(whole) if one.event.kind == "candidate_selected")
     other = Record(place, 0.0, CandidateSelected(Selection("1", "1.2", ("ran", "shorter"))))
-    told = course(fold_all([*whole[:place], other, *whole[place + 1 :]]), fold_all(whole))
+    told = compare_course(fold_all([*whole[:place], other, *whole[place + 1 :]]), fold_all(whole))
     assert told == (
         "It took another course at subtask 1: 1.2 was carried forward (ran; shorter), not 1.1. It ended unchecked, as"
         " the recorded run did."
@@ -375,13 +383,13 @@ async def test_what_else_a_replay_carried_forward_is_told_with_its_reasons():
 
 def debugged(records):
     """Replies for more repairs than were recorded."""
-    [one, *_] = [one for one in exchanges(records) if one.step == "debug"]
+    [one, *_] = [one for one in recorded_exchanges(records) if one.step == "debug"]
     return [replace(one, subject="", sampling=Sampling())] * 20
 
 
 async def test_a_plan_is_not_needed_to_go_on():
     notice = recorded([started(), Notice("It was cut off here.")])
-    begin = hinted(given(notice, fold_all(notice)), " try sqrt ")
+    begin = with_hint(recorded_progress(notice, fold_all(notice)), " try sqrt ")
     assert begin == Given(hint="try sqrt")
     run, _, _ = await gone(ScriptedModel(script()), given=begin)
     [propose, *_] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
@@ -391,15 +399,15 @@ async def test_a_plan_is_not_needed_to_go_on():
 
 async def test_a_hint_that_nothing_is_left_for_is_refused():
     _, whole, _ = await gone(ScriptedModel(script()))
-    with pytest.raises(UsageError, match="No subtask is left to explore that the hint could be for"):
-        onward(whole, fold_all(whole), Path("t.ipynb"), cell="solution", hint="use sqrt")
+    with pytest.raises(UsageError, match="No subtask is left to explore, so the hint cannot be used"):
+        resume_state(whole, fold_all(whole), Path("t.ipynb"), cell="solution", hint="use sqrt")
 
 
 async def test_what_the_user_had_chosen_is_carried_forward_where_the_run_was_cut_off_then():
     _, whole, _ = await gone(ScriptedModel(script()))
     end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished") + 1
     before = [*whole[:end], Record(end, whole[end].at, Steered("choose", "1", "1.2"))]
-    run, _, _ = await gone(ScriptedModel(script()), given=given(before, fold_all(before)))
+    run, _, _ = await gone(ScriptedModel(script()), given=recorded_progress(before, fold_all(before)))
     assert texts(run)["1.1"] == "['1b']"
     assert happened(run, "candidate_selected")[0].selection.reasons == ("chosen by the user",)
 
@@ -408,7 +416,7 @@ async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path):
     _, whole, _ = await gone(ScriptedModel(script()))
     end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished") + 1
     before = [*whole[:end], Record(end, whole[end].at, Steered("retry", "1"))]
-    begin, known = onward(before, fold_all(before), tmp_path / "t.ipynb")
+    begin, known = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
     inner = ScriptedModel(script())
     await gone(RememberingModel(inner, known), given=begin)
     assert [one.step for one in inner.requests][:2] == ["recommend", "propose"]
@@ -421,7 +429,7 @@ async def test_what_the_second_run_explored_again_is_not_answered_from_the_first
     journalled(whole[:end], tmp_path / "t.journal.jsonl")
     first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
     second = recorded([first, *(one.event for one in whole[1:end]), Steered("retry", "1")])
-    _, known = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+    _, known = resume_state(second, fold_all(second), tmp_path / "t-resumed.ipynb")
     assert [one.step for one in known] == ["plan"]
 
 
@@ -429,8 +437,8 @@ async def test_a_plan_that_still_waited_for_the_users_word_waits_again():
     _, whole, _ = await gone(ScriptedModel(script()))
     end = next(place for place, one in enumerate(whole) if one.event.kind == "plan_made") + 1
     before = [*whole[:end], Record(end, whole[end].at, ReviewAsked())]
-    assert not given(before, fold_all(before)).reviewed
-    assert given(whole[:end], fold_all(whole[:end])).reviewed
+    assert not recorded_progress(before, fold_all(before)).reviewed
+    assert recorded_progress(whole[:end], fold_all(whole[:end])).reviewed
 
 
 # ---- journals, and runs that went on from runs
@@ -450,7 +458,7 @@ async def test_a_journal_that_is_torn_anywhere_goes_on(tmp_path):
     for cut in sorted(chance.randrange(first, len(content)) for _ in range(40)):
         journal.write_bytes(content[:cut])
         before = load(journal)
-        begin, known = onward(before, fold_all(before), journal)
+        begin, known = resume_state(before, fold_all(before), journal)
         inner = ScriptedModel(script())
         _, _, ended = await gone(RememberingModel(inner, known), given=begin)
         again = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
@@ -465,12 +473,12 @@ async def test_a_run_that_is_cut_off_while_it_takes_over_loses_nothing_of_the_fi
     before = whole[: len(whole) - proposed[::-1].index(True)]
     assert before[-1].event.exchange.step == "propose"
     journalled(before, tmp_path / "t.journal.jsonl")
-    begin, known = onward(before, fold_all(before), tmp_path / "t.ipynb")
+    begin, known = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
     first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
     _, after, _ = await gone(RememberingModel(ScriptedModel(script()), known), given=begin, first=first)
     for cut in range(1, len(after)):
         second = after[:cut]
-        begin, known = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+        begin, known = resume_state(second, fold_all(second), tmp_path / "t-resumed.ipynb")
         inner = ScriptedModel(script())
         _, _, ended = await gone(RememberingModel(inner, known), given=begin)
         again = {(one.step, one.messages, one.sampling) for one in inner.requests}
@@ -484,8 +492,8 @@ async def test_each_answer_is_known_once_however_often_it_was_gone_on_from(tmp_p
     journalled(before, tmp_path / "t.journal.jsonl")
     first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
     second = recorded([first, *(one.event for one in before[1:])])
-    _, known = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
-    assert len(known) == len(exchanges(before))
+    _, known = resume_state(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+    assert len(known) == len(recorded_exchanges(before))
 
 
 async def test_a_trace_that_says_it_went_on_from_itself_is_read_once(tmp_path):
@@ -493,7 +501,7 @@ async def test_a_trace_that_says_it_went_on_from_itself_is_read_once(tmp_path):
     first = replace(started(), resumes=RUN_ID, resumes_trace="t.ipynb")
     before = recorded([first, *(one.event for one in whole[1:20])])
     journalled(before, tmp_path / "t.journal.jsonl")
-    begin, _ = onward(before, fold_all(before), tmp_path / "t.ipynb")
+    begin, _ = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
     assert begin.titles == PLAN
 
 
@@ -505,5 +513,5 @@ async def test_what_the_user_did_to_the_plan_is_known_two_runs_later(tmp_path):
     journalled(before, tmp_path / "t.journal.jsonl")
     first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
     second = recorded([first, *(one.event for one in whole[1:end])])
-    begin, _ = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+    begin, _ = resume_state(second, fold_all(second), tmp_path / "t-resumed.ipynb")
     assert begin.fixed

@@ -8,8 +8,8 @@ import pytest
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.runs.trace_check import relocated_paths
-from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, in_order
-from exploracoder_jupyter.runs.trace_check.check_subject import code_of
+from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, id_sort_key
+from exploracoder_jupyter.runs.trace_check.check_subject import read_code
 from exploracoder_jupyter.runs.trace_check.re_execution import never_ran, with_ancestors
 from exploracoder_jupyter.trace.recorded_executions import Execution
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
@@ -48,7 +48,7 @@ def test_the_sentence_counts_what_differs_and_names_calls():
 
 def test_executions_are_told_as_they_stand_in_a_trace():
     ids = ["1.2", "1.10", "1.10r1", "2.1", "s1", "s1-t1", "s1-t2", "s2", "s10"]
-    assert sorted(set(ids), key=in_order) == ids
+    assert sorted(set(ids), key=id_sort_key) == ids
 
 
 def test_what_had_not_been_run_when_it_was_recorded_is_no_difference():
@@ -75,7 +75,7 @@ def test_code_that_is_to_be_run_first_must_be_python(tmp_path, text):
     path = tmp_path / "before.py"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(UsageError, match="--before"):
-        code_of(path)
+        read_code(path)
 
 
 def shows(text):
@@ -88,22 +88,22 @@ def text_of(observation):
 
 def test_paths_below_the_working_directory_are_told_relative_to_it():
     now = shows("/new/here/old/lamp.py and /new/here and /new/hereafter")
-    assert text_of(relocated_paths.below(now, "/new/here")) == "old/lamp.py and . and /new/hereafter"
-    found = relocated_paths.tails([now], "/new/here")
+    assert text_of(relocated_paths.make_relative(now, "/new/here")) == "old/lamp.py and . and /new/hereafter"
+    found = relocated_paths.relative_paths([now], "/new/here")
     assert found == {"old/lamp.py"}
     for before in ("~/there/old/lamp.py", "/a/b/old/lamp.py", "old/lamp.py"):
-        assert text_of(relocated_paths.below_any(shows(before), found)) == "old/lamp.py"
-    assert text_of(relocated_paths.below_any(shows("/a/bold/lamp.py"), found)) == "/a/bold/lamp.py"
+        assert text_of(relocated_paths.make_known_relative(shows(before), found)) == "old/lamp.py"
+    assert text_of(relocated_paths.make_known_relative(shows("/a/bold/lamp.py"), found)) == "/a/bold/lamp.py"
 
 
 def test_paths_of_a_home_are_those_of_whoever_executes_them(monkeypatch):
     monkeypatch.setenv("HOME", "/home/you")
-    assert relocated_paths.at_home("open('~/data.csv')\n~x") == "open('/home/you/data.csv')\n~x"
+    assert relocated_paths.expand_home("open('~/data.csv')\n~x") == "open('/home/you/data.csv')\n~x"
 
 
 def test_the_home_of_a_windows_machine_is_written_as_any_string_may_hold_it(monkeypatch):
     monkeypatch.setattr(Path, "home", lambda: PureWindowsPath(r"C:\Users\me"))
-    assert relocated_paths.at_home("open('~/x')") == "open('C:/Users/me/x')"
+    assert relocated_paths.expand_home("open('~/x')") == "open('C:/Users/me/x')"
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,4 @@ def test_the_home_of_a_windows_machine_is_written_as_any_string_may_hold_it(monk
 )
 def test_code_with_a_home_that_a_trace_has_hidden_is_as_it_was(monkeypatch, code):
     monkeypatch.setattr(Path, "home", lambda: Path("/home/somebody"))
-    assert relocated_paths.at_home(Homes(["/home/somebody"]).hidden(code)) == code
+    assert relocated_paths.expand_home(Homes(["/home/somebody"]).redact(code)) == code

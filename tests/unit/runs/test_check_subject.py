@@ -10,11 +10,11 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import CandidateObserved, Notice, Record, RunFinished, RunStarted, SolutionJudged
 from exploracoder_jupyter.core.settings import Sandbox, Settings
 from exploracoder_jupyter.core.types import Judgement, LibraryInfo
-from exploracoder_jupyter.runs.trace_check.check_subject import read
-from exploracoder_jupyter.runs.trace_check.explored_notebook import before_the_run, explorations
-from exploracoder_jupyter.runs.trace_check.matching_environment import differences, lock_of, sandbox_like
-from exploracoder_jupyter.runs.trace_check.recorded_claims import unfounded
-from exploracoder_jupyter.runs.trace_lock import Hold
+from exploracoder_jupyter.runs.trace_check.check_subject import read_subject
+from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, explorations
+from exploracoder_jupyter.runs.trace_check.matching_environment import describe_differences, lock_of, matching_sandbox
+from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
+from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace import journal_path, render
 from exploracoder_jupyter.trace.journal import Journal
 from exploracoder_jupyter.trace.needed_packages import providers
@@ -59,13 +59,13 @@ def noted(path, records):
 
 def told_of(subject):
     """What is told to be different where nothing is."""
-    sandbox = sandbox_like(subject, Settings(), network=False, kernel=None)
-    return differences(subject, subject.started.environment, sandbox)
+    sandbox = matching_sandbox(subject, Settings(), network=False, kernel=None)
+    return describe_differences(subject, subject.started.environment, sandbox)
 
 
 def claims(change, **options):
     records = recorded(events(change, **options))
-    return unfounded(records, executions(records))
+    return find_unfounded_claims(records, executions(records))
 
 
 class TestClaims:
@@ -96,7 +96,7 @@ class TestClaims:
         assert claims(lambda event: event, check=None) == {"verdict": "it is solved, but nothing was checked"}
         whole = events(check=None)
         whole.insert(-1, SolutionJudged("s2", Judgement("right")))
-        assert unfounded(recorded(whole), executions(recorded(whole))) == {}
+        assert find_unfounded_claims(recorded(whole), executions(recorded(whole))) == {}
 
     def test_what_a_stopped_run_has_put_together_was_not_run_as_a_whole(self):
         def change(event):
@@ -115,18 +115,18 @@ class TestClaims:
                 else event
             )
 
-        assert "networkx is said to be 9.9" in claims(change)["libraries"]
+        assert "networkx is recorded as 9.9" in claims(change)["libraries"]
 
 
 class TestReading:
     def test_a_whole_trace_is_as_it_was(self, trace):
-        subject = read(trace)
+        subject = read_subject(trace)
         assert subject.edited == {}
         assert [one.id for one in subject.executions] == ["1.1", "1.2", "2.1", "2.1r1", "s1", "s2"]
 
     def test_a_notebook_that_was_cut_off_is_not_blamed_for_what_its_journal_knows(self, trace):
         noted(trace, recorded(events()))
-        subject = read(written(trace, recorded(events())[:-8]))
+        subject = read_subject(written(trace, recorded(events())[:-8]))
         assert subject.executions[-1].id == "s2"
         assert (subject.edited, subject.complete) == ({}, False)
         assert any("journal" in clause for clause in told_of(subject))
@@ -134,23 +134,23 @@ class TestReading:
     def test_a_run_that_is_still_going_on_is_said_to_be(self, trace):
         noted(trace, recorded(events()))
         written(trace, recorded(events())[:-8])
-        run = Hold(trace)
-        subject = read(trace)
+        run = TraceLock(trace)
+        subject = read_subject(trace)
         run.release()
         assert subject.edited == {}
-        assert told_of(subject) == ("the run is still going on: checked is what it has recorded so far",)
-        assert not read(trace).goes_on
+        assert told_of(subject) == ("the run is still active: only what it has recorded so far is checked",)
+        assert not read_subject(trace).is_active
 
     def test_a_journal_beside_it_is_no_cover_for_a_notebook_that_was_edited(self, trace):
         noted(trace, [*recorded(events()), Record(99, 0.0, Notice("more"))])
         trace.write_text(trace.read_text().replace("%%explored 1.1\\n", "%%explored 1.1\\nmine\\n"))
-        assert read(trace).edited == {"1.1": "its code was edited"}
+        assert read_subject(trace).edited == {"1.1": "its code was edited"}
 
     def test_a_file_that_is_no_notebook_any_more_is_no_cover_either(self, trace):
         notebook = json.loads(trace.read_text())
         del notebook["nbformat"]
         trace.write_text(json.dumps(notebook))
-        assert read(trace).edited == {"notebook": "it cannot be read as a notebook"}
+        assert read_subject(trace).edited == {"notebook": "it cannot be read as a notebook"}
 
     @pytest.mark.parametrize("lacking", ["source", "outputs", "cell_type"])
     def test_one_that_is_no_valid_notebook_any_more_is_told(self, trace, lacking):
@@ -158,40 +158,42 @@ class TestReading:
         del next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")[lacking]
         trace.write_text(json.dumps(notebook))
         assert explorations(trace) == ()
-        assert "no valid notebook" in read(trace).edited["notebook"]
+        assert "no valid notebook" in read_subject(trace).edited["notebook"]
 
     def test_one_of_a_later_version_is_refused(self, trace):
         notebook = json.loads(trace.read_text())
         notebook["metadata"]["exploracoder_jupyter"]["schema_version"] = 99
         trace.write_text(json.dumps(notebook))
         with pytest.raises(UsageError, match="later version"):
-            read(trace)
+            read_subject(trace)
 
     def test_what_is_not_there_is_said(self, tmp_path):
         with pytest.raises(UsageError, match="no file"):
-            read(tmp_path / "nowhere.ipynb")
+            read_subject(tmp_path / "nowhere.ipynb")
 
 
 class TestSurroundings:
     def test_an_interpreter_that_only_the_trace_names_by_its_path_is_not_started(self, trace):
         for setting in ("kernel", "python"):
-            subject = read(written(trace, recorded(events(settings(**{setting: "/tmp/evil/python"})))))
-            sandbox = sandbox_like(subject, Settings(), network=False, kernel=None)
+            subject = read_subject(written(trace, recorded(events(settings(**{setting: "/tmp/evil/python"})))))
+            sandbox = matching_sandbox(subject, Settings(), network=False, kernel=None)
             assert (sandbox.kernel, sandbox.python) == (None, None)
             assert any("/tmp/evil/python" in clause for clause in told_of(subject))
 
     def test_a_kernelspec_and_what_a_person_names_are_taken(self, trace):
-        subject = read(written(trace, recorded(events(settings(kernel="my-kernel")))))
-        assert sandbox_like(subject, Settings(), network=False, kernel=None).kernel == "my-kernel"
-        assert sandbox_like(subject, Settings(), network=False, kernel="/opt/python").kernel == "/opt/python"
+        subject = read_subject(written(trace, recorded(events(settings(kernel="my-kernel")))))
+        assert matching_sandbox(subject, Settings(), network=False, kernel=None).kernel == "my-kernel"
+        assert matching_sandbox(subject, Settings(), network=False, kernel="/opt/python").kernel == "/opt/python"
 
     def test_what_is_stricter_now_stays_so(self, trace):
-        subject = read(written(trace, recorded(events(settings(memory_mb=99_000, isolation="best", branching="fork")))))
+        subject = read_subject(
+            written(trace, recorded(events(settings(memory_mb=99_000, isolation="best", branching="fork"))))
+        )
         now = Settings(sandbox=Sandbox(memory_mb=1_000, isolation="require"))
-        sandbox = sandbox_like(subject, now, network=False, kernel=None)
+        sandbox = matching_sandbox(subject, now, network=False, kernel=None)
         assert (sandbox.memory_mb, sandbox.isolation, sandbox.branching) == (1_000, "require", "auto")
-        assert "memory_mb 99000 -> 1000" in differences(subject, subject.started.environment, sandbox)
-        assert sandbox_like(subject, now, network=False, kernel=None, isolation="best").isolation == "best"
+        assert "memory_mb 99000 -> 1000" in describe_differences(subject, subject.started.environment, sandbox)
+        assert matching_sandbox(subject, now, network=False, kernel=None, isolation="best").isolation == "best"
 
     def test_only_packages_that_were_installed_are_asked_of_an_index(self, trace):
         """Not the standard library, nor a library that lies beside the notebook: an index may have others."""
@@ -205,7 +207,7 @@ class TestSurroundings:
             )
             return replace(event, libraries=told) if hasattr(event, "libraries") else event
 
-        lock = lock_of(read(written(trace, recorded(events(change)))), ())
+        lock = lock_of(read_subject(written(trace, recorded(events(change)))), ())
         assert lock.requirements(lock.libraries) == ["networkx==3.6.1", "ipykernel"]
 
     def test_what_came_from_no_index_is_asked_of_none_unless_it_is_named(self, trace):
@@ -215,10 +217,10 @@ class TestSurroundings:
                     return event
                 return replace(event, environment=replace(event.environment, unindexed=unindexed))
 
-            return read(written(trace, recorded(events(change))))
+            return read_subject(written(trace, recorded(events(change))))
 
         assert "numpy" not in lock_of(begun("NumPy"), ()).versions
-        with pytest.raises(UsageError, match=r"No package index had networkx: a folder.*--with NAME==VERSION"):
+        with pytest.raises(UsageError, match=r"networkx came from a folder.*--with NAME==VERSION"):
             lock_of(begun("networkx"), ("numpy==2.3.0",))
         assert lock_of(begun("networkx"), ("networkx==3.6",)).versions["networkx"] == "3.6"
 
@@ -233,7 +235,7 @@ class TestSurroundings:
             return replace(event, environment=replace(event.environment, python="/tmp/evil/python"))
 
         with pytest.raises(UsageError, match="version of Python"):
-            lock_of(read(written(trace, recorded(events(change)))), ())
+            lock_of(read_subject(written(trace, recorded(events(change)))), ())
 
 
 class TestNotebooksThatExplored:
@@ -278,7 +280,7 @@ class TestNotebooksThatExplored:
         assert {one.trace: one.before for one in found} == {trace: ("x = 1",), other: ("x = 1", "y = 2")}
 
     def test_a_trace_that_is_gone_is_missed(self, tmp_path):
-        with pytest.raises(UsageError, match="trace of that is not there"):
+        with pytest.raises(UsageError, match="their traces were not found"):
             explorations(self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.")))
 
     def test_what_was_made_from_a_trace_leads_to_it_and_says_what_it_is_where_that_is_gone(self, trace):
@@ -287,8 +289,8 @@ class TestNotebooksThatExplored:
         assert [found.trace for found in explorations(made)] == [trace]
         trace.unlink()
         assert explorations(made) == ()
-        with pytest.raises(UsageError, match="was made from a trace"):
-            read(made)
+        with pytest.raises(UsageError, match="was exported from a trace"):
+            read_subject(made)
 
     def test_a_trace_and_a_notebook_that_explored_nothing_lead_nowhere(self, tmp_path, trace):
         assert explorations(trace) == ()
@@ -298,7 +300,7 @@ class TestNotebooksThatExplored:
     def test_what_stands_before_an_exploration_is_its_persons_code(self):
         cells = [words("Hi"), code("%load_ext exploracoder_jupyter"), code("%load_ext exploracoder_jupyter\nx = 1")]
         cells += [code("y = 2"), code("%%explora networkx\nDo it."), code("z = 3")]
-        assert before_the_run(nbformat.v4.new_notebook(cells=cells)) == ("x = 1", "y = 2")
+        assert code_before_run(nbformat.v4.new_notebook(cells=cells)) == ("x = 1", "y = 2")
         mark = {"exploracoder_jupyter": {"role": "task", "run_id": "0" * 8}}
         cells = [code("x = 1"), words("# Task", metadata=mark), code("z = 3")]
-        assert before_the_run(nbformat.v4.new_notebook(cells=cells)) == ("x = 1",)
+        assert code_before_run(nbformat.v4.new_notebook(cells=cells)) == ("x = 1",)

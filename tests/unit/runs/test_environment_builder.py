@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.core.errors import MissingMeans, UsageError
-from exploracoder_jupyter.runs.trace_check.environment_builder import Lock, interpreter_of
+from exploracoder_jupyter.runs.trace_check.environment_builder import Lock, build_environment
 
 LOCK = Lock.of("3.11.9", ["networkx==3.6.1", "numpy==2.3.0"], ["networkx"], [])
 VENV = f'mkdir -p "$last/bin"; ln -s {sys.executable} "$last/bin/python"'
@@ -35,7 +35,7 @@ def installer(tmp_path, monkeypatch):
 
 
 def built(cache, lock=LOCK):
-    return anyio.run(interpreter_of, lock, cache, lambda what, done, total: None)
+    return anyio.run(build_environment, lock, cache, lambda what, done, total: None)
 
 
 def calls(tmp_path):
@@ -84,7 +84,7 @@ def test_an_installer_that_is_given_up_is_ended_with_all_that_it_started(install
     async def main():
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as group:
-                group.start_soon(interpreter_of, LOCK, tmp_path / "cache", lambda what, done, total: None)
+                group.start_soon(build_environment, LOCK, tmp_path / "cache", lambda what, done, total: None)
                 while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
                     await anyio.sleep(0.01)
                 scope.cancel()

@@ -6,14 +6,14 @@ import pytest
 from pydantic import SecretStr
 
 from exploracoder_jupyter.core.settings import Endpoint, Secrets
-from exploracoder_jupyter.runs.adapters import hidden_strings
+from exploracoder_jupyter.runs.adapters import secret_strings
 
 
 def test_keys_tokens_and_passwords_are_hidden(monkeypatch):
     monkeypatch.setenv("EXPLORACODER_GATEWAY_TOKEN", "for-the-gateway")
     monkeypatch.setenv("EXPLORACODER_WEB_KEY", "for-the-web")
     endpoint = Endpoint(base_url="https://me:pass-word@host/v1?code=query-value")
-    found = hidden_strings(endpoint, Secrets(api_key=SecretStr("the-key")))
+    found = secret_strings(endpoint, Secrets(api_key=SecretStr("the-key")))
     assert sorted(found) == ["for-the-gateway", "for-the-web", "pass-word", "query-value", "the-key"]
 
 
@@ -31,8 +31,8 @@ def test_secrets_of_other_services_are_hidden_that_the_environment_names(monkeyp
     monkeypatch.setenv("SSH_KEY", "/home/me/.ssh/id_ed25519")
     monkeypatch.setenv("API_TOKEN", "short1")
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "abcdef0123456789")
-    assert hidden_strings(Endpoint(), Secrets()) == ["wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "correct-horse-42"]
+    assert secret_strings(Endpoint(), Secrets()) == ["wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "correct-horse-42"]
 
 
 def test_nothing_is_hidden_where_there_is_nothing():
-    assert hidden_strings(Endpoint(), Secrets()) == []
+    assert secret_strings(Endpoint(), Secrets()) == []

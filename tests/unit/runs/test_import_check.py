@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
-from exploracoder_jupyter.runs.import_check import import_notices
+from exploracoder_jupyter.runs.import_check import check_imports
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ class Root:
 async def test_each_library_is_tried_and_every_branch_is_closed():
     """Issue 14, item 19: a notice says which libraries experiments can import."""
     root = Root()
-    fine, broken = await import_notices(root, ["acmekit", "broken"], timeout=5)
+    fine, broken = await check_imports(root, ["acmekit", "broken"], timeout=5)
     assert "can import 'acmekit'" in fine.text
     assert "cannot import 'broken'" in broken.text and "no libbroken.so" in broken.text
-    assert root.open == 0 and await import_notices(root, [], timeout=5) == []
+    assert root.open == 0 and await check_imports(root, [], timeout=5) == []

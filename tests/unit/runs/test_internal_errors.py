@@ -17,7 +17,7 @@ from exploracoder_jupyter.engine import Engine
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.protocol.engine_messages import Failed, Start, decode_from_engine, encode
 from exploracoder_jupyter.runs import Order, resumed
-from exploracoder_jupyter.runs.event_recorder import Teller
+from exploracoder_jupyter.runs.event_recorder import EventRecorder
 from exploracoder_jupyter.trace import load, render
 from tests.unit.factories import complete_events, recorded, started
 from tests.unit.pipeline.test_snippet_learning import FLOOR, ROOT, two_steps
@@ -133,7 +133,7 @@ async def test_any_other_error_ends_the_run_with_what_it_has():
 
 def a_teller(folder, listen):
     settings = resolve({"view": {"out": str(folder / "t.ipynb")}}, environ={})
-    return Teller(Order(Task("x", ("networkx",)), workdir=folder), settings, listen, begun=lambda path: None)
+    return EventRecorder(Order(Task("x", ("networkx",)), workdir=folder), settings, listen, begun=lambda path: None)
 
 
 def test_a_display_that_raises_ends_no_run_and_is_recorded_once(tmp_path):
@@ -156,7 +156,7 @@ def test_a_run_that_an_internal_error_ended_is_resumed(tmp_path):
     teller = a_teller(tmp_path, lambda record: None)
     for event in [started(settings={}), *complete_events()[1:16]]:
         teller(event)
-    failure = teller.failed(RuntimeError("boom"))
+    failure = teller.fail(RuntimeError("boom"))
     teller.close()
     trace = tmp_path / "t.ipynb"
     assert isinstance(failure, InternalError)

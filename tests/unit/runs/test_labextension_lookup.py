@@ -47,7 +47,7 @@ def test_where_it_is_missing_the_remedy_names_the_package(folders):
 
 def test_without_jupyterlab_nothing_is_missed(folders, monkeypatch):
     monkeypatch.setattr(labextension_lookup, "find_spec", lambda name: None)
-    assert find_labextension() == ("not looked for: JupyterLab is not in this environment", "")
+    assert find_labextension() == ("not checked: JupyterLab is not in this environment", "")
 
 
 @pytest.mark.parametrize("disabled", [{NAME: True}, {f"{NAME}:sidebar": True}, [NAME]])

@@ -20,7 +20,11 @@ from exploracoder_jupyter.protocol.engine_messages import (
     encode,
 )
 from exploracoder_jupyter.runs import KernelLine, Order
-from exploracoder_jupyter.runs.run_order import lacking, told_of_variables, unseen
+from exploracoder_jupyter.runs.run_order import (
+    missing_variables_message,
+    unsent_variables_message,
+    with_mentioned_variables,
+)
 from tests.patience import patience
 
 pytestmark = pytest.mark.anyio
@@ -122,23 +126,26 @@ ORDER = Order(
 
 
 def test_where_experiments_start_live_the_task_names_the_variables_that_it_speaks_of():
-    task = told_of_variables(ORDER, replace(ENVIRONMENT, state="live: nothing speaks against it"))
+    task = with_mentioned_variables(ORDER, replace(ENVIRONMENT, state="live: nothing speaks against it"))
     assert task == replace(ORDER.task, uses=("a", "b", "c"))
-    assert lacking(ORDER, task) == "They were not sent. They lack b, c: `--state fresh --use b c` sends that."
-    assert lacking(replace(ORDER, unsent=""), replace(task, uses=("a",))) == ""
+    assert (
+        unsent_variables_message(ORDER, task)
+        == "They were not sent. They lack b, c: use `--state fresh --use b c` to send a copy."
+    )
+    assert unsent_variables_message(replace(ORDER, unsent=""), replace(task, uses=("a",))) == ""
 
 
 def test_where_they_start_fresh_the_task_names_only_what_was_sent():
-    task = told_of_variables(ORDER, replace(ENVIRONMENT, state="fresh: a pool is open"))
+    task = with_mentioned_variables(ORDER, replace(ENVIRONMENT, state="fresh: a pool is open"))
     assert task == ORDER.task
-    assert lacking(ORDER, task) == "They were not sent."
+    assert unsent_variables_message(ORDER, task) == "They were not sent."
 
 
 def test_variables_that_the_task_names_and_experiments_lack_are_told():
-    said = unseen(ORDER, ORDER.task)
+    said = missing_variables_message(ORDER, ORDER.task)
     assert "variables b, c" in said
     assert "--use b c" in said
-    assert unseen(ORDER, replace(ORDER.task, uses=("a", "b", "c"))) == ""
+    assert missing_variables_message(ORDER, replace(ORDER.task, uses=("a", "b", "c"))) == ""
 
 
 def test_the_messages_survive_the_wire():

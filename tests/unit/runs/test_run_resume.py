@@ -17,8 +17,8 @@ from exploracoder_jupyter.core.events import dump
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order, replayed, resumed, trace_lock
-from exploracoder_jupyter.runs.event_recorder import Teller
-from exploracoder_jupyter.runs.trace_lock import refuse_held
+from exploracoder_jupyter.runs.event_recorder import EventRecorder
+from exploracoder_jupyter.runs.trace_lock import refuse_active
 from exploracoder_jupyter.trace import Trace, render
 from exploracoder_jupyter.trace.reduced_notebook import without_losers
 from exploracoder_jupyter.trace.trace_paths import journal_path, resumed_path
@@ -74,7 +74,7 @@ def test_task_and_settings_come_from_the_trace(tmp_path):
     assert order.given.introduction.text == "Graphs."
     assert order.earlier.run_id == RUN_ID
     assert [one.id for one in order.earlier.exchanges] == [1]
-    assert "1 of 2 subtasks are taken over. It had cost 1 call and 120 tokens" in order.earlier.said
+    assert "1 of 2 subtasks are reused. It had cost 1 call and 120 tokens" in order.earlier.message
 
 
 def test_what_is_given_now_wins(tmp_path):
@@ -114,7 +114,7 @@ def test_the_endpoint_of_the_environment_stands_in_place_of_the_recorded_one(tmp
     for name, value in NOW.items():
         monkeypatch.setenv(name, value)
     assert endpoint_of(again(path)) == ("http://127.0.0.1:11/v1", "now")
-    assert "scripted" in again(path).earlier.said and "now at http://127.0.0.1:11/v1" in again(path).earlier.said
+    assert "scripted" in again(path).earlier.message and "now at http://127.0.0.1:11/v1" in again(path).earlier.message
     flags = Order(NOTHING, ({"endpoint": {"model": "flag"}},), workdir=tmp_path)
     assert endpoint_of(again(path, flags)) == ("http://127.0.0.1:11/v1", "flag")
     monkeypatch.delenv("EXPLORACODER_MODEL")
@@ -255,7 +255,7 @@ def test_a_trace_alone_reaches_no_further_than_the_settings_of_now(tmp_path, mon
     with pytest.raises(UsageError) as caught:
         again(path)
     assert caught.value.remedy == (
-        "Where you want that, add: --base-url https://models.example/v1 --gateway https://kernels.example --network"
+        "To allow them, add: --base-url https://models.example/v1 --gateway https://kernels.example --network"
         " --allow-read '~/letters' --kernel /bin/sh --python ./python --web 'https://find.example/?key={key}&q={query}'"
         " --embedding-folder model --docs ref --docs '~/notes' --workspace"
     )
@@ -309,18 +309,18 @@ def test_no_limit_of_a_trace_is_wider_than_that_of_now(tmp_path):
 def test_a_run_of_no_moment_is_gone_on_from_and_shown_all_the_same(tmp_path, at):
     records = [replace(one, at=at) for one in recorded([started(settings=SETTINGS), *complete_events()[1:CUT_OFF]])]
     journal_path(tmp_path / "old.ipynb").write_text("".join(f"{dump(record)}\n" for record in records))
-    assert again(tmp_path / "old.ipynb").earlier.said.startswith("This goes on from the run (old.ipynb, ")
-    said = replayed(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.said
-    assert said.startswith("This shows the run (old.ipynb, ")
+    assert again(tmp_path / "old.ipynb").earlier.message.startswith("This continues from the run (old.ipynb, ")
+    said = replayed(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.message
+    assert said.startswith("This replays the run (old.ipynb, ")
 
 
 def test_it_is_told_where_files_are_looked_for_now(tmp_path):
     environment = replace(started().environment, folder="/data/project")
     path = trace(tmp_path, complete_events()[:CUT_OFF], environment=environment)
     order = again(path, Order(NOTHING, workdir=tmp_path))
-    assert order.earlier.said.endswith(f" Its files were in /data/project; they are looked for in {tmp_path}.")
+    assert order.earlier.message.endswith(f" Its files were in /data/project; they are looked for in {tmp_path}.")
     there = trace(tmp_path, complete_events()[:CUT_OFF], environment=replace(environment, folder=str(tmp_path)))
-    assert "files" not in again(there, Order(NOTHING, workdir=tmp_path)).earlier.said
+    assert "files" not in again(there, Order(NOTHING, workdir=tmp_path)).earlier.message
 
 
 def test_a_replay_is_written_beside_its_trace_and_has_its_files_where_a_check_has_them(tmp_path, monkeypatch):
@@ -338,14 +338,14 @@ def test_a_replay_is_written_beside_its_trace_and_has_its_files_where_a_check_ha
 def test_a_run_that_is_still_going_on_is_not_gone_on_from(tmp_path, monkeypatch):
     monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
     path = tmp_path / "old.ipynb"
-    teller = Teller(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
+    teller = EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
     for event in [started(settings=SETTINGS), *complete_events()[1:CUT_OFF]]:
         teller(event)
     for named in (path, journal_path(path)):
-        with pytest.raises(UsageError, match=r"The run of old\..* is still going on.*Wait for its end, or stop it\."):
+        with pytest.raises(UsageError, match=r"The run of old\..* is still active.*Wait until it ends, or stop it\."):
             again(named)
-    with pytest.raises(UsageError, match=r"The run of old\.ipynb is still going on"):
-        Teller(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
+    with pytest.raises(UsageError, match=r"The run of old\.ipynb is still active"):
+        EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
     teller.close()
     assert again(path).earlier.run_id == RUN_ID
 
@@ -354,15 +354,15 @@ def test_a_run_whose_process_was_killed_is_gone_on_from_at_once(tmp_path):
     path = trace(tmp_path, complete_events()[:CUT_OFF])
     journal_path(path).write_text("")
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.runs.trace_lock import Hold\n"
-        f"hold = Hold(Path({str(path)!r}))\nprint('held', flush=True)\ntime.sleep(60)"
+        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.runs.trace_lock import TraceLock\n"
+        f"hold = TraceLock(Path({str(path)!r}))\nprint('held', flush=True)\ntime.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        with pytest.raises(UsageError, match="still going on"):
-            refuse_held(path, patience=0.0)
+        with pytest.raises(UsageError, match="still active"):
+            refuse_active(path, patience=0.0)
         process.kill()
-    refuse_held(path, patience=0.0)
+    refuse_active(path, patience=0.0)
 
 
 def with_out(path):
@@ -397,10 +397,12 @@ def test_a_run_with_a_solution_has_nothing_to_resume_but_can_be_branched_off(tmp
     path = trace(tmp_path, complete_events())
     with pytest.raises(UsageError) as caught:
         again(path)
-    assert str(caught.value).startswith("There is nothing to resume: the run of old.ipynb ended solved. --from CELL ")
+    assert str(caught.value).startswith(
+        "There is nothing to resume: the run of old.ipynb ended solved. Use --from CELL "
+    )
     order = again(path, cell="2", hint="look")
     assert order.given.hint == "look"
-    assert order.earlier.said.startswith("This goes on from 2 in the run of ")
+    assert order.earlier.message.startswith("This continues from 2 in the run of ")
 
 
 def test_variables_of_a_notebook_are_told_to_be_missing(tmp_path):
@@ -441,8 +443,8 @@ def test_what_is_no_trace_is_told(tmp_path):
         "other.ipynb": "other.ipynb' is not the trace of a run",
         "torn.ipynb": r"torn\.ipynb' is damaged, and there is no journal beside it",
         "missing.ipynb": r"There is no file '.*missing\.ipynb'",
-        "made.ipynb": r"made\.ipynb' was made from a trace",
-        "mine.ipynb": r"mine\.ipynb' has explored; its trace is .*/t\.ipynb\. Name that",
+        "made.ipynb": r"made\.ipynb' was exported from a trace",
+        "mine.ipynb": r"mine\.ipynb' is not a trace, but contains .* with the trace .*/t\.ipynb\. Name the trace",
     }
     for name, sentence in told.items():
         with pytest.raises(UsageError, match=sentence):
@@ -456,16 +458,16 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
     folder.mkdir()
     order = replace(again(trace(folder, complete_events()[:CUT_OFF])), workdir=tmp_path)
     settings = resolve(*order.layers, environ={})
-    tellers = [Teller(order, settings, print, begun=print) for _ in range(2)]
+    tellers = [EventRecorder(order, settings, print, begun=print) for _ in range(2)]
     assert [teller.path.name for teller in tellers] == ["old-resumed.ipynb", "old-resumed-2.ipynb"]
     assert tellers[0].path.parent == folder
     assert resumed_path(tellers[1].path).name == "old-resumed-3.ipynb"
     same = settings.model_copy(update={"view": settings.view.model_copy(update={"out": "there/old.ipynb"})})
     with pytest.raises(UsageError, match="--out names the trace that is resumed"):
-        Teller(order, same, print, begun=print)
+        EventRecorder(order, same, print, begun=print)
     of_journal = replace(order, earlier=replace(order.earlier, trace=journal_path(folder / "old.ipynb")))
     with pytest.raises(UsageError, match="--out names the trace that is resumed"):
-        Teller(of_journal, same, print, begun=print)
+        EventRecorder(of_journal, same, print, begun=print)
     for named in (folder / "old.ipynb", journal_path(folder / "old.ipynb")):
         with pytest.raises(UsageError, match="--out names the trace that is replayed"):
             replayed(named, folder / "old.ipynb")

@@ -31,7 +31,7 @@ def _opened(tmp_path, use, *, documents=None, share="values", base_url=None, **r
     async def main():
         async with AsyncExitStack() as stack:
             keys = Secrets(api_key=SecretStr(KEY))
-            soup = await open_soup(order, settings, keys, knowledge=knowledge, tell=told.append, stack=stack)
+            soup = await open_soup(order, settings, keys, knowledge=knowledge, emit=told.append, stack=stack)
             return await use(soup)
 
     return anyio.run(main), [event.text for event in told]
@@ -59,7 +59,7 @@ def test_the_sources_are_those_of_the_settings(tmp_path, given, kinds):
 def test_files_of_the_user_are_not_searched_where_no_values_may_be_told(tmp_path):
     kinds, told = _opened(tmp_path, _kinds, workspace=True, share="schema")
     assert kinds == {"snippet"}
-    assert told == ["Your files are not searched: with `--share schema` nothing of them may go to a model."]
+    assert told == ["Your files are not searched, because `--share schema` sends none of their content to a model."]
 
 
 def test_a_web_that_is_not_there_is_said(tmp_path):
@@ -83,7 +83,7 @@ def test_what_is_learned_is_of_these_versions_and_without_the_key(tmp_path):
 @pytest.mark.parametrize(
     ("base_url", "share", "said"),
     [
-        ("https://models.example.org/v1", "values", ["Code that ran in earlier explorations (1 kept for"]),
+        ("https://models.example.org/v1", "values", ["Code that ran in earlier explorations (1 snippets stored for"]),
         ("https://models.example.org/v1", "schema", []),
         ("http://localhost:11434/v1", "values", []),
         (None, "values", []),

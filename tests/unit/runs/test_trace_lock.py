@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order, trace_lock
-from exploracoder_jupyter.runs.event_recorder import Teller
+from exploracoder_jupyter.runs.event_recorder import EventRecorder
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def _at_once(monkeypatch):
 
 def run_at(out, workdir):
     settings = resolve({"view": {"out": str(out)}}, environ={})
-    return Teller(Order(Task("x", ("networkx",)), workdir=workdir), settings, print, begun=print)
+    return EventRecorder(Order(Task("x", ("networkx",)), workdir=workdir), settings, print, begun=print)
 
 
 def test_a_second_run_is_refused_before_there_is_a_trace(tmp_path):
@@ -47,7 +47,7 @@ def test_the_lock_is_that_of_the_file_however_it_is_named(tmp_path, again):
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "other.ipynb").symlink_to("real/a.ipynb")
     first = run_at(tmp_path / "real" / "a.ipynb", Path("/"))
-    with pytest.raises(UsageError, match="still going on"):
+    with pytest.raises(UsageError, match="still active"):
         run_at(again.format(whole=tmp_path), tmp_path)
     first.close()
 
@@ -76,8 +76,8 @@ def test_of_runs_that_start_in_the_same_moment_one_goes_on(tmp_path):
 def test_the_lock_of_a_process_that_was_killed_blocks_nobody(tmp_path):
     """Issue 14, item 11: what it left is used again, and goes away with the next run."""
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.runs.trace_lock import Hold\n"
-        f"hold = Hold(Path({str(tmp_path / 'a.ipynb')!r}))\nprint('', flush=True)\ntime.sleep(60)"
+        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.runs.trace_lock import TraceLock\n"
+        f"hold = TraceLock(Path({str(tmp_path / 'a.ipynb')!r}))\nprint('', flush=True)\ntime.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
@@ -94,6 +94,6 @@ def test_a_lockfile_of_anybody_is_read_as_far_as_it_can_be(tmp_path):
     first = run_at("a.ipynb", tmp_path)
     (lockfile,) = tmp_path.iterdir()
     lockfile.write_bytes(b'{"process": \xff')
-    with pytest.raises(UsageError, match="still going on"):
+    with pytest.raises(UsageError, match="still active"):
         run_at("a.ipynb", tmp_path)
     first.close()

@@ -10,8 +10,8 @@ from exploracoder_jupyter.core.run_history import HistoryStore
 from exploracoder_jupyter.core.settings import history_path, resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order
-from exploracoder_jupyter.runs.event_recorder import Teller
-from exploracoder_jupyter.runs.history_writer import Historian
+from exploracoder_jupyter.runs.event_recorder import EventRecorder
+from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from exploracoder_jupyter.trace import load
 from exploracoder_jupyter.trace.reduced_notebook import without_losers
 from exploracoder_jupyter.trace.trace_paths import journal_path
@@ -21,8 +21,10 @@ from tests.unit.factories import complete_events, started
 def explored(path, *, run_id, text="Count.", events=None, listen=lambda record: None, ended=True):
     settings = resolve({"view": {"out": str(path)}}, environ={})
     order = Order(Task(text, ("networkx",)), workdir=path.parent)
-    historian = Historian(order, settings, listen, lambda path: None)
-    teller = Teller(order, settings, historian.listen, begun=historian.begun, renamed=historian.renamed)
+    historian = HistoryWriter(order, settings, listen, lambda path: None)
+    teller = EventRecorder(
+        order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed
+    )
     for event in [started(text, run_id=run_id), *(complete_events()[1:] if events is None else events)]:
         teller(event)
     if ended:

@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.events import (
     load,
 )
 from exploracoder_jupyter.core.types import Observation, Plan, Selection, Subtask, Usage, Verdict
-from exploracoder_jupyter.trace import CellView, ours, render, schema
+from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
 from exploracoder_jupyter.trace.cells.cell_layout import cell_id
 from exploracoder_jupyter.trace.cells.escaped_text import prose
 from tests.unit.factories import (
@@ -67,11 +67,11 @@ def viewed(events, **options):
 
 
 def by_candidate(cells):
-    return {found["candidate"]: cell for cell in cells if (found := ours(cell)) and "candidate" in found}
+    return {found["candidate"]: cell for cell in cells if (found := generated_metadata(cell)) and "candidate" in found}
 
 
 def role(cells, name):
-    return [cell for cell in cells if ours(cell)["role"] == name]
+    return [cell for cell in cells if generated_metadata(cell)["role"] == name]
 
 
 def test_changes_build_exactly_the_cells_of_the_view():
@@ -108,7 +108,7 @@ def test_a_record_that_changes_nothing_visible_causes_no_change():
 
 def test_the_order_of_the_cells():
     cells = viewed(complete_events())
-    assert [(ours(cell)["role"], ours(cell).get("candidate", "")) for cell in cells] == [
+    assert [(generated_metadata(cell)["role"], generated_metadata(cell).get("candidate", "")) for cell in cells] == [
         ("task", ""),
         ("setup", ""),
         ("plan", ""),
@@ -130,7 +130,7 @@ def test_the_order_of_the_cells():
 def test_candidates_are_guarded_from_running_and_the_solution_is_plain_code():
     cells = viewed(complete_events())
     for id, cell in by_candidate(cells).items():
-        if ours(cell)["role"] == "candidate":
+        if generated_metadata(cell)["role"] == "candidate":
             first, _, body = cell["source"].partition("\n")
             assert first == f"%%explored {id}"
             assert body.strip()
@@ -152,17 +152,17 @@ def test_losers_are_collapsed_once_the_choice_is_known():
     choice = next(index for index, event in enumerate(events) if isinstance(event, CandidateSelected))
     before, after = by_candidate(viewed(events[:choice])), by_candidate(viewed(events[: choice + 1]))
     assert "jupyter" not in before["1.1"]["metadata"]
-    assert "selected" not in ours(before["1.2"])
+    assert "selected" not in generated_metadata(before["1.2"])
     assert after["1.1"]["metadata"]["jupyter"] == {"source_hidden": True, "outputs_hidden": True}
     assert "jupyter" not in after["1.2"]["metadata"]
-    assert (ours(after["1.1"])["selected"], ours(after["1.2"])["selected"]) == (False, True)
+    assert (generated_metadata(after["1.1"])["selected"], generated_metadata(after["1.2"])["selected"]) == (False, True)
     assert "explora-selected" in after["1.2"]["metadata"]["tags"]
 
 
 def test_failures_keep_the_error_that_was_recorded():
     cells = by_candidate(viewed(complete_events()))
     assert cells["1.1"]["outputs"][-1]["ename"] == "AttributeError"
-    assert ours(cells["1.1"])["status"] == "error"
+    assert generated_metadata(cells["1.1"])["status"] == "error"
     rebuilt = cells["2.1"]["outputs"][-1]
     assert (rebuilt["ename"], rebuilt["traceback"]) == ("KeyError", ["Traceback", "KeyError: 'x'"])
 
@@ -245,7 +245,7 @@ def test_the_summary_says_the_verdict_in_words(outcome, words):
     assert "| **all** | 5 | 500 | 100 | 9 | 9.0 |" in summary["source"], "the column adds up"
     assert "- Time: 7 s" in summary["source"], "as the run itself counts it"
     assert "Isolation: bubblewrap; state fresh: Windows has no fork; branching: rerun" in summary["source"]
-    assert ours(summary)["status"] == outcome
+    assert generated_metadata(summary)["status"] == outcome
 
 
 def test_a_solution_that_failed_is_not_handed_over_as_one():
@@ -280,9 +280,9 @@ def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
     cells = viewed([*before_solving, finished("stopped", "x = 1", "1.2", "The run was interrupted.")])
     heading, solution = cells[-3:-1]
     assert "**It was not run as a whole.**" in heading["source"]
-    assert (ours(solution)["role"], solution["source"], solution["outputs"]) == ("solution", "x = 1", [])
+    assert (generated_metadata(solution)["role"], solution["source"], solution["outputs"]) == ("solution", "x = 1", [])
     assert "■ **2.** Count triangles (not finished)" in role(cells, "plan")[0]["source"]
-    SCHEMA.validate(ours(solution))
+    SCHEMA.validate(generated_metadata(solution))
 
 
 def test_what_was_running_at_the_end_is_shown_as_not_finished():
@@ -291,7 +291,7 @@ def test_what_was_running_at_the_end_is_shown_as_not_finished():
     assert "running" not in "".join(cell["source"] for cell in cells)
     assert "Tried: **1.1** not finished." in role(cells, "subtask")[0]["source"]
     assert "Tried: **s1** not finished." in role(cells, "subtask")[1]["source"]
-    assert {ours(cell)["status"] for cell in role(cells, "candidate")} == {"interrupted"}
+    assert {generated_metadata(cell)["status"] for cell in role(cells, "candidate")} == {"interrupted"}
     assert "**1.1** running" in role(viewed(events), "subtask")[0]["source"]
 
 
@@ -311,13 +311,13 @@ def test_show_decides_which_candidates_get_cells(show, candidates):
 
 def test_live_cells_name_the_cell_that_called_and_their_code_is_trusted():
     live, trace = viewed(complete_events(), anchor="mine"), viewed(complete_events())
-    assert {ours(cell)["caller"] for cell in live} == {"mine"}
+    assert {generated_metadata(cell)["caller"] for cell in live} == {"mine"}
     assert {cell["metadata"].get("trusted") for cell in live if cell["cell_type"] == "code"} == {True}
     assert not any("trusted" in cell["metadata"] for cell in live if cell["cell_type"] == "markdown")
-    assert not any("caller" in ours(cell) or "trusted" in cell["metadata"] for cell in trace)
+    assert not any("caller" in generated_metadata(cell) or "trusted" in cell["metadata"] for cell in trace)
     nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": live})
     for cell in live:
-        SCHEMA.validate(ours(cell))
+        SCHEMA.validate(generated_metadata(cell))
 
 
 def test_the_cells_of_a_section_that_did_not_change_are_not_made_again():
@@ -356,7 +356,7 @@ def told_back(*events, after=EXPLORED, show="all"):
         assert cells == view.cells
         nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
         for cell in cells:
-            SCHEMA.validate(ours(cell))
+            SCHEMA.validate(generated_metadata(cell))
     return cells
 
 
@@ -364,7 +364,7 @@ def fates(cells):
     return {
         id: (found["status"], found.get("selected"), "jupyter" in cell["metadata"])
         for id, cell in by_candidate(cells).items()
-        if (found := ours(cell))
+        if (found := generated_metadata(cell))
     }
 
 
@@ -446,7 +446,7 @@ def test_a_skipped_subtask_carries_nothing_forward():
 
 @pytest.mark.parametrize("word", [Steered("replan"), finished("stopped", None)])
 def test_a_plan_under_review_says_so_until_the_word_comes(word):
-    waits = "**The plan waits for your word.**"
+    waits = "**The plan is waiting for your review.**"
     assert waits in role(told_back(ReviewAsked(), after=EXPLORED[:1]), "plan")[0]["source"]
     assert waits not in role(told_back(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
 
@@ -470,12 +470,12 @@ def test_every_cell_is_valid_nbformat_and_every_metadata_obeys_the_schema():
         for change in view.apply(record):
             assert json.loads(change.model_dump_json()) == change.model_dump()
         for cell in view.cells:
-            check.validate(ours(cell))
+            check.validate(generated_metadata(cell))
     nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": view.cells})
 
 
 def test_the_schema_refuses_what_is_not_ours():
-    good = ours(by_candidate(viewed(complete_events()))["1.1"])
+    good = generated_metadata(by_candidate(viewed(complete_events()))["1.1"])
     for bad in ({**good, "role": "other"}, {**good, "model": None}, {**good, "extra": 1}, {"role": "task"}):
         with pytest.raises(jsonschema.ValidationError):
             SCHEMA.validate(bad)

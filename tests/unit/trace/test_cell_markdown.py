@@ -6,7 +6,7 @@ import pytest
 
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.types import Selection, Usage
-from exploracoder_jupyter.trace import CellView, ours
+from exploracoder_jupyter.trace import CellView, generated_metadata
 from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, started
 
 
@@ -15,7 +15,9 @@ def heading(observed, *, code="x"):
     begun = (started(), planned("Write a file"), SubtaskStarted("1", ()), proposed(observed.candidate, code))
     for record in recorded([*begun, observed]):
         view.apply(record)
-    return next(cell["source"] for cell in view.cells if (found := ours(cell)) and found["role"] == "subtask")
+    return next(
+        cell["source"] for cell in view.cells if (found := generated_metadata(cell)) and found["role"] == "subtask"
+    )
 
 
 def wrote(observed, *files):
@@ -47,7 +49,7 @@ def told(role, *events):
     view = CellView()
     for record in recorded(events):
         view.apply(record)
-    return next(cell["source"] for cell in view.cells if (found := ours(cell)) and found["role"] == role)
+    return next(cell["source"] for cell in view.cells if (found := generated_metadata(cell)) and found["role"] == role)
 
 
 def test_a_solution_that_failed_its_check_is_told_from_a_crash():

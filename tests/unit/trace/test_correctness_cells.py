@@ -26,7 +26,7 @@ from exploracoder_jupyter.core.types import (
 )
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.frontend.panel import panel_state
-from exploracoder_jupyter.trace import CellView, ours, render, schema
+from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
 from exploracoder_jupyter.trace.reduced_notebook import without_losers
 from exploracoder_jupyter.trace.run_summary import summary
 from tests.unit.factories import finished, planned, proposed, ran, recorded, started, stream
@@ -76,11 +76,13 @@ def run(*, kept="s2", view="all"):
 
 
 def shown(notebook):
-    return [(found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := ours(cell))]
+    return [
+        (found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := generated_metadata(cell))
+    ]
 
 
 def about(notebook, role):
-    return [cell for cell in notebook.cells if (found := ours(cell)) and found["role"] == role]
+    return [cell for cell in notebook.cells if (found := generated_metadata(cell)) and found["role"] == role]
 
 
 def test_inputs_stand_where_they_were_tried_and_the_solution_comes_last():
@@ -96,7 +98,7 @@ def test_inputs_stand_where_they_were_tried_and_the_solution_comes_last():
         ("summary", ""),
     ]
     for cell in notebook.cells:
-        SCHEMA.validate(ours(cell))
+        SCHEMA.validate(generated_metadata(cell))
 
 
 def test_a_test_cell_has_the_input_its_output_and_runs_nothing():
@@ -104,7 +106,7 @@ def test_a_test_cell_has_the_input_its_output_and_runs_nothing():
     assert cell.source == "%%explored s1-t1\n# NaN in both rows\ndf = frame()\n# here s1 runs, as above\ndiffering(df)"
     assert cell.outputs == [stream("[(nan, nan)]\n")]
     assert {"skip-execution", "explora-candidate"} <= set(cell.metadata.tags)
-    mark = ours(cell)
+    mark = generated_metadata(cell)
     assert (mark["input"], mark["status"], mark["judged"], mark["selected"]) == ("t1", "ok", "wrong", False)
     assert cell.metadata.jupyter.outputs_hidden
 
@@ -112,16 +114,16 @@ def test_a_test_cell_has_the_input_its_output_and_runs_nothing():
 def test_a_failed_input_shows_its_error_and_what_failed_by_itself_is_not_judged():
     _, failed, broken = about(render(recorded(run())), "test")[3:]
     assert failed.outputs[0].ename == "TypeError"
-    assert (ours(failed)["status"], ours(failed)["judged"]) == ("error", "right")
-    assert "judged" not in ours(broken)
+    assert (generated_metadata(failed)["status"], generated_metadata(failed)["judged"]) == ("error", "right")
+    assert "judged" not in generated_metadata(broken)
     assert "jupyter" not in failed.metadata
 
 
 def test_each_round_is_judged_in_words_and_nothing_of_it_is_markup():
     first, second = (cell.source for cell in about(render(recorded(run())), "judgement"))
-    assert first.startswith("**Solution s1** judged by what it gave: **✗ wrong**: NaN is paired with NaN.\n")
+    assert first.startswith("**Solution s1** judged by its outputs: **✗ wrong**: NaN is paired with NaN.\n")
     assert "- NaN in both rows: ✗ wrong" in first
-    assert "broken: left out, it fails by itself" in first
+    assert "broken: left out, because the input itself fails" in first
     assert "<b>" not in first and "<i>" not in first
     assert "**✓ right**" in second
 
@@ -129,16 +131,16 @@ def test_each_round_is_judged_in_words_and_nothing_of_it_is_markup():
 def test_what_was_not_judged_is_said():
     events = [event for event in run() if event.kind != "solution_judged"]
     [first, _] = (cell.source for cell in about(render(recorded(events)), "judgement"))
-    assert first == "**Solution s1** was tried on generated inputs, and not judged."
+    assert first == "**Solution s1** was run on generated inputs, but not judged."
     under_way = events[: next(i for i, event in enumerate(events) if event.kind == "solution_tested") + 1]
     [cell] = about(render(recorded(under_way)), "judgement")
-    assert cell.source == "**Solution s1** is being judged by what it gave."
+    assert cell.source == "**Solution s1** is being judged by its outputs."
 
 
 def test_a_program_that_is_wrong_because_of_one_input_is_not_said_to_be_wrong_on_another():
     judgement = Judgement("wrong", "x", (Opinion("t1", "wrong", "x"),))
     events = [replace(event, judgement=judgement) if event.kind == "solution_judged" else event for event in run()]
-    assert "judged" not in ours(about(render(recorded(events)), "test")[1])
+    assert "judged" not in generated_metadata(about(render(recorded(events)), "test")[1])
 
 
 @pytest.mark.parametrize(("view", "expected"), [("all", 6), ("selected", 3), ("none", 0)])

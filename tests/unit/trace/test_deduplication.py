@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.trace import Trace, load, problems, render
-from exploracoder_jupyter.trace.deduplication import MOST_TWICE
+from exploracoder_jupyter.trace.deduplication import MAX_DUPLICATED
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
 
@@ -67,14 +67,14 @@ def test_pictures_stand_in_the_cells_alone_and_the_summary_says_so(trace):
     assert text.count(a_picture(3)) == 1
     assert facts(trace)["trimmed"]["outputs"] == 22
     summary = nbformat.read(trace, 4).cells[-1].source
-    assert "Large: 22 outputs (8.0 MB) stand in the cells alone, so clear no outputs here" in summary
+    assert "Large: 22 outputs (8.0 MB) stored only in the cells, so do not clear the outputs" in summary
 
 
 def test_a_trace_that_is_not_large_keeps_everything_in_its_records(tmp_path):
     records = large(3)
     path = tmp_path / "run.ipynb"
     path.write_text(nbformat.writes(render(records)))
-    assert path.stat().st_size < MOST_TWICE
+    assert path.stat().st_size < MAX_DUPLICATED
     assert "trimmed" not in facts(path)
     cleared = changed(
         path, tmp_path, lambda notebook: [cell.update(outputs=[]) for cell in notebook.cells if "outputs" in cell]
@@ -116,7 +116,7 @@ def test_large_trees_and_tracebacks_are_kept_once_too(tmp_path):
 
 
 def test_what_somebody_has_packed_to_fill_the_memory_is_left_out(trace, tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.trace.deduplication._MOST_UNPACKED", 3_000_000)
+    monkeypatch.setattr("exploracoder_jupyter.trace.deduplication._MAX_DECOMPRESSED", 3_000_000)
     bomb = base64.b64encode(zlib.compress(b"x" * 2_000_000)).decode()
 
     def pack(notebook):

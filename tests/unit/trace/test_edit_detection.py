@@ -8,7 +8,7 @@ import pytest
 
 from exploracoder_jupyter.trace import render
 from exploracoder_jupyter.trace.cells.cell_layout import source_hash
-from exploracoder_jupyter.trace.edit_detection import edited_cells, edited_since
+from exploracoder_jupyter.trace.edit_detection import edited_cell_names, find_edited_cells
 from tests.unit.factories import complete_run
 
 RECORDS = complete_run()
@@ -31,7 +31,7 @@ def candidate(notebook, id_):
 
 
 def edited(notebook):
-    return edited_cells(notebook, RECORDS)
+    return find_edited_cells(notebook, RECORDS)
 
 
 def facts(notebook):
@@ -96,7 +96,7 @@ def test_the_cell_that_loads_the_extension_loads_nothing_else(notebook):
 def test_a_cell_that_does_not_run_any_more_is_named(notebook):
     one = candidate(notebook, "1.1")
     one.cell_type = "markdown"
-    assert edited(notebook)["1.1"] == "it is a cell of another kind"
+    assert edited(notebook)["1.1"] == "it is a cell of another type"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_cell_that_does_not_run_any_more_is_named(notebook):
 )
 def test_what_the_notebook_says_of_the_run_is_what_the_records_say(notebook, fact, change):
     change(facts(notebook))
-    assert edited(notebook) == {"notebook": f"what it says of the run was edited: {fact}"}
+    assert edited(notebook) == {"notebook": f"its metadata about the run was edited: {fact}"}
 
 
 def test_words_that_were_edited_are_told_with_the_line_that_differs(notebook):
@@ -135,6 +135,6 @@ def test_what_only_another_version_says_of_the_run_is_no_difference(notebook):
 
 
 def test_cells_of_any_notebook_that_were_edited_since_are_told(notebook):
-    assert edited_since(notebook) == ()
+    assert edited_cell_names(notebook) == ()
     candidate(notebook, "1.1").source += "\n1"
-    assert edited_since(notebook) == ("1.1",)
+    assert edited_cell_names(notebook) == ("1.1",)

@@ -66,7 +66,7 @@ def test_a_trace_of_a_later_version_opens_with_a_warning(tmp_path):
     assert [record for record in records if record not in complete_run()] == [records[1]]
     assert isinstance(records[1].event, Notice)
     assert records[1].event.level == "warning"
-    assert f"form {LATER}" in records[1].event.text
+    assert f"format {LATER}" in records[1].event.text
     assert "later version" in "".join(cell.source for cell in render(records).cells)
 
 
@@ -75,7 +75,7 @@ def test_a_later_trace_of_which_nobody_knows_how_it_began_warns_too(tmp_path):
     facts(notebook)["schema_version"] = LATER
     facts(notebook)["records"][0]["event"] = {"kind": "begun_otherwise"}
     records = load(written(tmp_path / "run.ipynb", notebook))
-    assert f"form {LATER}" in records[0].event.text
+    assert f"format {LATER}" in records[0].event.text
     assert records[1:] == complete_run()[1:]
 
 
@@ -86,7 +86,7 @@ def test_a_journal_of_a_later_version_opens_with_a_warning(tmp_path):
         journal.append(record)
     journal.close()
     path.write_text(path.read_text().replace(f'"schema_version": {SCHEMA_VERSION}', f'"schema_version": {LATER}'))
-    assert f"form {LATER}" in read(path)[1].event.text
+    assert f"format {LATER}" in read(path)[1].event.text
 
 
 def test_a_later_trace_that_cannot_be_read_says_what_to_do(tmp_path):

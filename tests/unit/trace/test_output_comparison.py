@@ -10,7 +10,7 @@ import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.trace.comparing import image_comparison
-from exploracoder_jupyter.trace.comparing.output_comparison import judge, seen
+from exploracoder_jupyter.trace.comparing.output_comparison import comparable_result, compare_with_record
 from tests.unit.factories import shown, stream
 
 DAY = date(2026, 11, 22)
@@ -18,7 +18,7 @@ DAY = date(2026, 11, 22)
 
 def of(*outputs, code="", **fields):
     """What an observation with these outputs shows."""
-    return seen(Observation(fields.pop("status", "ok"), tuple(outputs), **fields), day=DAY, code=code)
+    return comparable_result(Observation(fields.pop("status", "ok"), tuple(outputs), **fields), day=DAY, code=code)
 
 
 def printed(text, **options):
@@ -26,7 +26,7 @@ def printed(text, **options):
 
 
 def result(recorded, *again, **options):
-    return judge(recorded, again, **options).result
+    return compare_with_record(recorded, again, **options).result
 
 
 def test_the_same_is_the_same():
@@ -38,12 +38,12 @@ def test_streams_are_compared_as_they_read_whatever_pieces_they_came_in():
 
 
 def test_one_execution_anew_that_differs_is_a_change_with_the_first_line_that_differs():
-    judged = judge(printed("a\n1\n"), [printed("a\n2\n")])
+    judged = compare_with_record(printed("a\n1\n"), [printed("a\n2\n")])
     assert (judged.result, judged.why) == ("changed", "stdout: 1 -> 2")
 
 
 def test_a_difference_far_into_a_line_is_told_from_a_little_before_it():
-    judged = judge(printed("x" * 200 + " 1 end"), [printed("x" * 200 + " 2 end")])
+    judged = compare_with_record(printed("x" * 200 + " 1 end"), [printed("x" * 200 + " 2 end")])
     assert judged.why == f"stdout: …{'x' * 19} 1 end -> …{'x' * 19} 2 end"
 
 
@@ -95,7 +95,7 @@ def test_one_part_that_varies_does_not_excuse_another():
 def test_another_structure_is_a_change_also_where_values_vary(again):
     recorded = printed("0.1", names=(("x", "int"),))
     others = [printed(text, **{"names": (("x", "int"),), **again}) for text in ("0.2", "0.3")]
-    judged = judge(recorded, others)
+    judged = compare_with_record(recorded, others)
     assert judged.result == "changed"
     assert "->" in judged.why or "names" in judged.why
 
@@ -103,12 +103,15 @@ def test_another_structure_is_a_change_also_where_values_vary(again):
 def test_the_type_of_an_error_and_its_message_are_compared():
     one, other = (ErrorInfo("KeyError", "'x'"), ErrorInfo("KeyError", "'y'"))
     assert result(of(status="error", error=one), of(status="error", error=one)) == "same"
-    assert judge(of(status="error", error=one), [of(status="error", error=other)]).why == "message: 'x' -> 'y'"
+    assert (
+        compare_with_record(of(status="error", error=one), [of(status="error", error=other)]).why
+        == "message: 'x' -> 'y'"
+    )
 
 
 def test_another_kind_of_output_is_a_change():
     recorded, again = of(shown(text_plain="G", text_html="<b>G</b>")), of(shown(text_plain="G"))
-    assert judge(recorded, [again]).why == "outputs: text/plain, text/html -> text/plain"
+    assert compare_with_record(recorded, [again]).why == "outputs: text/plain, text/html -> text/plain"
 
 
 def test_fractions_are_compared_within_the_tolerance_and_whole_numbers_exactly():
@@ -143,7 +146,7 @@ def test_trees_are_compared_by_what_they_hold():
     assert result(tree({"a": [1.0, {"b": None}]}), tree({"a": [1.0000000001, {"b": None}]})) == "same"
     assert result(tree({"a": 1.0}), tree({"a": 1})) == "same"
     assert result(tree({"a": True}), tree({"a": 1})) == "changed"
-    judged = judge(tree({"a": [1, 2]}), [tree({"a": [1, 3]})])
+    judged = compare_with_record(tree({"a": [1, 2]}), [tree({"a": [1, 3]})])
     assert judged.why == "application/json: a[1]: 2 -> 3"
 
 
@@ -168,21 +171,21 @@ def test_pictures_are_compared_by_what_is_drawn(monkeypatch, pillow):
         pytest.importorskip("PIL")
     else:
         monkeypatch.setitem(__import__("sys").modules, "PIL", None)
-    assert image_comparison.unlike(drawn(text=b"one"), drawn(text=b"two")) == ""
-    assert image_comparison.unlike(drawn(), drawn(changed=800))
-    assert image_comparison.unlike(drawn(), drawn(size=(41, 40)))
+    assert image_comparison.describe_difference(drawn(text=b"one"), drawn(text=b"two")) == ""
+    assert image_comparison.describe_difference(drawn(), drawn(changed=800))
+    assert image_comparison.describe_difference(drawn(), drawn(size=(41, 40)))
 
 
 def test_a_picture_of_which_few_pixels_differ_is_the_same():
     pytest.importorskip("PIL")
-    assert image_comparison.unlike(drawn(), drawn(changed=15, to=160)) == ""
-    assert image_comparison.unlike(drawn(), drawn(changed=17, to=160)) == "1.1% of the pixels differ"
+    assert image_comparison.describe_difference(drawn(), drawn(changed=15, to=160)) == ""
+    assert image_comparison.describe_difference(drawn(), drawn(changed=17, to=160)) == "1.1% of the pixels differ"
 
 
 def test_a_picture_in_which_a_detail_is_another_one_is_another_one():
     pytest.importorskip("PIL")
-    assert image_comparison.unlike(drawn((400, 400)), drawn((400, 400), changed=4)) == ""
-    assert image_comparison.unlike(drawn((400, 400)), drawn((400, 400), changed=5)) == "a detail differs"
+    assert image_comparison.describe_difference(drawn((400, 400)), drawn((400, 400), changed=4)) == ""
+    assert image_comparison.describe_difference(drawn((400, 400)), drawn((400, 400), changed=5)) == "a detail differs"
 
 
 @pytest.mark.parametrize(("one", "other"), [("0.41", "0.47"), ("0.38", "0.33"), ("10", "18")])
@@ -195,11 +198,11 @@ def test_another_number_in_a_figure_is_seen(one, other):
         made.savefig(out, dpi=72)
         return base64.b64encode(out.getvalue()).decode()
 
-    assert image_comparison.unlike(shown(one), shown(one)) == ""
-    assert image_comparison.unlike(shown(one), shown(other)) == "a detail differs"
+    assert image_comparison.describe_difference(shown(one), shown(one)) == ""
+    assert image_comparison.describe_difference(shown(one), shown(other)) == "a detail differs"
 
 
 def test_what_is_no_picture_is_compared_as_it_is():
     broken = base64.b64encode(b"\x89PNG\r\n\x1a\nbroken").decode()
-    assert image_comparison.unlike(broken, "") == "another picture"
-    assert image_comparison.unlike("no base64", "no base64 either") == "another picture"
+    assert image_comparison.describe_difference(broken, "") == "a different picture"
+    assert image_comparison.describe_difference("no base64", "no base64 either") == "a different picture"

@@ -12,7 +12,7 @@ import pytest
 from exploracoder_jupyter.core.events import CandidateObserved, Record, dump, load
 from exploracoder_jupyter.core.types import Change, Observation
 from exploracoder_jupyter.trace import Redactor, Trace, journal_path, problems, render, sanitize
-from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, own_homes
+from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from tests.unit.factories import complete_run, ran, recorded, shown, stream
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
 
@@ -205,7 +205,7 @@ def test_a_home_that_is_nobodys_stays(home):
 def test_whoever_has_a_home_beside_ones_own_is_known(tmp_path, monkeypatch):
     (tmp_path / "otheruser").mkdir()
     monkeypatch.setattr("exploracoder_jupyter.trace.sanitizing.path_redaction._PLACES", (str(tmp_path),))
-    assert Redactor(homes=own_homes()).text(f"cd {tmp_path}/otheruser") == "cd ~"
+    assert Redactor(homes=local_homes()).text(f"cd {tmp_path}/otheruser") == "cd ~"
 
 
 WORDS = ("kind", "status", "step", "role", "level", "outcome", "output_type", "ruling", "what", "how")

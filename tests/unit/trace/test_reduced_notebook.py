@@ -5,12 +5,14 @@ import copy
 import nbformat
 
 from exploracoder_jupyter.core.events import RunFinished
-from exploracoder_jupyter.trace import CellView, clean, ours, render, summary, without_losers
+from exploracoder_jupyter.trace import CellView, clean, generated_metadata, render, summary, without_losers
 from tests.unit.factories import complete_events, complete_run, recorded, started
 
 
 def roles(notebook):
-    return [(found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := ours(cell))]
+    return [
+        (found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := generated_metadata(cell))
+    ]
 
 
 def users_notebook():
@@ -37,7 +39,7 @@ def test_without_losers_keeps_what_was_carried_forward():
 
 def test_without_losers_keeps_a_loser_that_a_person_has_edited():
     notebook = render(complete_run())
-    edited = next(cell for cell in notebook.cells if ours(cell).get("candidate") == "1.1")
+    edited = next(cell for cell in notebook.cells if generated_metadata(cell).get("candidate") == "1.1")
     edited.source += "\n# worth a second look"
     assert "1.1" in [candidate for _, candidate in roles(without_losers(notebook))]
 
@@ -62,7 +64,7 @@ def test_clean_can_keep_the_solution():
 
 def test_clean_keeps_what_a_person_has_edited_as_an_ordinary_cell():
     notebook = users_notebook()
-    adopted = next(cell for cell in notebook.cells if (ours(cell) or {}).get("candidate") == "1.1")
+    adopted = next(cell for cell in notebook.cells if (generated_metadata(cell) or {}).get("candidate") == "1.1")
     adopted.source = "G = nx.karate_club_graph()"
     adopted.metadata.tags.append("keep-me")
     [_, kept, _] = clean(notebook).cells

@@ -63,7 +63,7 @@ def test_what_is_wrong_is_said_with_its_place():
 
 
 def test_what_is_no_trace_and_what_is_too_new_is_said():
-    assert problems(nbformat.v4.new_notebook()) == ["It is no trace: its metadata tells of no run."]
+    assert problems(nbformat.v4.new_notebook()) == ["It is not a trace: its metadata contains no run."]
     notebook = render(complete_run())
     facts(notebook)["schema_version"] = SCHEMA_VERSION + 1
     assert "later version" in problems(notebook)[0]

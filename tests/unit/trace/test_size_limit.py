@@ -11,8 +11,8 @@ import pytest
 
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.trace import Trace, load, problems, render
-from exploracoder_jupyter.trace.comparing.output_comparison import judge, seen
-from exploracoder_jupyter.trace.size_limit import Room, as_kept, left_out, left_out_of
+from exploracoder_jupyter.trace.comparing.output_comparison import comparable_result, compare_with_record
+from exploracoder_jupyter.trace.size_limit import Room, count_omitted, omitted_values, trim_like_record
 from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
 
@@ -38,7 +38,7 @@ def test_large_values_stay_while_there_is_room_and_short_ones_always():
     assert first["data"]["image/png"] == a_picture(0)
     assert second["data"]["image/png"] == a_picture(1)
     assert third["data"] == {"text/html": "<table></table>", "text/plain": "<Figure 2>"}
-    assert left_out_of(third) == {"image/png": len(a_picture(2))}
+    assert omitted_values(third) == {"image/png": len(a_picture(2))}
 
 
 def test_of_a_long_text_both_ends_stay():
@@ -46,7 +46,7 @@ def test_of_a_long_text_both_ends_stay():
     assert output["text"].startswith("first\nx")
     assert output["text"].endswith("x\nlast")
     assert "[... 99,011 characters left out ...]" in output["text"]
-    assert left_out_of(output) == {"text": 100_011}
+    assert omitted_values(output) == {"text": 100_011}
     [output] = fitted(Room(most=0), shown(text_plain="y" * 10_000))
     assert len(output["data"]["text/plain"]) < 2_000
 
@@ -54,10 +54,10 @@ def test_of_a_long_text_both_ends_stay():
 def test_solutions_have_room_of_their_own():
     room = Room(most=0, most_of_solutions=50_000)
     figure = shown(image_png=a_picture(1))
-    assert left_out_of(fitted(room, figure)[0])
-    assert not left_out_of(fitted(room, figure, id="s1")[0])
+    assert omitted_values(fitted(room, figure)[0])
+    assert not omitted_values(fitted(room, figure, id="s1")[0])
     tested = room.fit(Record(0, 0.0, a_trial("s1", "y" * 60_000)))
-    assert left_out([tested]) == (1, sum(left_out_of(tested.event.results[0].observation.outputs[0]).values()))
+    assert count_omitted([tested]) == (1, sum(omitted_values(tested.event.results[0].observation.outputs[0]).values()))
 
 
 def test_what_has_room_is_as_it_was():
@@ -71,15 +71,15 @@ def test_what_was_left_out_is_not_looked_for_when_it_is_executed_again():
     again = ran("1.1", stream("y" * 4_000), outputs[0], stream("y" * 5_000), outputs[1]).observation
     kept = Room(most=0).fit(Record(0, 0.0, ran("1.1", *outputs))).event.observation
     assert result(kept, again) == "changed"
-    assert result(kept, as_kept(kept, again)) == "same"
+    assert result(kept, trim_like_record(kept, again)) == "same"
     other = replace(again, outputs=(*again.outputs[:1], shown(text_plain="<Axes>"), *again.outputs[2:]))
-    assert result(kept, as_kept(kept, other)) == "changed"
-    assert as_kept(again, other) is other
+    assert result(kept, trim_like_record(kept, other)) == "changed"
+    assert trim_like_record(again, other) is other
 
 
 def result(recorded, again):
     day = date(2026, 3, 4)
-    return judge(seen(recorded, day=day), [seen(again, day=day)]).result
+    return compare_with_record(comparable_result(recorded, day=day), [comparable_result(again, day=day)]).result
 
 
 ROOM = 12_000_000
@@ -106,7 +106,7 @@ def test_a_flood_of_figures_is_bounded_and_the_trace_says_what_was_left_out(floo
     notebook = nbformat.read(path, 4)
     assert problems(notebook) == []
     trimmed = notebook.metadata.exploracoder_jupyter.trimmed
-    count, size = left_out(load(path))
+    count, size = count_omitted(load(path))
     assert trimmed.left_out == {"outputs": count, "bytes": size}
     assert trimmed.outputs + count == 14 * 30 + 2
     assert f"{count:,} outputs ({size / 1e6:.1f} MB) left out" in notebook.cells[-1].source

@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from exploracoder_jupyter.trace.comparing.output_parts import same_text
-from exploracoder_jupyter.trace.comparing.text_normalization import normal
+from exploracoder_jupyter.trace.comparing.output_parts import texts_match
+from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 
 DAY = date(2026, 11, 22)
 NOW = datetime(2026, 11, 22, 5, 39, 10, 204684, UTC)
@@ -13,7 +13,7 @@ LATER = NOW + timedelta(hours=7, seconds=3)
 
 
 def plain(text, day=DAY):
-    return normal(text, day=day)
+    return normalize(text, day=day)
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,4 @@ def test_a_day_is_masked_only_on_that_day():
 def test_long_texts_of_any_kind_are_taken(piece):
     text = piece * (100_000 // len(piece)) + "}" * 100
     assert plain(text)
-    assert same_text(plain(text), plain(f"{text} changed"), 1e-6) is False
+    assert texts_match(plain(text), plain(f"{text} changed"), 1e-6) is False

@@ -24,15 +24,15 @@ from exploracoder_jupyter.trace import (
     Redactor,
     Trace,
     default_path,
+    generated_metadata,
     journal_path,
     load,
-    ours,
-    prepare,
+    prepare_path,
     problems,
     render,
 )
 from exploracoder_jupyter.trace.journal import read
-from exploracoder_jupyter.trace.trace_paths import spare_path
+from exploracoder_jupyter.trace.trace_paths import spare_journal_path
 from tests.unit.factories import api, asked, complete_run, finished, planned, proposed, ran, recorded, started, stream
 
 NOW = datetime(2026, 3, 4, 5, 6, 7)
@@ -211,8 +211,8 @@ def test_what_has_no_room_beside_the_trace_is_kept_elsewhere_and_read_with_it(tm
     monkeypatch.setattr("exploracoder_jupyter.trace.trace_file.put", put)
     for record in records[20:]:
         trace.append(record)
-    spare = spare_path(records[0].event.run_id)
-    assert "No space left on device" in trace.problem and trace.problem.endswith(f"What it lacks is in {spare}.")
+    spare = spare_journal_path(records[0].event.run_id)
+    assert "No space left on device" in trace.problem and trace.problem.endswith(f"The missing records are in {spare}.")
     assert load(path) == load(spare) == records
     assert stat.S_IMODE(spare.stat().st_mode) == 0o600
     monkeypatch.undo()
@@ -222,7 +222,7 @@ def test_what_has_no_room_beside_the_trace_is_kept_elsewhere_and_read_with_it(tm
 
 
 def test_no_file_is_named_by_what_is_no_id_of_a_run():
-    assert spare_path("../../x") is spare_path("") is None
+    assert spare_journal_path("../../x") is spare_journal_path("") is None
 
 
 def test_a_disk_full_at_the_end_leaves_the_last_whole_notebook_and_no_litter(tmp_path, monkeypatch):
@@ -257,7 +257,7 @@ def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path
     assert "No space left on device" in trace.problem
     notebook = nbformat.read(path, 4)
     nbformat.validate(notebook)
-    assert ours(notebook.cells[-1])["status"] == "solved"
+    assert generated_metadata(notebook.cells[-1])["status"] == "solved"
     assert "records" not in notebook.metadata.exploracoder_jupyter
     assert load(path) == records
 
@@ -352,7 +352,7 @@ def test_what_is_nested_too_deeply_is_no_trace_and_not_overwritten(tmp_path):
     with pytest.raises(UsageError, match="not the trace of a run"):
         load(path)
     with pytest.raises(UsageError, match="is not the trace of a run"):
-        prepare(path)
+        prepare_path(path)
 
 
 def test_load_refuses_what_is_not_a_trace(tmp_path):
@@ -458,7 +458,7 @@ def test_a_notebook_that_somebody_else_has_written_over_is_told(tmp_path):
     trace = traced(path, complete_run())
     path.write_text("{}")
     trace.close()
-    assert "does not read back as it was written; its journal is kept" in trace.problem
+    assert "does not match what was written, so its journal is kept" in trace.problem
     assert load(path) == complete_run()
 
 
@@ -477,20 +477,20 @@ def test_the_default_path_stays_in_its_folder(tmp_path, library):
 
 
 def test_prepare_makes_the_folder_and_leaves_nothing_in_it(tmp_path):
-    path = prepare(tmp_path / "a" / "b" / "run.ipynb")
+    path = prepare_path(tmp_path / "a" / "b" / "run.ipynb")
     assert names(tmp_path / "a" / "b") == []
     assert path.is_absolute()
     traced(path, complete_run()).close()
-    assert prepare(path) == path
+    assert prepare_path(path) == path
 
 
 def test_a_path_in_a_home_or_relative_to_a_folder_is_where_people_expect_it(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
     folder = tmp_path / "work"
-    assert prepare(Path("~/runs/run.ipynb"), folder=folder) == tmp_path / "home" / "runs" / "run.ipynb"
-    assert prepare(Path("runs/run.ipynb"), folder=folder) == folder / "runs" / "run.ipynb"
-    assert prepare(tmp_path / "run.ipynb", folder=folder) == tmp_path / "run.ipynb"
+    assert prepare_path(Path("~/runs/run.ipynb"), folder=folder) == tmp_path / "home" / "runs" / "run.ipynb"
+    assert prepare_path(Path("runs/run.ipynb"), folder=folder) == folder / "runs" / "run.ipynb"
+    assert prepare_path(tmp_path / "run.ipynb", folder=folder) == tmp_path / "run.ipynb"
     assert names(tmp_path) == ["home", "work"]
 
 
@@ -516,7 +516,7 @@ def test_prepare_refuses_in_one_sentence(tmp_path):
         (Path("~nobody-of-this-name/run.ipynb"), "cannot be written"),
     ]:
         with pytest.raises(UsageError, match=words) as caught:
-            prepare(path)
+            prepare_path(path)
         assert caught.value.remedy
     with pytest.raises(UsageError, match="there is a file where a folder is needed"):
         default_path(file, "networkx", NOW)
