@@ -382,7 +382,7 @@ def test_a_damaged_history_says_where_it_was_set_aside(explored, capsys):
     history_path().write_bytes(b"no database" * 999)
     assert main(["history"]) == 1
     [aside] = history_path().parent.glob("history.sqlite.unsound-*")
-    said = f"The history was damaged; what it held was set aside: {aside}."
+    said = f"The history file was damaged and has been moved to {aside}."
     assert capsys.readouterr().err == f"Nothing in {history_path()}.\n{said} `--forget all` removes that too.\n"
     assert main(["history", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["lost"] == said
