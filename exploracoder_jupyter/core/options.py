@@ -290,7 +290,7 @@ class Parser(argparse.ArgumentParser):
             UsageError: always.
         """
         unknown, known = self._unknown(message)
-        see = f"See `{self.prog}{'?' if self.prog.startswith('%') else ' --help'}` for the {self._offers()}."
+        see = f"See `{self.prog}{'?' if self.prog.startswith('%') else ' --help'}` for the {self._help_subject()}."
         raise UsageError(_to_sentence(message), remedy=f"{did_you_mean(unknown, known)}{see}")
 
     def _unknown(self, message: str) -> tuple[str, list[str]]:

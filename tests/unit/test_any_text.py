@@ -16,8 +16,8 @@ from hypothesis import given
 from pydantic import ValidationError
 from rich.console import Console
 
-from exploracoder_jupyter.cli.terminal.event_lines import Lines
-from exploracoder_jupyter.cli.terminal.live_view import draw
+from exploracoder_jupyter.cli.terminal.event_lines import EventLines
+from exploracoder_jupyter.cli.terminal.live_view import render_view
 from exploracoder_jupyter.core.errors import ReplyError, UsageError
 from exploracoder_jupyter.core.events import Notice, dump, load
 from exploracoder_jupyter.core.truncate import one_line
@@ -401,7 +401,7 @@ def of_exports(text):
 
 
 def of_views(text):
-    lines, view, state = Lines(lambda line: None), CellView("cell", "all"), State()
+    lines, view, state = EventLines(lambda line: None), CellView("cell", "all"), State()
     console = Console(file=io.StringIO(), width=80)
     for record in (Redactor().record(record) for record in told(text)):
         lines(record)
@@ -410,7 +410,7 @@ def of_views(text):
     as_text(state, 1.0)
     as_html(state, 1.0)
     run_view(state, Place("key", "cell", None, ""))
-    console.print(draw(state, now=1.0))
+    console.print(render_view(state, now=1.0))
 
 
 def of_comparisons(text):
