@@ -38,10 +38,9 @@ from exploracoder_jupyter.core.types import (
 )
 from exploracoder_jupyter.export import notebook_needs
 from exploracoder_jupyter.export.code_html import code_html
-from exploracoder_jupyter.export.export_formats import exported
+from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
-from exploracoder_jupyter.export.plain_python import compiles
-from exploracoder_jupyter.export.plain_python import program as plain_program
+from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
 from exploracoder_jupyter.frontend.browser.sidebar_view import Place, run_view
 from exploracoder_jupyter.frontend.magic_line import read_line as options_line
 from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
@@ -397,7 +396,7 @@ def of_a_trace(text):
 def of_exports(text):
     records = [Redactor().record(record) for record in told(text)]
     for form in ("script", "html", "notebook"):
-        refused(partial(exported, records, form), Path("t.ipynb"))
+        refused(partial(export_run, records, form), Path("t.ipynb"))
 
 
 def of_views(text):
@@ -441,9 +440,9 @@ SHOWN = {
         *(imported, imported_at_once, strip_ansi, overwritten, lambda text: cut_middle(text, 30), one_line_of),
     ),
     "programs": each(
-        lambda text: plain_program(text, shows_last=True), compiles, lambda text: code_html(text, "x"), highlighted,
-        generated_html, shown_html, lambda text: notebook_needs.files(text, Path(), ()),
-        lambda text: notebook_needs.variables(text, ()),
+        lambda text: to_plain_python(text, shows_last=True), compiles, lambda text: code_html(text, "x"), highlighted,
+        generated_html, shown_html, lambda text: notebook_needs.needed_files(text, Path(), ()),
+        lambda text: notebook_needs.needed_variables(text, ()),
     ),
     "lines": each(options_line, lambda text: search_line(text, None), decode_line),
 }  # fmt: skip

@@ -13,7 +13,6 @@ import pytest
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.export.export_formats import exported
 from exploracoder_jupyter.frontend.trace_export import export_trace
 from exploracoder_jupyter.trace import Trace, render
 from tests.unit.factories import complete_run
@@ -193,7 +192,7 @@ def test_a_script_is_never_imported_in_place_of_a_module(trace, capsys, name):
 @pytest.mark.parametrize("at", [1e300, -1e11])
 def test_a_run_that_began_at_no_moment_is_refused(at):
     with pytest.raises(UsageError, match="seconds after 1970"):
-        exported([replace(record, at=at) for record in complete_run()], "html", Path("run.ipynb"))
+        export_run([replace(record, at=at) for record in complete_run()], "html", Path("run.ipynb"))
 
 
 def test_why_a_file_cannot_be_exported_is_said_by_the_command_itself(tmp_path):
