@@ -62,10 +62,10 @@ def execute(arguments: argparse.Namespace) -> int:
     from exploracoder_jupyter.core.trace_peek import traces_beside
 
     store = HistoryStore(history_path())
-    beside = traces_beside(Path())
+    traces = traces_beside(Path())
     if arguments.forget or arguments.prune:
-        return _remove(store, arguments, beside)
-    runs = [run for run in _load_runs(store, beside) if not arguments.library or _uses_library(run, arguments.library)]
+        return _remove(store, arguments, traces)
+    runs = [run for run in _load_runs(store, traces) if not arguments.library or _uses_library(run, arguments.library)]
     shown, lost = runs[: arguments.n], store.lost()
     if arguments.json:
         print_json({"path": str(store.path), "lost": lost or None, "runs": [_run_to_json(run) for run in shown]})
@@ -79,8 +79,8 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0 if shown else 1
 
 
-def _load_runs(store: HistoryStore, beside: Sequence[OlderTrace]) -> list[PastRun]:
-    runs = store.all(beside)
+def _load_runs(store: HistoryStore, traces: Sequence[OlderTrace]) -> list[PastRun]:
+    runs = store.all(traces)
     if not runs and (problem := store.problem()):
         raise UsageError(
             f"{store.path} cannot be read: {problem}.", remedy="Close programs that use it, or update this package."
@@ -88,11 +88,11 @@ def _load_runs(store: HistoryStore, beside: Sequence[OlderTrace]) -> list[PastRu
     return runs
 
 
-def _remove(store: HistoryStore, arguments: argparse.Namespace, beside: Sequence[OlderTrace]) -> int:
+def _remove(store: HistoryStore, arguments: argparse.Namespace, traces: Sequence[OlderTrace]) -> int:
     import sqlite3
 
     try:
-        removed = _prune(store, beside) if arguments.prune else _forget(store, arguments.forget)
+        removed = _prune(store, traces) if arguments.prune else _forget(store, arguments.forget)
     except (OSError, sqlite3.Error) as error:
         raise UsageError(
             f"{store.path} cannot be changed: {error}.", remedy="Close programs that use it, or remove the file."
@@ -104,11 +104,11 @@ def _remove(store: HistoryStore, arguments: argparse.Namespace, beside: Sequence
     return 0
 
 
-def _prune(store: HistoryStore, beside: Sequence[OlderTrace]) -> int:
+def _prune(store: HistoryStore, traces: Sequence[OlderTrace]) -> int:
     from exploracoder_jupyter.core.settings import resolve
 
     limits = resolve().history
-    return store.prune(days=limits.days, runs=limits.runs, beside=beside)
+    return store.prune(days=limits.days, runs=limits.runs, beside=traces)
 
 
 def _forget(store: HistoryStore, named: str) -> int:

@@ -1,6 +1,6 @@
 """Reads a run's summary from the beginning or end of its trace file: fast, however many records the trace holds.
 
-The content is untrusted, because a trace may come from somebody else.
+The content is untrusted, because a trace may come from another user.
 """
 
 from __future__ import annotations
