@@ -113,7 +113,7 @@ def _environment_facts(started: RunStarted) -> Iterator[tuple[str, str]]:
         "Kernel": environment.kernel,
         "Isolation": environment.confinement,
         "Branching": environment.branching,
-        "Seed of hashes": environment.hash_seed,
+        "Hash seed": environment.hash_seed,
         "Time zone": environment.time_zone,
         "Package": f"exploracoder_jupyter {started.version}",
         "Resumes": started.resumes and f"run {started.resumes}",

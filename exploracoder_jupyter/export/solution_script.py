@@ -26,7 +26,7 @@ _WIDTH: Final = 100
 _NO_VERDICT: Final = "The run is still active, or was cut off."
 _METADATA_START: Final = re.compile(r"^# ///", re.MULTILINE)
 """Start of a line that would be interpreted as another block of metadata."""
-_NOT_FOUND: Final = "Install, or put beside this script, what no package index is known to have"
+_NOT_FOUND: Final = "These modules are missing; install them, or copy them next to this script"
 _FIGURES_NOTE: Final = "A notebook shows figures by itself; here add `plt.show()`, or save them."
 
 

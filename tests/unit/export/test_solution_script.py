@@ -113,7 +113,7 @@ def test_a_library_of_no_distribution_is_asked_for_by_no_index(tmp_path):
     text = script("import tidebook\nprint(tidebook.high)", read=read)
     assert metadata(text)["dependencies"] == []
     done = run(text, tmp_path)
-    said = "Install, or put beside this script, what no package index is known to have: tidebook.\n"
+    said = "These modules are missing; install them, or copy them next to this script: tidebook.\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
     (tmp_path / "tidebook.py").write_text("high = 7")
     done = subprocess.run([sys.executable, tmp_path / "made.py"], cwd=tmp_path, capture_output=True, text=True)
@@ -127,7 +127,7 @@ def test_a_package_that_came_from_no_index_is_asked_of_none(tmp_path):
     assert metadata(text)["dependencies"] == ["networkx==3.6.1"]
     assert "our-tides" not in text
     assert "the imported our_tides" in ast.get_docstring(ast.parse(text))
-    assert run(text, tmp_path).stderr.endswith("what no package index is known to have: our_tides.\n")
+    assert run(text, tmp_path).stderr.endswith("copy them next to this script: our_tides.\n")
 
 
 def test_what_may_be_missing_is_not_asked_for(tmp_path):
