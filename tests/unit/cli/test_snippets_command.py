@@ -55,7 +55,7 @@ def test_nothing_kept_is_told_by_the_status(capsys):
     assert main(["snippets"]) == 1
     assert capsys.readouterr().out == ""
     assert main(["snippets", "--clear"]) == 0
-    assert capsys.readouterr().out.startswith("Removed 0 from ")
+    assert capsys.readouterr().out.startswith("Removed 0 snippets from ")
     assert not snippets_path().exists()
 
 

@@ -27,7 +27,7 @@ def test_a_task_may_be_text_a_file_or_standard_input(tmp_path, stdin):
 @pytest.mark.parametrize(
     ("texts", "source", "sentence"),
     [
-        ([], None, "There is no task."),
+        ([], None, "No task was given."),
         (["a", "b"], None, "-t was given 2 times."),
         (["a"], "b.md", "Both a task file and -t were given."),
         ([" \n\t"], None, "The task is empty."),
