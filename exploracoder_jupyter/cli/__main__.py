@@ -1,4 +1,4 @@
-"""`python -m exploracoder_jupyter.cli`: the same command, in this interpreter."""
+"""Runs the command with `python -m exploracoder_jupyter.cli`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The grammar of `jupyter explora`. Imports nothing heavy: `--help` answers at once."""
+"""The argument parser of `jupyter explora`. Imports nothing heavy, so that `--help` answers at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.version import __version__
 
 _EPILOG = (
     "exit status: 0 done; 1 ran, but the result is negative (unsolved, stopped, nothing found, problems found); "
-    "2 wrong use or missing means"
+    "2 wrong usage or a missing requirement; 3 internal error"
 )
 
 
@@ -24,27 +24,27 @@ class _Command(NamedTuple):
 
 
 _COMMANDS = (
-    _Command("run", "explore a library for a task; write a trace notebook", run.execute, run.configure),
-    _Command("check", "execute a trace again and tell what differs", check.execute, check.configure),
-    _Command("replay", "show a recorded run again, without a model", replay.execute, replay.configure),
-    _Command("history", "list what was explored, here and elsewhere", history.execute, history.configure),
+    _Command("run", "explore a library to solve a task; write a trace notebook", run.execute, run.configure),
+    _Command("check", "execute a trace again and report differences", check.execute, check.configure),
+    _Command("replay", "replay a recorded run without a model", replay.execute, replay.configure),
+    _Command("history", "list past explorations, in all folders", history.execute, history.configure),
     _Command("index", "read and index libraries", index.index, index.configure_index),
-    _Command("search", "find the APIs of a library that fit a query", index.search, index.configure_search),
-    _Command("snippets", "show or remove kept code that ran", snippets.execute, snippets.configure),
-    _Command("doctor", "what works here, and what to do about the rest", doctor.execute),
-    _Command("fork", "fork a running kernel; keep the fork until interrupted", fork.execute, fork.configure),
-    _Command("export", "write a trace in another form", export.execute, export.configure),
+    _Command("search", "find the APIs of a library that match a query", index.search, index.configure_search),
+    _Command("snippets", "show or remove stored code snippets", snippets.execute, snippets.configure),
+    _Command("doctor", "check the installation and suggest fixes for problems", doctor.execute),
+    _Command("fork", "fork a running kernel and serve the fork until interrupted", fork.execute, fork.configure),
+    _Command("export", "convert a trace to another format", export.execute, export.configure),
 )
 
 
 class _CommandParser(Parser):
-    """The parser of one command: it refuses itself what it does not know, in place of the parser above it."""
+    """The parser of one command, which reports unknown arguments itself instead of leaving them to the main parser."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As in argparse, with nothing left over.
+        """Parse as argparse does, but reject unknown arguments.
 
         Raises:
-            UsageError: an argument is unknown, lacks its value, or has one that is not offered.
+            UsageError: an argument is unknown, lacks its value, or has an invalid value.
         """
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -52,11 +52,10 @@ class _CommandParser(Parser):
         return found, unknown
 
 
-def build() -> argparse.ArgumentParser:
-    """The parser; a parsed namespace has `execute`, and `json` and `debug` where there is a command.
+def build_parser() -> argparse.ArgumentParser:
+    """Build the parser. A parsed namespace has `execute`, and with a command also `json` and `debug`.
 
-    Raises, while parsing:
-        UsageError: the arguments are wrong.
+    Parsing raises UsageError if the arguments are invalid.
     """
     parser = Parser(
         prog="jupyter explora",
@@ -64,20 +63,20 @@ def build() -> argparse.ArgumentParser:
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"exploracoder-jupyter {__version__}")
-    parser.set_defaults(execute=lambda _: _help(parser))
+    parser.set_defaults(execute=lambda _: _print_help(parser))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_CommandParser)
     for command in _COMMANDS:
-        _add(commands, command)
+        _add_command(commands, command)
     return parser
 
 
-def _help(parser: argparse.ArgumentParser) -> int:
-    """What the command does where it is given alone."""
+def _print_help(parser: argparse.ArgumentParser) -> int:
+    """Print the help: the action without a command."""
     parser.print_help()
     return 0
 
 
-def _add(commands: argparse._SubParsersAction[_CommandParser], command: _Command) -> None:
+def _add_command(commands: argparse._SubParsersAction[_CommandParser], command: _Command) -> None:
     parser = commands.add_parser(command.name, help=command.help, description=command.help, epilog=_EPILOG)
     if command.configure:
         command.configure(parser)

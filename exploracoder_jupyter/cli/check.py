@@ -1,4 +1,4 @@
-"""`jupyter explora check`: whether traces still hold. Exit status: 0 it does, 1 it does not, 2 nobody can tell."""
+"""`jupyter explora check`: executes traces again. Exit status: 0 same results, 1 differences, 2 not checkable."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.terminal.interrupts import Interrupts, interrupts
-from exploracoder_jupyter.cli.terminal.progress_line import progress
-from exploracoder_jupyter.cli.terminal.standard_streams import emit, note, say, write
+from exploracoder_jupyter.cli.terminal.interrupts import InterruptHandler, handle_interrupts
+from exploracoder_jupyter.cli.terminal.progress_line import show_progress
+from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_note, print_result, write_line
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 
 if TYPE_CHECKING:
@@ -24,25 +24,27 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.runs.trace_check.explored_notebook import Exploration
 
 _TOLERANCE = 1e-6
-_MOST_WHY = 200
+_MAX_EXPLANATION = 200
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `check`."""
     parser.add_argument(
-        "traces", nargs="+", metavar="TRACE", help="trace notebook of a run, or a notebook that has explored"
+        "traces", nargs="+", metavar="TRACE", help="trace notebook of a run, or a notebook with explorations"
     )
-    parser.add_argument("--selected", action="store_true", help="only what was carried forward, and the solution")
+    parser.add_argument("--selected", action="store_true", help="only the selected candidates and the solution")
     parser.add_argument(
         "--tolerance",
         type=float,
         default=_TOLERANCE,
         metavar="X",
-        help=f"relative difference of numbers with a fraction that counts as none ({_TOLERANCE:g})",
+        help=f"relative difference up to which floating-point numbers count as equal ({_TOLERANCE:g})",
     )
-    parser.add_argument("--before", metavar="FILE", help=".py or .ipynb to run first: what the kernel of the run had")
     parser.add_argument(
-        "--env", action="store_true", help="run in an environment built as recorded; kept for the next time"
+        "--before", metavar="FILE", help=".py or .ipynb to run first, to define variables of the run's kernel"
+    )
+    parser.add_argument(
+        "--env", action="store_true", help="run in an environment built as recorded; it is kept for later checks"
     )
     parser.add_argument(
         "--with",
@@ -50,49 +52,51 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME==VERSION",
-        help="such an environment, with another version; may be given again",
+        help="like --env, with another version of a package; can be repeated",
     )
     parser.add_argument("--kernel", metavar="KERNELSPEC", help="kernelspec, or path of an interpreter, to run in")
     parser.add_argument(
-        "--isolation", choices=("best", "require"), help="the best that works here, or the full level (as in the run)"
+        "--isolation",
+        choices=("best", "require"),
+        help="best: the strongest isolation available; require: refuse to run without full isolation (as in the run)",
     )
-    parser.add_argument("--network", action="store_true", help="let what is executed reach the network")
-    parser.add_argument("--workdir", metavar="FOLDER", help="folder with the files that the run had")
+    parser.add_argument("--network", action="store_true", help="let the executed code access the network")
+    parser.add_argument("--workdir", metavar="FOLDER", help="folder with the files that the run used")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Check the traces one after the other and show what was found. Returns the worst of the exit statuses.
+    """Check the traces one by one and print the results. Returns the highest of the exit statuses.
 
     Raises:
-        ExploraError: it was interrupted; or there is one trace, and that cannot be checked.
+        ExploraError: the check was interrupted, or there is only one trace and it cannot be checked.
     """
-    _refuse(arguments)
-    with interrupts(during="what was begun is being ended") as taken:
+    _validate(arguments)
+    with handle_interrupts(during="ending the current check") as signals:
         try:
-            targets = [target for path in arguments.traces for target in _targets(Path(path))]
+            targets = [target for path in arguments.traces for target in _find_targets(Path(path))]
             several = len(targets) > 1
-            return max(_attempt(target, arguments, taken, several=several) for target in targets)
+            return max(_check_target(target, arguments, signals, several=several) for target in targets)
         except KeyboardInterrupt:
             raise _Interrupted() from None
 
 
 class _Interrupted(ExploraError):
     def __init__(self) -> None:
-        super().__init__("The check was interrupted before its end.")
+        super().__init__("The check was interrupted.")
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
-    """A trace, and the notebook of a person that led to it."""
+class _CheckTarget:
+    """A trace to check, and the user's notebook that it was found in."""
 
     trace: Path
     explored: Exploration | None = None
-    refused: ExploraError | None = None
-    """Why there is none."""
+    error: ExploraError | None = None
+    """Why the trace cannot be checked."""
 
     @property
-    def told(self) -> dict[str, JsonValue]:
-        """For JSON."""
+    def json_fields(self) -> dict[str, JsonValue]:
+        """The fields for `--json`."""
         if self.explored is None:
             return {"trace": str(self.trace)}
         return {
@@ -102,68 +106,70 @@ class _Target:
         }
 
     @property
-    def sentence(self) -> str:
-        """For people; empty where they have named the trace itself."""
+    def description(self) -> str:
+        """One or two sentences for the user; empty if the user named the trace itself."""
         if self.explored is None:
             return ""
         edited = f" Edited in the notebook since: {', '.join(self.explored.edited)}." if self.explored.edited else ""
-        return f"{self.explored.notebook} has explored; checked is the trace of that, {self.trace}.{edited}"
+        return f"{self.explored.notebook} contains an exploration; checking its trace, {self.trace}.{edited}"
 
 
-def _targets(path: Path) -> list[_Target]:
+def _find_targets(path: Path) -> list[_CheckTarget]:
     from exploracoder_jupyter.runs.trace_check.explored_notebook import explorations
 
     try:
-        return [_Target(found.trace, found) for found in explorations(path)] or [_Target(path)]
+        return [_CheckTarget(found.trace, found) for found in explorations(path)] or [_CheckTarget(path)]
     except ExploraError as error:
-        return [_Target(path, refused=error)]
+        return [_CheckTarget(path, error=error)]
 
 
-def _attempt(target: _Target, arguments: argparse.Namespace, taken: Interrupts, *, several: bool) -> int:
+def _check_target(
+    target: _CheckTarget, arguments: argparse.Namespace, signals: InterruptHandler, *, several: bool
+) -> int:
     """Check one of the traces. Returns its exit status.
 
     Raises:
-        ExploraError: it is the only one and cannot be checked, or all were interrupted.
+        ExploraError: the only trace cannot be checked, or the command was interrupted.
     """
     try:
-        if target.refused:
-            raise target.refused
-        report = _check(_asked(target, arguments), taken)
+        if target.error:
+            raise target.error
+        report = _run_check(_check_request(target, arguments), signals)
     except ExploraError as error:
         if not several or isinstance(error, _Interrupted):
             raise
-        _refused(target, error, as_json=arguments.json)
+        _report_failure(target, error, as_json=arguments.json)
         return 2
-    _tell(target, report, as_json=arguments.json, several=several)
+    _print_outcome(target, report, as_json=arguments.json, several=several)
     return 0 if report.same else 1
 
 
-def _refused(target: _Target, error: ExploraError, *, as_json: bool) -> None:
-    """Say why this one of several cannot be checked."""
-    note(f"jupyter explora: {' '.join(str(error).split())}")
+def _report_failure(target: _CheckTarget, error: ExploraError, *, as_json: bool) -> None:
+    """Report that one of several traces cannot be checked."""
+    print_note(f"jupyter explora: {' '.join(str(error).split())}")
     if as_json:
-        write(sys.stdout, json.dumps({**target.told, "error": error.message, "remedy": error.remedy}))
+        write_line(sys.stdout, json.dumps({**target.json_fields, "error": error.message, "remedy": error.remedy}))
 
 
-def _tell(target: _Target, report: Report, *, as_json: bool, several: bool) -> None:
+def _print_outcome(target: _CheckTarget, report: Report, *, as_json: bool, several: bool) -> None:
     if not as_json:
-        if head := target.sentence or (f"{target.trace}:" if several else ""):
-            say(head)
-        _show(report)
+        if head := target.description or (f"{target.trace}:" if several else ""):
+            print_result(head)
+        _print_report(report)
     elif several:
-        write(sys.stdout, json.dumps({**target.told, **report.plain()}))
+        write_line(sys.stdout, json.dumps({**target.json_fields, **report.plain()}))
     else:
-        emit({**target.told, **report.plain()})
+        print_json({**target.json_fields, **report.plain()})
 
 
-def _refuse(arguments: argparse.Namespace) -> None:
+def _validate(arguments: argparse.Namespace) -> None:
     if not 0 <= arguments.tolerance < 1:
         raise UsageError(f"--tolerance takes a number from 0 to 1, not {arguments.tolerance:g}.", remedy="Try 1e-6.")
     if arguments.kernel and (arguments.env or arguments.overrides):
-        raise UsageError("--kernel and --env name two environments.", remedy="Give one of them.")
+        raise UsageError("--kernel and --env cannot be combined.", remedy="Give only one of them.")
 
 
-def _asked(target: _Target, arguments: argparse.Namespace) -> Asked:
+def _check_request(target: _CheckTarget, arguments: argparse.Namespace) -> Asked:
     from exploracoder_jupyter.runs.trace_check import Asked
 
     return Asked(
@@ -181,7 +187,7 @@ def _asked(target: _Target, arguments: argparse.Namespace) -> Asked:
     )
 
 
-def _check(asked: Asked, taken: Interrupts) -> Report:
+def _run_check(asked: Asked, signals: InterruptHandler) -> Report:
     import anyio
 
     from exploracoder_jupyter.runs.trace_check import check
@@ -189,31 +195,31 @@ def _check(asked: Asked, taken: Interrupts) -> Report:
     async def main() -> Report | None:
         with anyio.CancelScope() as scope:
             loop = asyncio.get_running_loop()
-            taken.answer = lambda: _soon(loop, scope.cancel)
+            signals.on_interrupt = lambda: _call_soon(loop, scope.cancel)
             return await check(asked, advance)
         return None
 
     try:
-        with progress("Reading the trace") as advance, redirect_stdout(sys.stderr):
+        with show_progress("Reading the trace") as advance, redirect_stdout(sys.stderr):
             report = anyio.run(main)
     finally:
-        taken.answer = None  # the loop is closed
+        signals.on_interrupt = None  # the loop is closed
     if report is None:
         raise _Interrupted()
     return report
 
 
-def _soon(loop: asyncio.AbstractEventLoop, what: Callable[[], None]) -> None:
-    loop.call_soon_threadsafe(what)
+def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+    loop.call_soon_threadsafe(callback)
 
 
-def _show(report: Report) -> None:
-    """The table, and the result in a sentence."""
+def _print_report(report: Report) -> None:
+    """Print the table of results and a sentence that sums them up."""
     if report.differs:
-        say(f"Different here: {'; '.join(report.differs)}.\n")
+        print_result(f"Differences from the recorded environment: {'; '.join(report.differs)}.\n")
     width = max((len(row.id) for row in report.rows), default=0)
     for row in report.rows:
-        why = row.why if len(row.why) <= _MOST_WHY else f"{row.why[: _MOST_WHY - 1]}…"
-        say(f"{row.id:<{width}}  {row.result:<8} {' '.join(why.split())}".rstrip())
-    say("")
-    say(report.sentence)
+        why = row.why if len(row.why) <= _MAX_EXPLANATION else f"{row.why[: _MAX_EXPLANATION - 1]}…"
+        print_result(f"{row.id:<{width}}  {row.result:<8} {' '.join(why.split())}".rstrip())
+    print_result("")
+    print_result(report.sentence)

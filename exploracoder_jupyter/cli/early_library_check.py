@@ -1,4 +1,4 @@
-"""Reports a library that is not installed before the slow imports of a run or a search."""
+"""Checks that libraries are installed before the slow imports of a run or a search."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from exploracoder_jupyter.core.options import layer
 
 
 def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> None:
-    """Return if the libraries of a command are installed, or if this interpreter cannot know.
+    """Check that the libraries of a command are installed; do nothing if this interpreter cannot determine it.
 
     Raises:
-        UsageError: one is not installed, or a setting is malformed.
+        UsageError: a library is not installed, or a setting is invalid.
     """
     from exploracoder_jupyter.core.library_check import check_libraries
     from exploracoder_jupyter.core.settings import resolve

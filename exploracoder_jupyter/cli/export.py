@@ -1,7 +1,7 @@
-"""`jupyter explora export`: a trace in another form.
+"""`jupyter explora export`: converts a trace to another format.
 
-What was written by hand is never replaced: an earlier export is, if it has the very same content, or is a page, which
-nobody edits, or a notebook in which nobody has.
+Files written by hand are never overwritten. An earlier export is overwritten only if it has the same content, is an
+HTML page (which is not meant to be edited), or is a notebook that has not been edited.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from exploracoder_jupyter.cli.terminal.standard_streams import emit, say, write
+from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_result, write_line
 from exploracoder_jupyter.core.atomic_write import put
 from exploracoder_jupyter.core.errors import UsageError
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.export.export_formats import Form
 
 _FORMS: Final = ("script", "html", "notebook")
-_BY_SUFFIX: Final[dict[str, Form]] = {".py": "script", ".html": "html", ".htm": "html", ".ipynb": "notebook"}
-_ENDING: Final[dict[Form, str]] = {"script": ".py", "html": ".html", "notebook": ".ipynb"}
-_MARK: Final = '<meta name="generator" content="exploracoder_jupyter '
-_MARKED_WITHIN: Final = 2000
-"""Characters at the beginning of a page that hold the mark."""
+_FORM_BY_SUFFIX: Final[dict[str, Form]] = {".py": "script", ".html": "html", ".htm": "html", ".ipynb": "notebook"}
+_SUFFIX: Final[dict[Form, str]] = {"script": ".py", "html": ".html", "notebook": ".ipynb"}
+_GENERATOR_TAG: Final = '<meta name="generator" content="exploracoder_jupyter '
+_TAG_SEARCH_LENGTH: Final = 2000
+"""Number of characters at the beginning of a page in which to look for the generator tag."""
 _STDOUT: Final = "-"
 
 
@@ -34,131 +34,132 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--to",
         choices=_FORMS,
         help="script: the solution with its requirements; html: a report in one file; notebook: without the candidates "
-        "that were not carried forward (what the name of --out says, else notebook)",
+        "that were not selected (default: from the extension of --out, else notebook)",
     )
     parser.add_argument(
         "--out",
         metavar="PATH",
-        help="where to write it, its ending as of the form; - for standard output (beside the trace)",
+        help="output file, with the extension of the format; - for standard output (next to the trace)",
     )
-    parser.add_argument("--unpinned", action="store_true", help="let a script take any versions of what it needs")
+    parser.add_argument("--unpinned", action="store_true", help="do not pin the versions of a script's requirements")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Write the trace in the form asked for, made anew from its records. Returns the exit status.
+    """Convert the trace, from its records, to the requested format. Returns the exit status.
 
     Raises:
-        UsageError: the trace cannot be read, has nothing to make this form of, or the path cannot be written.
+        UsageError: the trace cannot be read or converted to this format, or the output cannot be written.
     """
-    source, out, form = Path(arguments.trace), arguments.out, _form(arguments)
+    source, out, form = Path(arguments.trace), arguments.out, _validate_form(arguments)
 
-    from exploracoder_jupyter.export.export_formats import exported, path_beside
+    from exploracoder_jupyter.export.export_formats import default_export_path, export_run
     from exploracoder_jupyter.runs.recorded.trace_loader import records_of
 
-    made = exported(records_of(source), form, source, pinned=not arguments.unpinned)
+    content = export_run(records_of(source), form, source, pinned=not arguments.unpinned)
     if out == _STDOUT:
-        write(sys.stdout, made.rstrip("\n"))
+        write_line(sys.stdout, content.rstrip("\n"))
         return 0
-    target = _named(out, form, made) if out else path_beside(source, form, made)
-    _put(target, form, made)
+    target = _output_path(out, form, content) if out else default_export_path(source, form, content)
+    _write_export(target, form, content)
     if arguments.json:
-        emit({"out": str(target), "to": form})
+        print_json({"out": str(target), "to": form})
     else:
-        say(f"Written: {target}")
+        print_result(f"Written: {target}")
     return 0
 
 
-def _form(arguments: argparse.Namespace) -> Form:
-    form = _fitting(arguments.to, arguments.out)
+def _validate_form(arguments: argparse.Namespace) -> Form:
+    form = _choose_form(arguments.to, arguments.out)
     if arguments.json and arguments.out == _STDOUT:
-        raise UsageError("--json and --out - both want standard output.", remedy="Leave one of them out.")
+        raise UsageError("--json and --out - both write to standard output.", remedy="Omit one of them.")
     if arguments.unpinned and form != "script":
-        raise UsageError("--unpinned is about what a script needs.", remedy="Add --to script, or leave it out.")
+        raise UsageError("--unpinned applies only to scripts.", remedy="Add --to script, or omit --unpinned.")
     return form
 
 
-def _fitting(form: Form | None, out: str | None) -> Form:
-    """The form that `--to` or the path says, where they agree."""
+def _choose_form(form: Form | None, out: str | None) -> Form:
+    """Return the format given by `--to` or by the path's extension; raise UsageError if they disagree."""
     if out is None or out == _STDOUT:
         return form or "notebook"
-    said = _BY_SUFFIX.get(Path(out).suffix)
-    form = form or said
+    form_of_suffix = _FORM_BY_SUFFIX.get(Path(out).suffix)
+    form = form or form_of_suffix
     if form is None:
-        remedy = "Let it end in .py, .html or .ipynb, or add --to."
-        raise UsageError(f"{out!r} does not say what to write.", remedy=remedy)
-    if form != said and (said or form == "notebook"):
-        raise UsageError(f"{out!r} is no name for --to {form}.", remedy=f"Let it end in {_ENDING[form]}.")
+        remedy = "Use the extension .py, .html or .ipynb, or add --to."
+        raise UsageError(f"The extension of {out!r} does not determine a format.", remedy=remedy)
+    if form != form_of_suffix and (form_of_suffix or form == "notebook"):
+        raise UsageError(f"{out!r} does not match --to {form}.", remedy=f"Use the extension {_SUFFIX[form]}.")
     return form
 
 
-def _named(out: str, form: Form, made: str) -> Path:
-    """The path of `--out`, where what is made can have that name."""
-    from exploracoder_jupyter.export.export_formats import apart
+def _output_path(out: str, form: Form, content: str) -> Path:
+    """Return the path of `--out`, expanded, after checking that a script may have that name."""
+    from exploracoder_jupyter.export.export_formats import avoid_module_clash
 
     try:
         path = Path(out).expanduser()
     except RuntimeError:
-        raise UsageError(f"There is no home folder for {out!r}.", remedy="Write the whole path.") from None
-    if form == "script" and (other := apart(path, made)) != path:
+        raise UsageError(f"There is no home folder for {out!r}.", remedy="Give the full path.") from None
+    if form == "script" and (other := avoid_module_clash(path, content)) != path:
         raise UsageError(
-            f"Python would import {path.name} where the module {path.stem} is needed.",
-            remedy=f"Name it otherwise, as {other.name}.",
+            f"Python would import {path.name} instead of the module {path.stem}.",
+            remedy=f"Choose another name, such as {other.name}.",
         )
     return path
 
 
-def _refuse_trace(target: Path) -> None:
+def _check_not_trace(target: Path) -> None:
     from exploracoder_jupyter.trace import load
 
     try:
         load(target)
     except UsageError:
         return
-    raise UsageError(f"{str(target)!r} is a trace itself.", remedy="Name another file, so that the trace stays whole.")
+    raise UsageError(f"{str(target)!r} is a trace.", remedy="Choose another file, to preserve the trace.")
 
 
-def _put(target: Path, form: Form, made: str) -> None:
+def _write_export(target: Path, form: Form, content: str) -> None:
     try:
         target = target.resolve()
-        _refuse_other(target, form, made)
+        _check_overwrite(target, form, content)
         target.parent.mkdir(parents=True, exist_ok=True)
-        put(target, made.encode())
-    except (OSError, RuntimeError) as error:  # e.g. too long, a ring of links
+        put(target, content.encode())
+    except (OSError, RuntimeError) as error:  # e.g. a name that is too long, or a symlink loop
         raise UsageError(
             f"{str(target)!r} cannot be written: {getattr(error, 'strerror', None) or error}.",
-            remedy="Name a file in a folder that exists and is yours.",
+            remedy="Choose a file in a folder that you can write to.",
         ) from error
 
 
-def _refuse_other(target: Path, form: Form, made: str) -> None:
-    """Refuse to write over what no export has made."""
+def _check_overwrite(target: Path, form: Form, content: str) -> None:
+    """Raise UsageError if writing would overwrite something that is not an export."""
     if target.is_dir():
-        raise UsageError(f"{str(target)!r} is a folder.", remedy="Name a file in it.")
+        raise UsageError(f"{str(target)!r} is a folder.", remedy="Give the path of a file.")
     if form == "notebook":
-        _refuse_trace(target)
-    if target.exists() and not _may_go(target, form, made):
+        _check_not_trace(target)
+    if target.exists() and not _is_replaceable(target, form, content):
         raise UsageError(
-            f"{str(target)!r} is there and is not what would be written.", remedy="Remove it, or name another by --out."
+            f"{str(target)!r} already exists with different content.",
+            remedy="Remove it, or choose another path with --out.",
         )
 
 
-def _may_go(target: Path, form: Form, made: str) -> bool:
-    """Whether a file that is there holds nothing that an export does not hold."""
+def _is_replaceable(target: Path, form: Form, content: str) -> bool:
+    """Return whether overwriting this file with the export loses nothing that was written by hand."""
     try:
-        there = target.read_text(encoding="utf-8")
+        existing = target.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return False
     if form == "notebook":
-        return there == made or _is_untouched(there)
-    return there == made or (form == "html" and _MARK in there[:_MARKED_WITHIN])
+        return existing == content or _is_unedited_export(existing)
+    return existing == content or (form == "html" and _GENERATOR_TAG in existing[:_TAG_SEARCH_LENGTH])
 
 
-def _is_untouched(there: str) -> bool:
+def _is_unedited_export(existing: str) -> bool:
     import nbformat
 
     from exploracoder_jupyter.trace.reduced_notebook import untouched
 
     try:
-        return not there.strip() or untouched(nbformat.reads(there, as_version=4))  # type: ignore[no-untyped-call]
-    except Exception:  # of many kinds, for a notebook that is none
+        return not existing.strip() or untouched(nbformat.reads(existing, as_version=4))  # type: ignore[no-untyped-call]
+    except Exception:  # many kinds, if the file is not a notebook
         return False

@@ -1,4 +1,4 @@
-"""`jupyter explora fork`: a fork of a running kernel that any Jupyter client can attach to, until it is interrupted."""
+"""`jupyter explora fork`: forks a running kernel; any Jupyter client can connect to the fork until interrupted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.terminal.standard_streams import emit, note, say
+from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_note, print_result
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.provisioner import Served
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `fork`."""
     parser.add_argument(
-        "kernel", metavar="CONNECTION_FILE", help="of the running kernel; this package is installed there"
+        "kernel",
+        metavar="CONNECTION_FILE",
+        help="connection file of the running kernel, in whose environment this package must be installed",
     )
     parser.add_argument(
-        "--open", action="store_true", help="do not confine the fork: the same files, network and rights"
+        "--open", action="store_true", help="do not isolate the fork: same files, network and privileges"
     )
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Fork, tell the connection file, wait. Returns the exit status: 1 when the fork ended by itself.
+    """Fork, print the connection file, and wait. Returns the exit status: 1 if the fork ended by itself.
 
     Raises:
         ExploraError: the kernel could not be forked.
@@ -41,7 +43,7 @@ async def _serve(kernel: Path, confined: bool, as_json: bool) -> int:
 
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with open_fork(kernel, confined=confined) as fork, anyio.create_task_group() as waiting:
-            _tell(fork, as_json=as_json)
+            _print_fork(fork, as_json=as_json)
 
             async def until_signal() -> None:
                 await anext(signals)
@@ -50,14 +52,14 @@ async def _serve(kernel: Path, confined: bool, as_json: bool) -> int:
             waiting.start_soon(until_signal)
             await fork.ended()
             waiting.cancel_scope.cancel()
-            note("The fork has ended.")
+            print_note("The fork has ended.")
             return 1
     return 0
 
 
-def _tell(fork: Served, *, as_json: bool) -> None:
+def _print_fork(fork: Served, *, as_json: bool) -> None:
     if as_json:
-        emit({"connection_file": str(fork.connection_file), "isolation": fork.isolation})
+        print_json({"connection_file": str(fork.connection_file), "isolation": fork.isolation})
     else:
-        say(str(fork.connection_file))
-        note(f"Isolation: {fork.isolation}. To end it: Ctrl-C.")
+        print_result(str(fork.connection_file))
+        print_note(f"Isolation: {fork.isolation}. Press Ctrl-C to end the fork.")

@@ -1,4 +1,4 @@
-"""`jupyter explora index` and `search`: what is known of a library, without a run."""
+"""`jupyter explora index` and `search`: index libraries and search their APIs, without a run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.cli.terminal import search_text
-from exploracoder_jupyter.cli.terminal.progress_line import progress
-from exploracoder_jupyter.cli.terminal.standard_streams import emit, note, say
+from exploracoder_jupyter.cli.terminal.progress_line import show_progress
+from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.options import add_reading_options, layer
 from exploracoder_jupyter.core.wording import plural
@@ -21,30 +21,28 @@ if TYPE_CHECKING:
 
     Row = Mapping[str, JsonValue]
 
-_MOST = 1000
+_MAX_RESULTS = 1000
 
 
 def configure_index(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `index`."""
-    parser.add_argument("libraries", nargs="+", metavar="LIB", help="by distribution or import name")
+    parser.add_argument("libraries", nargs="+", metavar="LIB", help="distribution or import name")
     add_reading_options(parser, place="command")
 
 
 def configure_search(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `search`."""
+    parser.add_argument("library", metavar="LIB", help="distribution or import name; separate several with commas")
+    parser.add_argument("query", metavar="QUERY", help="what to look for, in words")
+    parser.add_argument("-k", type=int, default=20, metavar="K", help=f"APIs to show, 1 to {_MAX_RESULTS} (20)")
     parser.add_argument(
-        "library", metavar="LIB", help="by distribution or import name; several with commas between them"
-    )
-    parser.add_argument("query", metavar="QUERY", help="what is looked for, in words")
-    parser.add_argument("-k", type=int, default=20, metavar="K", help=f"how many APIs, 1 to {_MOST} (20)")
-    parser.add_argument(
-        "-v", "--examples", action="store_true", help="show parameters and the first example of each, too"
+        "-v", "--examples", action="store_true", help="also show the parameters and the first example of each API"
     )
     add_reading_options(parser, place="command")
 
 
 def index(arguments: argparse.Namespace) -> int:
-    """Index the libraries, or find that they are indexed already. Returns the exit status.
+    """Index the libraries that are not indexed yet, and print statistics. Returns the exit status.
 
     Raises:
         ExploraError: a library is unknown or cannot be imported.
@@ -58,31 +56,34 @@ def index(arguments: argparse.Namespace) -> int:
         return await runs.index(arguments.libraries, layers=[layer(arguments)], progress=advance, say=notices.append)
 
     notices: list[str] = []
-    with progress("Starting") as advance, redirect_stdout(sys.stderr):
+    with show_progress("Starting") as advance, redirect_stdout(sys.stderr):
         rows = anyio.run(main)
     for sentence in notices:
-        note(sentence)
+        print_note(sentence)
     if arguments.json:
-        emit({"libraries": [dict(row) for row in rows]})
+        print_json({"libraries": [dict(row) for row in rows]})
     else:
         for row in rows:
-            say(_indexed(row))
+            print_result(_format_index_row(row))
     return 0
 
 
 def search(arguments: argparse.Namespace) -> int:
-    """Show the APIs nearest to a query. Returns the exit status: 1 when there are none.
+    """Show the APIs that match a query best. Returns the exit status: 1 if there are none.
 
     Raises:
         ExploraError: the library is unknown or cannot be imported, or `-k` is out of range.
     """
-    if not 1 <= arguments.k <= _MOST:
-        raise UsageError(f"-k takes a number from 1 to {_MOST}, not {arguments.k}.", remedy="Give fewer, or more.")
+    if not 1 <= arguments.k <= _MAX_RESULTS:
+        raise UsageError(
+            f"-k takes a number from 1 to {_MAX_RESULTS}, not {arguments.k}.",
+            remedy="Try -k 20.",
+        )
     if not arguments.query.strip():
-        raise UsageError("The query is empty.", remedy="Say in words what is looked for.")
+        raise UsageError("The query is empty.", remedy="Describe what to look for.")
     libraries = [name for name in arguments.library.split(",") if name]
     if not libraries:
-        raise UsageError("No library is named.", remedy="Name one that is installed, as in: search networkx QUERY.")
+        raise UsageError("No library is named.", remedy="Name an installed library, as in: search networkx QUERY.")
     check_installed(libraries, arguments)
     import anyio
 
@@ -91,18 +92,18 @@ def search(arguments: argparse.Namespace) -> int:
     async def main() -> dict[str, JsonValue]:
         return await runs.search(libraries, arguments.query, arguments.k, layers=[layer(arguments)], progress=advance)
 
-    with progress("Starting") as advance, redirect_stdout(sys.stderr):
+    with show_progress("Starting") as advance, redirect_stdout(sys.stderr):
         answer = anyio.run(main)
     if arguments.json:
-        emit(answer)
+        print_json(answer)
     else:
         for sentence in cast("list[str]", answer["notices"]):
-            note(sentence)
-        search_text.show(answer, whole=arguments.examples)
+            print_note(sentence)
+        search_text.print_results(answer, details=arguments.examples)
     return 0 if answer["results"] else 1
 
 
-def _indexed(row: Row) -> str:
+def _format_index_row(row: Row) -> str:
     how = "from the cache" if row["cached"] else "read"
     library = f"{row['name']} {row['version']}".strip()
     return (

@@ -1,6 +1,6 @@
-"""`jupyter explora replay`: a recorded run once more, with its replies and without a model.
+"""`jupyter explora replay`: runs a recorded run again with its recorded replies, without a model.
 
-Exit status: 0 where it took the same course as the recorded run, 1 where it took another one.
+Exit status: 0 if it took the same course as the recorded run, 1 if it took a different one.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.run import show
-from exploracoder_jupyter.cli.terminal.followed_run import followed
-from exploracoder_jupyter.cli.terminal.standard_streams import emit, say
+from exploracoder_jupyter.cli.run import print_summary
+from exploracoder_jupyter.cli.terminal.followed_run import run_with_display
+from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_result
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.runs import Listener, Replay, RunSteering, Summary
@@ -21,37 +21,39 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `replay`."""
     parser.add_argument("trace", metavar="TRACE", help="trace notebook of a run, or its journal")
     parser.add_argument(
-        "--out", metavar="TRACE2", help="path of the new trace notebook (<name>-replayed.ipynb beside TRACE)"
+        "--out", metavar="TRACE2", help="path of the new trace notebook (<name>-replayed.ipynb next to TRACE)"
     )
     parser.add_argument(
         "--delay",
         choices=("recorded", "none"),
         default="none",
-        help="recorded: the replies take as long as they did (none)",
+        help="recorded: delay the replies as in the recorded run (none)",
     )
-    parser.add_argument("--before", metavar="FILE", help=".py or .ipynb to run first: what the kernel of the run had")
+    parser.add_argument(
+        "--before", metavar="FILE", help=".py or .ipynb to run first, to define variables of the run's kernel"
+    )
     parser.add_argument("--kernel", metavar="KERNELSPEC", help="kernelspec, or path of an interpreter, to run in")
-    parser.add_argument("--workdir", metavar="FOLDER", help="folder with the files that the run had (the trace's)")
+    parser.add_argument("--workdir", metavar="FOLDER", help="folder with the files that the run used (the trace's)")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Show the run again. Returns the exit status.
+    """Replay the run and print the result. Returns the exit status.
 
     Raises:
-        ExploraError: it could not be shown.
+        ExploraError: the run could not be replayed.
     """
-    _, summary = followed(lambda: _ordered(arguments), _replay)
-    told = summary["replay"]
-    assert isinstance(told, dict)
+    _, summary = run_with_display(lambda: _build_replay(arguments), _replay)
+    replay_summary = summary["replay"]
+    assert isinstance(replay_summary, dict)
     if arguments.json:
-        emit(summary)
+        print_json(summary)
     else:
-        show(summary)
-        say(str(told["course"]))
-    return 0 if told["same_course"] and not summary.get("trace_problem") else 1
+        print_summary(summary)
+        print_result(str(replay_summary["course"]))
+    return 0 if replay_summary["same_course"] and not summary.get("trace_problem") else 1
 
 
-def _ordered(arguments: argparse.Namespace) -> Replay:
+def _build_replay(arguments: argparse.Namespace) -> Replay:
     from exploracoder_jupyter.runs import replayed
 
     return replayed(
@@ -64,7 +66,7 @@ def _ordered(arguments: argparse.Namespace) -> Replay:
     )
 
 
-async def _replay(asked: Replay, listen: Listener, steering: RunSteering) -> Summary:
+async def _replay(order: Replay, listen: Listener, steering: RunSteering) -> Summary:
     from exploracoder_jupyter.runs import replay
 
-    return await replay(asked, listen, steering=steering)
+    return await replay(order, listen, steering=steering)

@@ -1,8 +1,8 @@
-"""`jupyter explora run`: an exploration from the command line, in this process.
+"""`jupyter explora run`: runs an exploration from the command line, in this process.
 
 Progress goes to standard error, live on a terminal and as lines elsewhere; the result goes to standard output.
-Exit status: 0 `solved`, and `unchecked` where no check was asked for and no output judged; 3 after an internal error,
-with what the run had found by then; 1 otherwise.
+Exit status: 0 for `solved`, and for `unchecked` if no check was given and no outputs were judged; 3 after an internal
+error, with the results up to then; 1 otherwise.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.cli.task_argument import read_check, read_task
-from exploracoder_jupyter.cli.terminal.followed_run import followed
-from exploracoder_jupyter.cli.terminal.standard_streams import emit, note, say, show_code
+from exploracoder_jupyter.cli.terminal.followed_run import run_with_display
+from exploracoder_jupyter.cli.terminal.standard_streams import print_code, print_json, print_note, print_result
 from exploracoder_jupyter.core.errors import InternalError, UsageError
 from exploracoder_jupyter.core.options import add_options, check_resume, layer
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `run`."""
-    parser.add_argument("taskfile", nargs="?", metavar="TASKFILE", help="file with the task; - reads standard input")
+    parser.add_argument("taskfile", nargs="?", metavar="TASKFILE", help="file with the task; - for standard input")
     parser.add_argument(
         "-t", "--task", action="append", default=[], metavar="TEXT", help="the task itself, instead of a file"
     )
@@ -37,34 +37,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="LIB",
-        help="libraries to explore, by distribution or import name",
+        help="libraries to explore (distribution or import names)",
     )
     add_options(parser, place="command")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run the exploration and show its result. Returns the exit status.
+    """Run the exploration and print its result. Returns the exit status.
 
     Raises:
-        ExploraError: it could not be run.
+        ExploraError: the run failed.
     """
     try:
-        order, summary = followed(lambda: _order(arguments), _run)
+        order, summary = run_with_display(lambda: _build_order(arguments), _run)
     except InternalError as error:
         if error.summary and not arguments.json:
-            show(error.summary)
+            print_summary(error.summary)
         raise
     if arguments.json:
-        emit(summary)
+        print_json(summary)
     else:
-        show(summary)
-    return status(summary, checked=order.task.check is not None)
+        print_summary(summary)
+    return exit_status(summary, checked=order.task.check is not None)
 
 
-def status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
-    """0 for a solution as good as was asked for, and a whole trace; else 1.
+def exit_status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
+    """Return 0 if the run was successful and its trace is complete, else 1.
 
-    `unchecked` is good where no check was given, and the solution was tried on no generated inputs.
+    `unchecked` counts as success if no check was given and the solution was not tested on generated inputs.
     """
     if summary.get("trace_problem"):
         return 1
@@ -72,8 +72,8 @@ def status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
     return 0 if summary["status"] in good else 1
 
 
-def _order(arguments: argparse.Namespace) -> Order:
-    text, check = _task(arguments), read_check(arguments.check)
+def _build_order(arguments: argparse.Namespace) -> Order:
+    text, check = _task_text(arguments), read_check(arguments.check)
     check_installed(arguments.library or (), arguments)
 
     from exploracoder_jupyter.core.types import Task
@@ -91,19 +91,19 @@ def _order(arguments: argparse.Namespace) -> Order:
 
 
 def _confirm(address: str) -> bool:
-    """Ask on a terminal whether the endpoint that only a trace names may be used; elsewhere the answer is no."""
+    """Ask on a terminal whether to use an endpoint that only the trace specifies; without a terminal, return False."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    note(f"The trace names the model endpoint {address}, which your settings do not name.")
-    note("Send the task, code, outputs and any API key that you have configured to it? [y/N]")
+    print_note(f"The trace uses the model endpoint {address}, which is not in your settings.")
+    print_note("Send the task, code, outputs and any API key that you have configured to it? [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _task(arguments: argparse.Namespace) -> str:
-    """The task; where a run is resumed, its trace has it.
+def _task_text(arguments: argparse.Namespace) -> str:
+    """Return the task; empty if a run is resumed, because its trace contains the task.
 
     Raises:
-        UsageError: there is none, or there are two; no library is named; or an option lacks the other that it is for.
+        UsageError: there is no task, or more than one; no library is given; or an option requires `--resume`.
     """
     check_resume(arguments)
     if arguments.resume is None:
@@ -111,7 +111,7 @@ def _task(arguments: argparse.Namespace) -> str:
             raise UsageError("No library is named.", remedy="Name at least one, e.g. --library networkx.")
         return read_task(arguments.task, arguments.taskfile)
     if arguments.task or arguments.taskfile is not None:
-        raise UsageError("The task of a run that is resumed is in its trace.", remedy="Leave the task out.")
+        raise UsageError("A resumed run takes its task from the trace.", remedy="Omit the task.")
     return ""
 
 
@@ -121,20 +121,20 @@ async def _run(order: Order, listen: Listener, steering: RunSteering) -> Summary
     return await runs.run(order, listen, steering=steering)
 
 
-def show(summary: Mapping[str, JsonValue]) -> None:
-    """The verdict, the solution if there is one to offer, and where the trace is."""
+def print_summary(summary: Mapping[str, JsonValue]) -> None:
+    """Print the verdict, the solution if there is one, and the path of the trace."""
     from exploracoder_jupyter.frontend.panel.panel_state import State, finished
 
     solution = finished(State(), summary).solution
-    say(f"{str(summary['status']).capitalize()}: {summary.get('reason') or 'no reason was given.'}")
+    print_result(f"{str(summary['status']).capitalize()}: {summary.get('reason') or 'no reason was given.'}")
     if solution:
-        say("")
-        show_code(solution)
-        say("")
+        print_result("")
+        print_code(solution)
+        print_result("")
     if summary.get("trace_problem"):
-        note(str(summary["trace_problem"]))
+        print_note(str(summary["trace_problem"]))
     elif summary.get("trace"):
-        say(f"Trace: {summary['trace']}")
+        print_result(f"Trace: {summary['trace']}")
     files = summary.get("files")
     if isinstance(files, list) and files:
-        say("\n".join(["Files that it wrote:", *(f"  {path}" for path in files)]))
+        print_result("\n".join(["Files written:", *(f"  {path}" for path in files)]))

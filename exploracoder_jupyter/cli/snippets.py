@@ -1,4 +1,4 @@
-"""`jupyter explora snippets`: what is kept of code that ran, and its removal."""
+"""`jupyter explora snippets`: lists and removes stored code snippets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.terminal.standard_streams import emit, note, say, show_code
+from exploracoder_jupyter.cli.terminal.standard_streams import print_code, print_json, print_note, print_result
+from exploracoder_jupyter.core.wording import plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -18,13 +19,16 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "library", nargs="?", metavar="LIB", help="only of this library, with the code; by distribution or import name"
+        "library",
+        nargs="?",
+        metavar="LIB",
+        help="only snippets of this library (distribution or import name), with their code",
     )
-    parser.add_argument("--clear", action="store_true", help="remove them")
+    parser.add_argument("--clear", action="store_true", help="remove the snippets")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """List or remove what is kept. Returns the exit status: 1 where there is nothing to list.
+    """List or remove stored snippets. Returns the exit status: 1 if there is nothing to list.
 
     Raises:
         UsageError: the file cannot be changed.
@@ -35,22 +39,24 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.clear:
         removed = runs.clear_snippets(arguments.library)
         if arguments.json:
-            emit({"path": str(snippets_path()), "removed": removed})
+            print_json({"path": str(snippets_path()), "removed": removed})
         else:
-            say(f"Removed {removed} from {snippets_path()}.")
+            print_result(f"Removed {plural(removed, 'snippet')} from {snippets_path()}.")
         return 0
     rows: list[Row] = list(runs.snippets(arguments.library))
     if arguments.json:
-        emit({"path": str(snippets_path()), "snippets": [dict(row) for row in rows]})
+        print_json({"path": str(snippets_path()), "snippets": [dict(row) for row in rows]})
     else:
-        _list(rows, with_code=bool(arguments.library))
-        note(f"{len(rows)} kept in {snippets_path()}.")
+        _print_snippets(rows, with_code=bool(arguments.library))
+        print_note(f"{plural(len(rows), 'snippet')} in {snippets_path()}.")
     return 0 if rows else 1
 
 
-def _list(rows: list[Row], *, with_code: bool) -> None:
+def _print_snippets(rows: list[Row], *, with_code: bool) -> None:
     for row in rows:
         day = datetime.fromtimestamp(float(str(row["used_at"])))
-        say(f"{row['id']}  {row['library']} {row['version']}  {day:%Y-%m-%d}  {' '.join(str(row['title']).split())}")
+        print_result(
+            f"{row['id']}  {row['library']} {row['version']}  {day:%Y-%m-%d}  {' '.join(str(row['title']).split())}"
+        )
         if with_code:
-            show_code("\n".join(f"    {line}" for line in str(row["code"]).splitlines()))
+            print_code("\n".join(f"    {line}" for line in str(row["code"]).splitlines()))

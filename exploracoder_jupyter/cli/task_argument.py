@@ -1,4 +1,4 @@
-"""The task and the check as given on the command line: text, a file, or standard input."""
+"""Reads the task and the check given on the command line: text, a file, or standard input."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from pathlib import Path
 
 from exploracoder_jupyter.core.errors import UsageError
 
-LARGEST = 64_000
-"""Bytes of UTF-8 that a task, or a check, may have."""
+MAX_BYTES = 64_000
+"""Maximum size of a task or a check, in bytes of UTF-8."""
 
 
 def read_task(texts: Sequence[str], source: str | None) -> str:
-    """The task from one `-t TEXT`, or from a file, or from standard input where the file is `-`.
+    """Read the task from one `-t TEXT`, from a file, or from standard input if the file is `-`.
 
     Raises:
-        UsageError: there is none, there are two, it is empty, too long, or cannot be read.
+        UsageError: there is no task or more than one, or the task is empty, too long, or cannot be read.
     """
     if texts and source is not None:
-        raise UsageError("Both a task file and -t were given.", remedy="Give one of the two.")
+        raise UsageError("Both a task file and -t were given.", remedy="Give only one of them.")
     if len(texts) > 1:
-        raise UsageError(f"-t was given {len(texts)} times.", remedy="Give the whole task in one.")
+        raise UsageError(f"-t was given {len(texts)} times.", remedy="Give the whole task in one -t option.")
     if not texts and source is None:
-        raise UsageError("There is no task.", remedy='Give a task file before --library, or -t "what to do".')
+        raise UsageError("No task was given.", remedy='Give a task file before --library, or -t "what to do".')
     task = (texts[0] if texts else _read(source or "-", "task")).strip()
     if not task:
-        raise UsageError("The task is empty.", remedy="Say in words what the code should do.")
-    return _bounded(task, "task")
+        raise UsageError("The task is empty.", remedy="Describe what the code should do.")
+    return _check_size(task, "task")
 
 
 def read_check(given: str | None) -> str | None:
-    """The check: the content of the file of that name, else the text itself.
+    """Read the check: the content of the file of that name, else the text itself.
 
     Raises:
-        UsageError: it is empty, too long, names a missing Python file, or the file cannot be read.
+        UsageError: the check is empty or too long, or it names a file that is missing or cannot be read.
     """
     if given is None:
         return None
-    check = _read(given, "check") if _names_file(given) else given
+    check = _read(given, "check") if _is_file_name(given) else given
     if not check.strip():
         raise UsageError("The check is empty.", remedy="Give Python such as `assert f(1) == 2`, or a file.")
-    return _bounded(check, "check")
+    return _check_size(check, "check")
 
 
-def _names_file(given: str) -> bool:
-    looks_like_one = "\n" not in given and given.endswith((".py", ".txt", ".md", ".rst"))
+def _is_file_name(given: str) -> bool:
+    has_file_suffix = "\n" not in given and given.endswith((".py", ".txt", ".md", ".rst"))
     try:
-        return looks_like_one or Path(given).is_file()
+        return has_file_suffix or Path(given).is_file()
     except (OSError, ValueError):
         return False
 
@@ -55,9 +55,9 @@ def _names_file(given: str) -> bool:
 def _read(source: str, what: str) -> str:
     try:
         if source == "-":
-            return _decode(sys.stdin.buffer.read(LARGEST + 1), what)
+            return _decode(sys.stdin.buffer.read(MAX_BYTES + 1), what)
         with Path(source).open("rb") as file:
-            return _decode(file.read(LARGEST + 1), what)
+            return _decode(file.read(MAX_BYTES + 1), what)
     except OSError as error:
         raise UsageError(
             f"The {what} file {source!r} cannot be read: {error.strerror or error}.",
@@ -66,7 +66,7 @@ def _read(source: str, what: str) -> str:
 
 
 def _decode(content: bytes, what: str) -> str:
-    if len(content) > LARGEST:
+    if len(content) > MAX_BYTES:
         raise _too_long(what)
     try:
         return content.decode("utf-8-sig")
@@ -74,12 +74,12 @@ def _decode(content: bytes, what: str) -> str:
         raise _not_text(what) from error
 
 
-def _bounded(text: str, what: str) -> str:
+def _check_size(text: str, what: str) -> str:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
         raise _not_text(what) from error
-    if size > LARGEST:
+    if size > MAX_BYTES:
         raise _too_long(what)
     return text
 
@@ -90,6 +90,6 @@ def _not_text(what: str) -> UsageError:
 
 def _too_long(what: str) -> UsageError:
     return UsageError(
-        f"The {what} is longer than {LARGEST // 1000} kB.",
-        remedy=f"Shorten the {what} to what matters, and put data into files that it names.",
+        f"The {what} is longer than {MAX_BYTES // 1000} kB.",
+        remedy=f"Shorten the {what}, and move data to files that it refers to.",
     )

@@ -1,2 +1,1 @@
-"""What every other part builds on: types, events, errors, settings and options, and small services without
-dependencies."""
+"""Foundation of every other package: types, events, errors, settings, options, and small helpers."""

@@ -1,4 +1,4 @@
-"""Writes a file in one move, so that there is a whole one at any moment."""
+"""Writes a file atomically, so that a reader always finds a complete one."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ import os
 from pathlib import Path
 from secrets import token_hex
 
-_MOST_NAME = 40
-"""Characters of a file's name that its draft has too: a name may be as long as a file system takes."""
+_MAX_STEM = 40
+"""Characters of a file's stem that its temporary file reuses: the name may already be as long as the file system
+allows."""
 
 
 def put(path: Path, content: bytes, *, mode: int = 0o666) -> None:
-    """Put the content into the file; on failure, as on a full disk, the old one stays, and no half of a new one.
+    """Replace the file's content atomically. On failure, such as a full disk, the old file stays as it was.
 
     Args:
-        path: the file; its folder must be there.
-        content: all that it is to hold.
-        mode: who may do what with it, less what the process's umask takes away.
+        path: the file; its folder must exist.
+        content: the whole new content.
+        mode: permission bits of the file, reduced by the process's umask.
 
     Raises:
-        OSError: it could not be written.
+        OSError: the file could not be written.
     """
-    draft = path.with_name(f".{path.stem[:_MOST_NAME]}.{token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.stem[:_MAX_STEM]}.{token_hex(4)}.tmp")
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
+        temporary.replace(path)
     except BaseException:
-        draft.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

@@ -1,13 +1,13 @@
-"""Errors, by who must react.
+"""Exceptions, grouped by who has to react.
 
-    ExploraError                      one plain sentence, and a remedy
+    ExploraError                      one plain sentence and a remedy
     |-- UsageError                    the user: wrong option, empty task, unknown library, unwritable path (exit 2)
     |-- EndpointError                 the user: the model's endpoint refuses or cannot be reached (exit 2)
     |-- MissingMeans                  the user: the sibling's environment lacks something (exit 2)
     |-- BudgetSpent                   the run: stops with what it has (exit 1)
-    |-- ReplyError                    the model: a reply that cannot be used; asked once more, then a failed candidate
-    |-- InternalError                 us: a bug; what the run has found is kept (exit 3)
-    `-- KernelError                   us: a sibling could not be started or was lost while we, not a candidate, used it
+    |-- ReplyError                    the model: an unusable reply; retried once, then the candidate fails
+    |-- InternalError                 us: a bug; the run's results so far are kept (exit 3)
+    `-- KernelError                   us: a sibling failed to start, or died while we, not a candidate, were using it
         `-- BranchingChanged          the pipeline: runs a subtask's candidates again, so that they stay comparable
 
 A failing candidate is data (`Observation`), never an exception. Types are public API, messages are not.
@@ -22,45 +22,45 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-_LONGEST = 300
+_MAX_DESCRIPTION = 300
 
 
 class ExploraError(Exception):
-    """Base of all; `remedy` says what to do about it."""
+    """Base class of all errors; `remedy` is a sentence that explains what to do."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.remedy = remedy
         self.summary: Mapping[str, JsonValue] = {}
-        """Of the run that it ended, once that had begun: the object of `--json`."""
+        """Summary of the run that the error ended, as printed by `--json`; empty if no run had started."""
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}".strip()
 
 
 class UsageError(ExploraError):
-    """The user asked for something that cannot be done as asked."""
+    """The user's request cannot be carried out as given."""
 
 
 class EndpointError(ExploraError):
-    """The model's endpoint refused, or stayed unreachable within the retry limits."""
+    """The model's endpoint refused the request, or stayed unreachable within the retry limits."""
 
 
 class MissingMeans(ExploraError):
-    """Something the run needs is not in the sibling's environment or on this machine."""
+    """Something that the run needs is missing from the sibling's environment or from this machine."""
 
 
 class BudgetSpent(ExploraError):
-    """Tokens, seconds or executions are used up."""
+    """The budget of tokens, seconds or executions is used up."""
 
 
 class ReplyError(ExploraError):
-    """A model reply is empty, refused, truncated or malformed beyond mending."""
+    """A model reply is empty, a refusal, truncated, or malformed beyond repair."""
 
 
 class InternalError(ExploraError):
-    """An exception that nothing here expects: a bug in this package."""
+    """An unexpected exception: a bug in this package."""
 
 
 class KernelError(ExploraError):
@@ -68,38 +68,44 @@ class KernelError(ExploraError):
 
 
 class BranchingChanged(KernelError):
-    """Branches are made in another way from now on, because the one in use cannot carry this state: its forks hang.
+    """The branching strategy has changed because the previous one cannot handle this state: its forks hang.
 
-    What ran in branches of the same base is to be run again in new ones; `message` says why, for people.
+    Everything that ran in branches of the same base must run again in new ones; `message` explains why to the user.
     """
 
 
 def unwrapped(error: BaseException) -> BaseException:
-    """The error itself, or the one that matters in a group of them: the first of ours, else the first."""
-    found = list(_leaves(error))
-    return next((one for one in found if isinstance(one, ExploraError)), found[0])
+    """Return the error itself, or the relevant one of a group: the first `ExploraError`, else the first error."""
+    leaves = list(_iter_leaves(error))
+    return next((leaf for leaf in leaves if isinstance(leaf, ExploraError)), leaves[0])
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """The errors in a group and in the groups within it, in order."""
+def _iter_leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors of a group and of its nested groups, in order."""
     if not isinstance(error, BaseExceptionGroup):
         yield error
         return
     for inner in error.exceptions:
-        yield from _leaves(inner)
+        yield from _iter_leaves(inner)
 
 
 def described(error: BaseException) -> str:
-    """Type and message of an error on one line, without a full stop, e.g. `KeyError: 'x'`."""
-    return " ".join(traceback.format_exception_only(error)[-1].split())[:_LONGEST].rstrip(".:")
+    """Return an error's type and message on one line, without a period, e.g. `KeyError: 'x'`."""
+    return " ".join(traceback.format_exception_only(error)[-1].split())[:_MAX_DESCRIPTION].rstrip(".:")
 
 
 def as_known(error: BaseException) -> ExploraError:
-    """The error as one of these: the one in a group that matters, what the machine refuses, else an internal error."""
+    """Convert any exception to an `ExploraError`.
+
+    A group is reduced to its relevant error, an operating system error becomes `MissingMeans`, and anything else an
+    `InternalError`.
+    """
     error = unwrapped(error)
     if isinstance(error, ExploraError):
         return error
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
-        return MissingMeans(f"The machine refused: {error.strerror}{where}.", remedy="Mend that and try again.")
+        return MissingMeans(
+            f"The operating system reported an error: {error.strerror}{where}.", remedy="Fix it and try again."
+        )
     return InternalError(f"An internal error occurred: {described(error)}.", remedy="This is a bug; please report it.")

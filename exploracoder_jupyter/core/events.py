@@ -1,7 +1,7 @@
 """The events of a run: the single source from which trace, cells, panel and summary are computed.
 
-The pipeline emits events; nothing else changes what a run means. An event says *what happened*, never how to show
-it. `Record` adds order and time. `dump`/`load` turn records into one line of JSON and back; unknown fields are
+Only events that the pipeline emits change the state of a run. An event describes *what happened*, never how to display
+it. `Record` adds order and time. `dump` and `load` convert records to one line of JSON and back; unknown fields are
 ignored on reading, so that newer traces open in older versions.
 """
 
@@ -44,25 +44,25 @@ class RunStarted:
     """Eight hexadecimal digits."""
     task: Task
     settings: dict[str, JsonValue]
-    """The resolved settings as JSON; never holds a key."""
+    """The resolved settings as JSON; never contains a key."""
     model: str
     environment: Environment
     version: str
     """Of this package."""
     resumes: str = ""
-    """Id of the run that this one goes on from; empty: from none."""
+    """Id of the run that this one resumes; empty if it resumes none."""
     resumes_trace: str = ""
-    """The trace of that run: its name where it lies beside this one, else its path."""
+    """The trace of the resumed run: its file name if it is in the same folder as this trace, else its path."""
     resumes_from: str = ""
-    """The cell of that run that this one goes on from; empty: where it ended."""
+    """The cell of the resumed run at which this one starts; empty: where that run ended."""
     resumes_hint: str = ""
-    """The hint that this one began with."""
+    """The hint for the model that this run started with."""
     kind: Literal["run_started"] = "run_started"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Something that takes a while, e.g. indexing. Shown, not part of the notebook."""
+    """Progress of a slow operation, e.g. indexing. Displayed, but not part of the notebook."""
 
     what: str
     done: int = 0
@@ -73,34 +73,34 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence the user should see and the trace should keep."""
+    """A sentence to show to the user and to store in the trace."""
 
     text: str
     level: Literal["info", "warning"] = "info"
     details: str = ""
-    """The traceback of an internal error: kept in the records, not shown."""
+    """The traceback of an internal error: stored in the records, not displayed."""
     kind: Literal["notice"] = "notice"
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryRead:
-    """The libraries are indexed and introduced."""
+    """The libraries have been indexed and introduced."""
 
     libraries: tuple[LibraryInfo, ...]
     apis: int
-    """How many APIs the index holds."""
+    """Number of APIs in the index."""
     introduction: Introduction
     kind: Literal["library_read"] = "library_read"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """What the run is expected to cost, said before its first candidate."""
+    """The expected cost of the run, emitted before its first candidate."""
 
     calls: int
     tokens: int
     at_most: bool = False
-    """Before there is a plan: for the largest number of subtasks."""
+    """Whether this is an upper bound, computed from the maximum number of subtasks because there is no plan yet."""
     kind: Literal["estimated"] = "estimated"
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class Estimated:
 
 @dataclass(frozen=True, slots=True)
 class PlanMade:
-    """A plan, or its revision (`plan.revision > 0`)."""
+    """A plan was made, or revised (`plan.revision > 0`)."""
 
     plan: Plan
     reason: str = ""
@@ -120,7 +120,7 @@ class PlanMade:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskStarted:
-    """Exploration of one subtask begins, with the APIs recommended for it."""
+    """The exploration of a subtask starts, with the APIs recommended for it."""
 
     subtask: str
     apis: tuple[ScoredApi, ...]
@@ -129,7 +129,7 @@ class SubtaskStarted:
 
 @dataclass(frozen=True, slots=True)
 class CandidateProposed:
-    """A snippet exists and is about to run (or is a duplicate, or has a problem, and will not)."""
+    """A snippet is about to run, unless it is a duplicate or has a problem."""
 
     candidate: Candidate
     kind: Literal["candidate_proposed"] = "candidate_proposed"
@@ -137,7 +137,7 @@ class CandidateProposed:
 
 @dataclass(frozen=True, slots=True)
 class CandidateObserved:
-    """A snippet has been run."""
+    """A snippet has run."""
 
     candidate: str
     observation: Observation
@@ -165,19 +165,19 @@ class SubtaskFinished:
 
 @dataclass(frozen=True, slots=True)
 class ReviewAsked:
-    """The plan waits for the user's word (`--review`); `Steered("replan")` is that word."""
+    """The plan awaits the user's approval (`--review`), which is given by `Steered("replan")`."""
 
     kind: Literal["review_asked"] = "review_asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """The user took the wheel.
+    """The user changed the course of the run.
 
-    `skip`: the subtask is given up. `retry`: back to the state before `subtask`, explored again with the `hint`.
-    `choose`: back to that state too, and `candidate` is carried forward. `replan`: the subtasks that have not begun are
-    replaced, or a review ends. After `retry` and `choose` the later subtasks are planned again, not begun; what was
-    tried for them stays on record, and a `PlanMade` never follows from it.
+    `skip`: the subtask is abandoned. `retry`: the run returns to the state before `subtask` and explores it again with
+    the `hint`. `choose`: the run returns to that state too, and `candidate` is carried forward. `replan`: the subtasks
+    that have not started are replaced, or a review ends. After `retry` and `choose` the later subtasks are `planned`
+    again, as if they had not started; their earlier attempts stay recorded, and no `PlanMade` is emitted for this.
     """
 
     what: Literal["skip", "retry", "choose", "replan"]
@@ -189,7 +189,7 @@ class Steered:
 
 @dataclass(frozen=True, slots=True)
 class ModelCalled:
-    """A request to the model was answered, or failed for good."""
+    """A request to the model was answered, or failed permanently."""
 
     exchange: Exchange
     kind: Literal["model_called"] = "model_called"
@@ -197,33 +197,33 @@ class ModelCalled:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeSearched:
-    """The libraries' documentation and the other sources were searched, for a subtask or after something failed."""
+    """The libraries' documentation and the other sources were searched, for a subtask or after a failure."""
 
     subject: str
-    """`plan`, `solution`, the id of a subtask, or that of the candidate that failed."""
+    """`plan`, `solution`, the id of a subtask, or the id of the candidate that failed."""
     round: int
     """0 for the first search of a subtask, then 1, 2, ..."""
     formulation: Formulation
     query: str
     apis: tuple[str, ...]
-    """Paths of what was found, best first."""
+    """Paths of the APIs found, best first."""
     passages: tuple[Passage, ...] = ()
     agreed: bool = False
-    """Whether it found what the round before found, so that no further round follows."""
+    """Whether the results equal those of the previous round, so that no further round follows."""
     kind: Literal["knowledge_searched"] = "knowledge_searched"
 
     @property
     def made_of(self) -> str:
-        """The formulation, as people call it."""
+        """What the query was made from, in words."""
         return "explained code" if self.formulation == "explained" else f"the {self.formulation}"
 
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
-    """The model asked for an API while it was writing (ToolCoder, section 3)."""
+    """The model looked up an API while it was writing code (ToolCoder, section 3)."""
 
     subject: str
-    """A subtask or candidate id, as in the request that it happened in."""
+    """A subtask or candidate id, the same as in the model request that contained the lookup."""
     tool: str
     """`search_api`, `get_signature`, `get_source` or `get_examples`."""
     argument: str
@@ -233,18 +233,18 @@ class LookedUp:
 
 @dataclass(frozen=True, slots=True)
 class FilesKept:
-    """What the solution wrote was copied out of its branch."""
+    """Files that the solution wrote were copied out of its branch."""
 
     folder: str
-    """Where the copies are, beside the trace."""
+    """Folder with the copies, next to the trace."""
     files: tuple[str, ...]
-    """Paths relative to the folder, as they were to the working directory."""
+    """Paths relative to the folder, the same as they were relative to the working directory."""
     kind: Literal["files_kept"] = "files_kept"
 
 
 @dataclass(frozen=True, slots=True)
 class InputsInvented:
-    """The model has written inputs on which solutions will be tried."""
+    """The model has written test inputs for solutions."""
 
     inputs: tuple[InventedInput, ...]
     kind: Literal["inputs_invented"] = "inputs_invented"
@@ -252,7 +252,7 @@ class InputsInvented:
 
 @dataclass(frozen=True, slots=True)
 class SolutionTested:
-    """A solution has been run on the inputs."""
+    """A solution has run on the test inputs."""
 
     candidate: str
     results: tuple[InputRun, ...]
@@ -261,7 +261,7 @@ class SolutionTested:
 
 @dataclass(frozen=True, slots=True)
 class SolutionJudged:
-    """The model has said whether what a solution gave is what the task asks."""
+    """The model has judged whether a solution's results fulfill the task."""
 
     candidate: str
     judgement: Judgement
@@ -270,7 +270,7 @@ class SolutionJudged:
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
-    """Always the last event of a run that was not cut off."""
+    """Always the last event, unless the run was cut off."""
 
     verdict: Verdict
     solution: Solution | None
@@ -307,7 +307,7 @@ Event = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An event with its place and time."""
+    """An event with its sequence number and time."""
 
     seq: int
     at: float
@@ -319,12 +319,12 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 def dump(record: Record) -> str:
-    """The record as one line of JSON."""
+    """Serialize a record to one line of JSON."""
     return _RECORD.dump_json(record).decode()
 
 
 def load(line: str | bytes) -> Record:
-    """The record of a line written by `dump`.
+    """Parse a line written by `dump`.
 
     Raises:
         pydantic.ValidationError: the line is not a record.

@@ -1,6 +1,6 @@
-"""Names of a package that are imported when they are first asked for (PEP 562).
+"""Lazy import of a package's public names on first access (PEP 562).
 
-For packages of which one use needs little and another much: who asks for one name does not wait for the others.
+For packages whose users need different parts: accessing one name does not import the modules of the others.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from importlib import import_module
 
 
 def importing(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """A `__getattr__` for the package: `homes` says which of its modules has a name, e.g. `{"Order": "order"}`.
+    """Return a `__getattr__` for the package; `homes` maps names to its modules, e.g. `{"Order": "order"}`.
 
-    It raises AttributeError for any other name.
+    The returned function raises AttributeError for any other name.
     """
 
-    def find(name: str) -> object:
+    def get_attribute(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = import_module(f"{package}.{homes[name]}")
-        for known, where in homes.items():  # of all that came with it: one that is called like its module is now that
-            if hasattr(module := sys.modules.get(f"{package}.{where}"), known):
-                setattr(sys.modules[package], known, getattr(module, known))
+        # Set the names of all modules loaded by now: importing a module has set the package's attribute of the same
+        # name to the module itself, which would hide an object that shares its name.
+        for exported, module_name in homes.items():
+            if hasattr(module := sys.modules.get(f"{package}.{module_name}"), exported):
+                setattr(sys.modules[package], exported, getattr(module, exported))
         return getattr(home, name)
 
-    return find
+    return get_attribute

@@ -1,8 +1,8 @@
-"""Whether the libraries that a run names are installed, checked before anything is started.
+"""Checks that the libraries of a run are installed, before anything is started.
 
-The check is made in this process, so it answers only where a run explores in this interpreter: a kernelspec, another
-interpreter or a gateway is asked by the run itself. What is not found here is not found there either, because
-experiments search the same path.
+The check looks at this interpreter's environment, so it applies only to runs that explore in this interpreter. For a
+kernelspec, another interpreter or a gateway, the run itself checks. A library that is not found here is not found by
+experiments either, because they search the same path.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from exploracoder_jupyter.kernel_agent.introspection import documentation_walk
 
 
 def check_libraries(libraries: Sequence[str], settings: Settings, *, workdir: Path) -> None:
-    """Return at once if all libraries are installed, or if only the run itself can find out.
+    """Check that all libraries are installed; do nothing if only the run itself can find out.
 
     Raises:
-        UsageError: one is not installed; the remedy suggests installed names that are spelled like it.
+        UsageError: a library is not installed; the remedy suggests installed names with a similar spelling.
     """
     if not is_checked_here(settings):
         return
-    importlib.invalidate_caches()  # packages may have been installed since
+    importlib.invalidate_caches()  # packages may have been installed since the last call
     documentation_walk.owners.cache_clear()
     for name in libraries:
         if not _is_installed(name, workdir):
@@ -36,7 +36,7 @@ def check_libraries(libraries: Sequence[str], settings: Settings, *, workdir: Pa
 
 
 def is_checked_here(settings: Settings) -> bool:
-    """Whether this interpreter is the one that a run explores in, and no documents stand in for a library."""
+    """Return whether a run explores in this interpreter, and no documents replace an uninstalled library."""
     sandbox = settings.sandbox
     others = (sandbox.python, sandbox.engine_python)
     elsewhere = sandbox.gateway or sandbox.kernel or any(other not in (None, executable) for other in others)
@@ -44,7 +44,7 @@ def is_checked_here(settings: Settings) -> bool:
 
 
 def not_installed(name: str, near: Sequence[str]) -> UsageError:
-    """The error for a library that is not installed where a run explores; `near`: installed names like it."""
+    """Build the error for a library that is not installed where the run explores; `near`: similar installed names."""
     meant = " or ".join(repr(other) for other in near[:2])
     return UsageError(
         f"Library {name!r} is not installed in this kernel's environment.",
@@ -53,9 +53,9 @@ def not_installed(name: str, near: Sequence[str]) -> UsageError:
 
 
 def _is_installed(name: str, workdir: Path) -> bool:
-    """Whether a distribution or module has this name; a module may be in the working directory or on `PYTHONPATH`.
+    """Return whether a distribution or module has this name, in the working directory and on `PYTHONPATH` too.
 
-    The variable may have been set since this process started: experiments start with it.
+    `PYTHONPATH` is read anew because it may have been set since this process started; experiments start with it.
     """
     try:
         metadata.distribution(name)

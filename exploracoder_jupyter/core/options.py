@@ -1,7 +1,7 @@
 """The options of a run: one table for `%%explora` and `jupyter explora run`.
 
-Each option says what it takes and which setting it sets; parser, help, completion and the settings layer are computed
-from the table. Light on purpose: `%load_ext` imports it.
+Each option declares the values it takes and the setting it sets; parsers, help, completion and the settings layer are
+computed from the table. Keep imports light: `%load_ext` imports this module.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 Kind = Literal["text", "whole", "number", "choice", "flag", "names", "paths", "maybe"]
-"""`maybe`: a text that a magic's line may leave out."""
+"""`maybe`: a text that may be omitted in a magic's line."""
 Place = Literal["magic", "command"]
 Scalar = str | int | float | bool
 
@@ -36,33 +36,33 @@ class Option:
     metavar: str = ""
     choices: tuple[str, ...] = ()
     section: str = ""
-    """Section of the settings that it sets; empty: it belongs to the task or to the front end."""
+    """Section of the setting that it sets; empty if it belongs to the task or to the front end."""
     field: str = ""
-    """Field of that section."""
+    """Field of the setting in that section."""
     negates: bool = False
     """Whether the flag turns its setting off."""
     places: tuple[Place, ...] = ("magic", "command")
     refused: tuple[tuple[str, str], ...] = ()
-    """Choices that the command line does not have, each with the reason."""
+    """Choices that the command line rejects, each with the reason."""
     command_help: str = ""
-    """The help on the command line, where it differs: there is no live kernel."""
+    """The help on the command line, if it differs: there is no live kernel."""
 
     @property
     def flag(self) -> str:
-        """As typed: `--debug-rounds`."""
+        """The option as typed: `--debug-rounds`."""
         return f"--{self.name}"
 
     @property
     def dest(self) -> str:
-        """Its attribute in the parsed namespace: `debug_rounds`."""
+        """Attribute in the parsed namespace: `debug_rounds`."""
         return self.name.replace("-", "_")
 
     def help_at(self, place: Place) -> str:
-        """The help in this place."""
+        """Return the help text for this place."""
         return (self.command_help if place == "command" else "") or self.help
 
     def choices_at(self, place: Place) -> tuple[str, ...]:
-        """The choices that this place offers."""
+        """Return the choices available in this place."""
         refused = dict(self.refused) if place == "command" else {}
         return tuple(choice for choice in self.choices if choice not in refused)
 
@@ -74,14 +74,14 @@ OPTIONS: tuple[Option, ...] = (
     Option("base-url", "OpenAI-compatible endpoint", metavar="URL", section="endpoint", field="base_url"),
     Option(
         "preset",
-        "how much is tried, where no other option says it (standard)",
+        "how thoroughly to explore, unless set by other options (standard)",
         "choice",
         choices=("quick", "standard", "thorough"),
         section="exploration",
         field="preset",
     ),
     Option("candidates", "snippets per subtask (5)", "whole", "m", section="exploration", field="candidates"),
-    Option("subtasks", "subtasks at most (8)", "whole", "n", section="exploration", field="subtasks"),
+    Option("subtasks", "maximum number of subtasks (8)", "whole", "n", section="exploration", field="subtasks"),
     Option(
         "debug-rounds",
         "repair rounds when all candidates of a subtask fail (2)",
@@ -92,7 +92,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "review",
-        "let the plan wait for your word, so that you can change it before anything is tried",
+        "pause after planning, so that you can change the plan before anything runs",
         "flag",
         section="exploration",
         field="review",
@@ -101,18 +101,18 @@ OPTIONS: tuple[Option, ...] = (
     Option("use", "variables of this kernel that experiments may see", "names", "NAME", places=_MAGIC),
     Option(
         "state",
-        "where experiments start: in a fork of this live kernel, with all its variables, in a fresh one, with those of "
-        "--use, or live where nothing speaks against it (auto)",
+        "where experiments start: `live`, in a fork of this kernel, with all its variables; `fresh`, in a new kernel, "
+        "with those of --use; `auto`, live unless something prevents it (auto)",
         "choice",
         choices=("auto", "live", "fresh"),
         section="sandbox",
         field="state",
-        refused=(("live", "is for notebooks: there is no live kernel on the command line"),),
+        refused=(("live", "works only in notebooks: there is no live kernel on the command line"),),
         command_help="where experiments start: always in a fresh kernel (auto)",
     ),
     Option(
         "pickle",
-        "let variables of --use that need it be sent to a fresh kernel as pickles",
+        "allow sending variables of --use to a fresh kernel as pickles, where nothing else works",
         "flag",
         section="sandbox",
         field="pickle",
@@ -121,7 +121,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("check", "what the solution must pass: a file, or Python such as `assert f(1) == 2`", metavar="TEST"),
     Option(
         "tests",
-        "try the solution on inputs that the model invents, let it judge what comes out, and correct the solution",
+        "run the solution on inputs that the model generates, let it judge the outputs, and correct the solution",
         "flag",
         section="exploration",
         field="tests",
@@ -129,19 +129,19 @@ OPTIONS: tuple[Option, ...] = (
     Option("name", "name of the function that the solution defines", metavar="SOLUTION_FUNCTION"),
     Option(
         "share",
-        "how much of what experiments print goes to the model's endpoint (values)",
+        "how much of the experiments' output is sent to the model's endpoint (values)",
         "choice",
         choices=("values", "schema", "none"),
         section="endpoint",
         field="share",
     ),
     Option("timeout", "seconds for one execution (60)", "number", "S", section="exploration", field="timeout"),
-    Option("budget-tokens", "tokens at most (200000)", "whole", "N", section="budget", field="tokens"),
-    Option("budget-seconds", "seconds at most (900)", "number", "S", section="budget", field="seconds"),
+    Option("budget-tokens", "maximum number of tokens (200000)", "whole", "N", section="budget", field="tokens"),
+    Option("budget-seconds", "maximum time in seconds (900)", "number", "S", section="budget", field="seconds"),
     Option(
         "docs",
-        "documentation beside the library's own, or of a library that is not installed: a file, a folder or a .zip of "
-        "Markdown, reST, HTML, notebooks, objects.inv, OpenAPI or signatures; may be given again",
+        "documentation in addition to the library's own, or of a library that is not installed: a file, a folder or a "
+        ".zip of Markdown, reST, HTML, notebooks, objects.inv, OpenAPI or signatures; can be repeated",
         "paths",
         "PATH",
         section="retrieval",
@@ -149,7 +149,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "workspace",
-        "search the notebook's code and the Python, Markdown and notebook files beside it for help",
+        "search the notebook's code and the Python, Markdown and notebook files next to it for help",
         "flag",
         section="retrieval",
         field="workspace",
@@ -157,8 +157,8 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "web",
-        "search the web too: ddgs (DuckDuckGo), the URL of a SearXNG server, a URL with {query} in it, or a folder of "
-        "saved pages (off)",
+        "search the web too: ddgs (DuckDuckGo), the URL of a SearXNG server, a URL that contains {query}, or a folder "
+        "of saved pages (off)",
         metavar="WHERE",
         section="retrieval",
         field="web",
@@ -172,7 +172,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "no-snippets",
-        "neither use code that ran in earlier explorations, nor keep any for later ones",
+        "do not use code from earlier explorations, and do not store any for later ones",
         "flag",
         section="retrieval",
         field="snippets",
@@ -180,7 +180,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "isolation",
-        "the best that works here, or require the full level and refuse to run below it (best)",
+        "best: the strongest isolation available; require: refuse to run without full isolation (best)",
         "choice",
         choices=("best", "require"),
         section="sandbox",
@@ -188,24 +188,24 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "allow-read",
-        "a file or folder in your home folder that experiments may read, beside this project; may be given again",
+        "a file or folder in your home folder that experiments may read, besides this project; can be repeated",
         "paths",
         "PATH",
         section="sandbox",
         field="allow_read",
     ),
-    Option("network", "let experiments reach the network", "flag", section="sandbox", field="network"),
+    Option("network", "let experiments access the network", "flag", section="sandbox", field="network"),
     Option("kernel", "kernelspec to explore in", metavar="KERNELSPEC", section="sandbox", field="kernel"),
     Option(
         "python",
-        "interpreter to explore in, where no kernelspec is named; it needs ipykernel",
+        "interpreter to explore in, if no kernelspec is given; it needs ipykernel",
         metavar="PATH",
         section="sandbox",
         field="python",
     ),
     Option(
         "gateway",
-        "Jupyter Server or Kernel Gateway that runs the experiments, elsewhere",
+        "remote Jupyter Server or Kernel Gateway that runs the experiments",
         metavar="URL",
         section="sandbox",
         field="gateway",
@@ -220,14 +220,14 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "keep-files",
-        "keep the files that the solution wrote, beside the trace",
+        "keep the files that the solution wrote, next to the trace",
         "flag",
         section="view",
         field="keep_files",
     ),
     Option(
         "no-prompts",
-        "leave what the model is asked out of the trace; what it says stays, so that the trace can be replayed",
+        "omit prompts from the trace; replies are stored, so that the trace can be replayed",
         "flag",
         section="view",
         field="prompts",
@@ -235,7 +235,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "no-history",
-        "leave no line about this run in the history",
+        "do not add this run to the history",
         "flag",
         section="history",
         field="keep",
@@ -244,123 +244,123 @@ OPTIONS: tuple[Option, ...] = (
     Option("out", "path of the trace notebook", metavar="TRACE", section="view", field="out"),
     Option(
         "resume",
-        "go on from a run that was cut off or found no solution; in the same cell its trace is found, else name it",
+        "resume a run that was cut off or found no solution; TRACE is needed only outside the cell of that run",
         "maybe",
         "TRACE",
-        command_help="go on from the run of this trace, a notebook or a journal, that was cut off or found no solution",
+        command_help="resume the run of this trace (notebook or journal), which was cut off or found no solution",
     ),
     Option(
         "from",
-        "with --resume: go on from this candidate of the trace (2.3), explore this subtask again (2), or try the "
+        "with --resume: continue from this candidate of the trace (2.3), explore this subtask again (2), or try the "
         "solution again (solution)",
         metavar="CELL",
     ),
-    Option("hint", "with --resume: a hint for the model, at what is explored first", metavar="TEXT"),
+    Option("hint", "with --resume: a hint for the model, for what is explored first", metavar="TEXT"),
     Option(
         "replay",
-        "show the run of this trace again, with its replies and without a model; of the other options only --delay, "
-        "--out, --kernel and --wait go with it",
+        "replay the run of this trace with its recorded replies, without a model; the only other options allowed are "
+        "--delay, --out, --kernel and --wait",
         metavar="TRACE",
         places=_MAGIC,
     ),
     Option(
         "delay",
-        "with --replay: let the replies take as long as they did (none)",
+        "with --replay: delay the replies as recorded (none)",
         "choice",
         choices=("recorded", "none"),
         places=_MAGIC,
     ),
-    Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
+    Option("wait", "block until the run ends instead of running in the background", "flag", places=_MAGIC),
 )
 
 READING = ("docs", "embedding-folder", "base-url", "isolation", "allow-read", "kernel", "python", "gateway")
-"""Options that change what is known of a library, not what is done with it."""
+"""Options that determine how libraries are read; a search takes them too."""
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that takes options by their whole name and raises one plain sentence when one is wrong."""
+    """An argument parser without abbreviations whose errors are UsageErrors with one plain sentence."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
 
     def error(self, message: str) -> NoReturn:
-        """Raise the message as a sentence, with what was probably meant.
+        """Raise argparse's message as a sentence, with a suggestion for a misspelled word.
 
         Raises:
             UsageError: always.
         """
         unknown, known = self._unknown(message)
-        see = f"See `{self.prog}{'?' if self.prog.startswith('%') else ' --help'}` for the {self._offers()}."
-        raise UsageError(_sentence(message), remedy=f"{did_you_mean(unknown, known)}{see}")
+        see = f"See `{self.prog}{'?' if self.prog.startswith('%') else ' --help'}` for the {self._help_subject()}."
+        raise UsageError(_to_sentence(message), remedy=f"{did_you_mean(unknown, known)}{see}")
 
     def _unknown(self, message: str) -> tuple[str, list[str]]:
-        """The word in argparse's message that is not known, and those that are in its place."""
+        """Return the unknown word in argparse's message, and the words that are allowed in its place."""
         if choice := _CHOICE.search(message):
             return choice["unknown"], re.findall(r"[\w.-]+", choice["known"])
-        if taken := _TAKES.search(message):
+        if taken := _EXPECTED.search(message):
             return taken["unknown"], taken["known"].split(", ")
         flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
-        return next(_unrecognized(message), ""), flags
+        return next(_unrecognized_options(message), ""), flags
 
-    def _offers(self) -> str:
+    def _help_subject(self) -> str:
         return "commands" if self._subparsers else "options"
 
 
 _CHOICE = re.compile(r"invalid choice: '(?P<unknown>.*)' \(choose from (?P<known>.*)\)$", re.DOTALL)
-_TAKES = re.compile(r"takes (?P<known>.*), not '(?P<unknown>.*)'$", re.DOTALL)
+_EXPECTED = re.compile(r"takes (?P<known>.*), not '(?P<unknown>.*)'$", re.DOTALL)
 
 
 _UNRECOGNIZED = "unrecognized arguments: "
 _REPHRASED = {"expected one argument": "needs a value", "expected at least one argument": "needs at least one value"}
 
-_NO_NUMBER = re.compile(r"invalid (int|float) value: ('.*')$", re.DOTALL)
+_INVALID_NUMBER = re.compile(r"invalid (int|float) value: ('.*')$", re.DOTALL)
 _NUMBERS = {"int": "a whole number", "float": "a number"}
 
 
-def _sentence(message: str) -> str:
-    """Argparse's message as a sentence."""
+def _to_sentence(message: str) -> str:
+    """Rewrite argparse's message as a sentence."""
     if choice := _CHOICE.search(message):
         if message.startswith("argument COMMAND"):
             return f"There is no command {choice['unknown']!r}."
         known = choice["known"].replace("'", "")
         message = f"{message[: choice.start()]}takes {known}, not {choice['unknown']!r}"
     if message.startswith(_UNRECOGNIZED):
-        flag = next(_unrecognized(message), "")
+        flag = next(_unrecognized_options(message), "")
         return f"There is no option {flag}." if flag else f"Unexpected argument: {message.removeprefix(_UNRECOGNIZED)}."
-    message = _NO_NUMBER.sub(lambda bad: f"takes {_NUMBERS[bad[1]]}, not {bad[2]}", message)
+    message = _INVALID_NUMBER.sub(lambda bad: f"takes {_NUMBERS[bad[1]]}, not {bad[2]}", message)
     sentence = re.sub(r"^argument (\S+?)(/\S+)?: ", r"\1 ", message)
     for old, new in _REPHRASED.items():
         sentence = sentence.replace(old, new)
     return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
-def _unrecognized(message: str) -> Iterator[str]:
-    """The options in a message about what was not recognized."""
+def _unrecognized_options(message: str) -> Iterator[str]:
+    """Yield the options in argparse's message about unrecognized arguments."""
     words = message.removeprefix(_UNRECOGNIZED).split() if message.startswith(_UNRECOGNIZED) else []
     yield from (word.partition("=")[0] for word in words if word.startswith("-"))
 
 
 def add_reading_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
-    """Add the options that also a search heeds: they say where and how libraries are read."""
+    """Add the options that a search takes too: they determine where and how libraries are read."""
     for option in OPTIONS:
         if place in option.places and option.name in READING:
-            _add(parser, option, place)
+            _add_option(parser, option, place)
 
 
 def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
-    """Add every option of this place; what is not given is absent from the namespace's settings (`None`)."""
+    """Add all options of this place; options that are not given are `None` in the namespace."""
     for option in OPTIONS:
         if place in option.places:
-            _add(parser, option, place)
+            _add_option(parser, option, place)
 
 
 def layer(namespace: argparse.Namespace) -> dict[str, dict[str, JsonValue]]:
-    """The settings that were given, as a layer for `config.resolve`."""
+    """Return the given settings as a layer for `settings.resolve`."""
     return nest({option.dest: getattr(namespace, option.dest, None) for option in OPTIONS})
 
 
 def nest(values: Mapping[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
-    """A settings layer from values by destination name; `None` means not given, other names are left out."""
+    """Build a settings layer from values by destination name; `None` means not given, unknown names are ignored."""
     found: dict[str, dict[str, JsonValue]] = {}
     for option in OPTIONS:
         value = values.get(option.dest)
@@ -370,25 +370,25 @@ def nest(values: Mapping[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
 
 
 def check_resume(namespace: argparse.Namespace) -> None:
-    """Refuse options that say how a run is resumed where none is.
+    """Check that `--from` and `--hint` are given only with `--resume`.
 
     Raises:
-        UsageError: there is such an option without --resume.
+        UsageError: one of them is given without --resume.
     """
     for name in ("from", "hint"):
         if getattr(namespace, name) is not None and namespace.resume is None:
-            raise UsageError(f"--{name} belongs to --resume.", remedy="Add --resume, with the trace to go on from.")
+            raise UsageError(f"--{name} requires --resume.", remedy="Add --resume, with the trace to resume.")
 
 
 def check_text(value: str) -> str:
-    """What `--check` means: the text of the file it names, or the value itself.
+    """Return the text of the check: the content of the file that `value` names, or `value` itself.
 
     Raises:
-        UsageError: it looks like a file's name and there is no such file, or the file is not readable text.
+        UsageError: the value looks like a file name but there is no such file, or the file is not readable text.
     """
     try:
         is_file = Path(value).is_file()
-    except (OSError, ValueError):  # too long for a path, or holds a NUL: it is text
+    except (OSError, ValueError):  # too long for a path, or contains a NUL: it is text
         return value
     if is_file:
         return _read(Path(value))
@@ -406,7 +406,7 @@ def _read(path: Path) -> str:
         raise UsageError(f"The check file {str(path)!r} cannot be read: {error}.") from error
 
 
-def _add(parser: argparse.ArgumentParser, option: Option, place: Place) -> None:
+def _add_option(parser: argparse.ArgumentParser, option: Option, place: Place) -> None:
     if option.kind == "flag":
         parser.add_argument(option.flag, action="store_true", default=None, help=option.help_at(place))
     elif option.kind == "names":
@@ -422,28 +422,28 @@ def _add(parser: argparse.ArgumentParser, option: Option, place: Place) -> None:
     else:
         shown = option.metavar or "|".join(option.choices_at(place))
         parser.add_argument(
-            option.flag, type=_reader(option, place), metavar=shown, default=None, help=option.help_at(place)
+            option.flag, type=_value_parser(option, place), metavar=shown, default=None, help=option.help_at(place)
         )
 
 
-def _reader(option: Option, place: Place) -> Callable[[str], Scalar]:
+def _value_parser(option: Option, place: Place) -> Callable[[str], Scalar]:
     if option.kind == "whole":
-        return lambda text: _number(int, text, "a whole number")
+        return lambda text: _parse_number(int, text, "a whole number")
     if option.kind == "number":
-        return lambda text: _number(float, text, "a number")
+        return lambda text: _parse_number(float, text, "a number")
     if option.kind == "choice":
-        return lambda text: _choice(option, place, text)
+        return lambda text: _parse_choice(option, place, text)
     return str
 
 
-def _number(read: Callable[[str], int | float], text: str, what: str) -> int | float:
+def _parse_number(read: Callable[[str], int | float], text: str, what: str) -> int | float:
     try:
         return read(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"takes {what}, not {text!r}") from None
 
 
-def _choice(option: Option, place: Place, text: str) -> str:
+def _parse_choice(option: Option, place: Place, text: str) -> str:
     offered = option.choices_at(place)
     if text in option.choices and text not in offered:
         raise argparse.ArgumentTypeError(f"{text} {dict(option.refused)[text]}")

@@ -1,4 +1,4 @@
-"""A process as others can know it again, when it may be long gone."""
+"""Identifies a process reliably, even after its pid may have been reused."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Self
 
 import psutil
 
-_SAME_MOMENT = 2.0
-"""Seconds by which the start of one process may be told differently: a system's clock is set meanwhile."""
+_START_TOLERANCE = 2.0
+"""Seconds by which two readings of one process's start time may differ: the system clock may be adjusted between."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process of some machine."""
+    """A process on this machine or another."""
 
     pid: int
     born: float
-    """When it began, in seconds since the epoch: a number may be given to another process later."""
+    """Start time in seconds since the epoch: the pid may be reused by another process later."""
     machine: str
 
     @classmethod
     def own(cls) -> Self:
-        """This process."""
+        """Identify the current process."""
         return cls(os.getpid(), psutil.Process().create_time(), platform.node())
 
     @property
     def here(self) -> bool:
-        """Whether it belongs to this machine."""
+        """Whether the process is on this machine."""
         return self.machine == platform.node()
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs, if it belongs to this machine."""
+        """Whether the process is still running; meaningful only on its own machine."""
         try:
             found = psutil.Process(self.pid)
-            return abs(found.create_time() - self.born) < _SAME_MOMENT and found.status() != psutil.STATUS_ZOMBIE
+            return abs(found.create_time() - self.born) < _START_TOLERANCE and found.status() != psutil.STATUS_ZOMBIE
         except psutil.Error:
             return False

@@ -1,4 +1,4 @@
-"""The settings of a recorded run, as a layer for one that goes on from it or shows it again."""
+"""Converts the settings of a recorded run to a layer for a run that resumes or replays it."""
 
 from __future__ import annotations
 
@@ -8,34 +8,36 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.settings import PRESETS, Exploration, Layer, Settings
 
-_OF_THEN = {"view": {"out"}, "sandbox": {"engine_python"}, "history": {"keep", "days", "runs"}}
-"""What belonged to that run alone."""
+_RUN_SPECIFIC = {"view": {"out"}, "sandbox": {"engine_python"}, "history": {"keep", "days", "runs"}}
+"""Settings that apply only to the recorded run."""
 
-_PRESET = {"preset", *(name for values in PRESETS.values() for name in values)}
-_ROUNDS = "solution_rounds"
-_PLACE = {"web", "web_address"}
+_PRESET_SETTINGS = {"preset", *(name for values in PRESETS.values() for name in values)}
+_SOLUTION_ROUNDS = "solution_rounds"
+_WEB_SETTINGS = {"web", "web_address"}
 
 
 def as_layer(recorded: Mapping[str, JsonValue], stronger: Sequence[Layer] = ()) -> Layer:
-    """The recorded settings that are known here and of which no stronger layer says anything. A preset that one names
-    brings its own values along."""
+    """Return the recorded settings that this version knows and that no stronger layer sets.
+
+    If a stronger layer sets a preset, the values that presets determine are left out too.
+    """
     found: dict[str, dict[str, JsonValue]] = {}
     for section, default in Settings():
         values, known = recorded.get(section), type(default).model_fields
         if isinstance(values, Mapping):
-            left_out = _OF_THEN.get(section, set()) | _said(section, stronger)
+            left_out = _RUN_SPECIFIC.get(section, set()) | _names_set_by(section, stronger)
             found[section] = {name: value for name, value in values.items() if name in known and name not in left_out}
     if found.get("sandbox", {}).get("state") == "live":
-        found["sandbox"].pop("state")  # to fork a kernel although something speaks against it is for its user to say
+        found["sandbox"].pop("state")  # only the user may decide to fork a kernel despite known hazards
     exploration = found.get("exploration", {})
-    if exploration.get(_ROUNDS) == Exploration().solution_rounds:
-        exploration.pop(_ROUNDS)  # where it was left alone, the offline model has more
+    if exploration.get(_SOLUTION_ROUNDS) == Exploration().solution_rounds:
+        exploration.pop(_SOLUTION_ROUNDS)  # not set explicitly: the offline model then allows more rounds
     if any("preset" in layer.get("exploration", {}) for layer in stronger):
-        found["exploration"] = {name: value for name, value in exploration.items() if name not in _PRESET}
+        found["exploration"] = {name: value for name, value in exploration.items() if name not in _PRESET_SETTINGS}
     return found
 
 
-def _said(section: str, layers: Sequence[Layer]) -> set[str]:
-    """What these layers set in a section; where the web is searched is one thing in two settings."""
+def _names_set_by(section: str, layers: Sequence[Layer]) -> set[str]:
+    """Return the names that these layers set in a section; `web` and `web_address` count as one setting."""
     names = {name for layer in layers for name in layer.get(section, {})}
-    return names | _PLACE if names & _PLACE else names
+    return names | _WEB_SETTINGS if names & _WEB_SETTINGS else names

@@ -1,7 +1,7 @@
-"""What was explored before, wherever that was: one line for each run, in a file of the user's that processes share.
+"""The user's history of runs: one entry per run, in a file in the user's state folder that processes share.
 
-A line is written when a run begins and again as it goes on, so one that died is still there; whether it did is seen
-from its process. Lines go by age and number, and when they are asked to; traces are never touched.
+An entry is written when a run starts and updated as it proceeds, so runs that died are listed too; its process shows
+whether it died. Entries are removed by age and count, or on request; traces are never touched.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from exploracoder_jupyter.core.types import LibraryInfo, Outcome
 from exploracoder_jupyter.core.wording import plural
 
 RUNNING, CUT_OFF = "running", "cut off"
-"""What a run without a verdict is."""
+"""Status of a run without a verdict."""
 DAY = 86_400.0
-_UNFINISHED = (CUT_OFF, "stopped", "unsolved")
-"""How runs end that can be gone on from."""
+_RESUMABLE_OUTCOMES = (CUT_OFF, "stopped", "unsolved")
+"""Statuses of runs that can be resumed."""
 _MIGRATIONS = (
     "CREATE TABLE runs (id TEXT PRIMARY KEY, started REAL NOT NULL, body TEXT NOT NULL)",
     "CREATE INDEX runs_started ON runs (started)",
@@ -37,115 +37,119 @@ _MIGRATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """A run, as far as it had come when its line was last written."""
+    """A run in the state in which its entry was last written."""
 
     id: str
     started: float
-    """Seconds since the epoch, as all moments here."""
+    """Seconds since the epoch, like all times here."""
     updated: float
     process: Process
     task: str
-    """Its first line, clipped."""
+    """First line of the task, truncated."""
     libraries: tuple[LibraryInfo, ...]
-    """As they were asked for, without versions, until they were read."""
+    """The libraries; as the user named them, without versions, until they have been read."""
     model: str = ""
     ended: float | None = None
     outcome: str = ""
-    """As in a verdict; empty until then."""
+    """As in a verdict; empty until there is one."""
     reason: str = ""
     calls: int = 0
     tokens: int = 0
     seconds: float = 0.0
-    """How long it took, or had taken."""
+    """Duration of the run, so far or in total."""
     executions: int = 0
     trace: str = ""
-    """Absolute path; empty where none was begun."""
+    """Absolute path; empty if no trace was started."""
     resumes: str = ""
-    """Id of the run that it goes on from."""
+    """Id of the run that this one resumes."""
     resumed_by: str = ""
-    """Id of the newest run that goes on from it, as far as the history knows."""
+    """Id of the newest run in the history that resumes this one."""
 
     @property
     def status(self) -> str:
-        """Its outcome; else whether it runs or was cut off, which on another machine a day without news decides.
+        """The outcome, else `running` or `cut off`.
 
-        The end of a run is in its trace before it is in its line, which it may never reach.
+        A run on another machine counts as cut off after a day without an update. The outcome may be in the trace only:
+        it is written there first, and may never reach the history.
         """
         if self.outcome or (self.process.here and self.process.alive):
             return self.outcome or RUNNING
         recent = not self.process.here and time.time() - self.updated < DAY
-        return self._recorded or (RUNNING if recent else CUT_OFF)
+        return self._outcome_in_trace or (RUNNING if recent else CUT_OFF)
 
     @property
     def named(self) -> str:
-        """Its libraries with their versions, for people."""
+        """The libraries with their versions, as text."""
         return ", ".join(library.titled for library in self.libraries)
 
     @property
     def cost(self) -> str:
-        """What it took, for people."""
+        """Calls, tokens, executions and time, as text; calls and tokens only if a language model was used."""
         asked = self.calls and self.model != OFFLINE
         spent = f"{plural(self.calls, 'call')}, {plural(self.tokens, 'token')}, " if asked else ""
         return f"{spent}{plural(self.executions, 'execution')}, {clock(self.seconds)}"
 
     @property
     def gone(self) -> bool:
-        """Whether it had a trace that is not there any more, nor the journal that a run cut off leaves beside it."""
+        """Whether the run's trace no longer exists, and neither does the journal that a cut-off run leaves next to it.
+
+        False if there never was a trace.
+        """
         path = Path(self.trace)
         return bool(self.trace) and not (is_there(path) or is_there(path.with_name(f"{path.stem}.journal.jsonl")))
 
     @property
     def unfinished(self) -> bool:
-        """Whether it ended without a solution, or before its end, and no run goes on from it yet."""
-        return self.status in _UNFINISHED and not self.resumed_by
+        """Whether the run was cut off or found no solution, and no other run resumes it yet."""
+        return self.status in _RESUMABLE_OUTCOMES and not self.resumed_by
 
     @property
     def resumable(self) -> str:
-        """The option that goes on from it, where it is unfinished and left something."""
+        """The option that resumes the run; empty if it is finished or has no trace or journal left."""
         return f"--resume {shlex.quote(self.trace)}" if self.trace and self.unfinished and not self.gone else ""
 
     @property
-    def _recorded(self) -> str:
-        """The outcome that its trace tells."""
+    def _outcome_in_trace(self) -> str:
+        """The outcome stored in the trace; empty if there is none."""
         try:
             facts = facts_of(Path(self.trace), "run_id", "verdict") if self.trace else {}
         except OSError:
             return ""
         verdict = facts.get("verdict")
-        told = verdict.get("outcome") if facts.get("run_id") == self.id and isinstance(verdict, dict) else ""
-        return next((outcome for outcome in get_args(Outcome) if outcome == told), "")
+        stored = verdict.get("outcome") if facts.get("run_id") == self.id and isinstance(verdict, dict) else ""
+        return next((outcome for outcome in get_args(Outcome) if outcome == stored), "")
 
 
 _RUN: TypeAdapter[PastRun] = TypeAdapter(PastRun)
 
 
 class HistoryStore:
-    """The lines of all runs. Reading and writing them raises nothing, whatever the disk or the file does."""
+    """The entries of all runs. Reading and writing them never raises, whatever happens to the disk or the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = KeptFile(path, _MIGRATIONS)
 
     def write(self, run: PastRun) -> None:
-        """Write the line of a run, in place of the one that it has. The last one, which none follows, is waited for."""
+        """Insert or replace the entry of a run. Waits longer for the final entry, which no later one can correct."""
         row = (run.id, run.started, _RUN.dump_json(run).decode())
         insert = "INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
         self._file.attempt(lambda db: db.execute(insert, row), None, wait=WAIT if run.outcome else BRIEF_WAIT)
 
     def rename(self, old: str, new: str) -> None:
-        """Note that the trace at `old` is at `new` now: that of the newest run that wrote it."""
+        """Record that the trace at `old` has moved to `new`, in the entry of the newest run that wrote it."""
         if (run := next((run for run in self.all() if run.trace == old), None)) is not None:
             self.write(replace(run, trace=new, resumed_by=""))
 
     def limit(self, *, days: int, runs: int) -> None:
-        """Let the lines go that are older than so many days, then the oldest of more than so many runs."""
-        self._file.attempt(lambda db: _limit(db, days, runs), 0, wait=BRIEF_WAIT)
+        """Remove entries older than `days` days, then all but the newest `runs` entries."""
+        self._file.attempt(lambda db: _delete_excess(db, days, runs), 0, wait=BRIEF_WAIT)
 
     def all(self, beside: Sequence[OlderTrace] = ()) -> list[PastRun]:
-        """All runs, the newest first. Where several name one trace, it is that of the newest.
+        """Return all runs, newest first. A trace that several runs name belongs to the newest of them.
 
         Args:
-            beside: traces among which those are looked for that are not where they were.
+            beside: traces among which to look for those that are no longer at their recorded path.
         """
         if not is_there(self.path):
             return []
@@ -154,16 +158,17 @@ class HistoryStore:
             [],
             wait=BRIEF_WAIT,
         )
-        runs = [run for (body,) in rows if (run := _run(body))]
-        return _continued(_placed(runs, {trace.run: str(trace.path.absolute()) for trace in beside if trace.run}))
+        runs = [run for (body,) in rows if (run := _parse_run(body))]
+        found = {trace.run: str(trace.path.absolute()) for trace in beside if trace.run}
+        return _link_resumed(_locate_traces(runs, found))
 
     def lost(self) -> str:
-        """A sentence, where the file was found damaged; what it held is not in `all`."""
+        """Return a sentence if the file was found damaged; its entries are missing from `all`."""
         files = ", ".join(map(str, self._file.unsound()))
-        return f"The history was damaged; what it held was set aside: {files}." if files else ""
+        return f"The history file was damaged and has been moved to {files}." if files else ""
 
     def problem(self) -> str:
-        """Why nothing can be read; empty where it can, or there is nothing."""
+        """Return why the file cannot be read; empty if it can be read or does not exist."""
         try:
             if is_there(self.path):
                 self._file.connect(BRIEF_WAIT).close()
@@ -172,10 +177,10 @@ class HistoryStore:
         return ""
 
     def forget(self, ids: Collection[str]) -> int:
-        """Remove the lines of these runs; how many there were.
+        """Remove the entries of these runs and return their number.
 
         Raises:
-            OSError, sqlite3.Error: they could not be removed.
+            OSError, sqlite3.Error: the entries could not be removed.
         """
         if not self.path.exists():
             return 0
@@ -183,12 +188,12 @@ class HistoryStore:
             return _delete(db, ids)
 
     def clear(self) -> int:
-        """Remove all lines, and files that were set aside; how many lines that were.
+        """Remove all entries and any damaged files; return the number of entries.
 
         Raises:
-            OSError, sqlite3.Error: they could not be removed.
+            OSError, sqlite3.Error: the entries could not be removed.
         """
-        self.all()  # which sets an unsound file aside
+        self.all()  # moves a damaged file out of the way
         self._file.forget_unsound()
         if not self.path.exists():
             return 0
@@ -196,43 +201,43 @@ class HistoryStore:
             return db.execute("DELETE FROM runs WHERE 1").rowcount
 
     def prune(self, *, days: int, runs: int, beside: Sequence[OlderTrace] = ()) -> int:
-        """Apply the limits now, and remove the lines of runs whose traces are gone; how many lines that were.
+        """Apply the limits, remove the entries of runs whose traces are gone, and return the number removed.
 
         Args:
-            days: how old a line may be.
-            runs: how many lines there may be.
-            beside: traces among which those are looked for that are not where they were.
+            days: maximum age of an entry.
+            runs: maximum number of entries.
+            beside: traces among which to look for those that are no longer at their recorded path.
 
         Raises:
-            OSError, sqlite3.Error: they could not be removed.
+            OSError, sqlite3.Error: the entries could not be removed.
         """
         gone = [run.id for run in self.all(beside) if run.gone and run.status != RUNNING]
         if not self.path.exists():
             return 0
         with closing(self._file.connect(WAIT)) as db, db:
-            return _limit(db, days, runs) + _delete(db, gone)
+            return _delete_excess(db, days, runs) + _delete(db, gone)
 
 
 def clock(seconds: float) -> str:
-    """A span of time as `0:07`, `12:05` or `1:02:03`."""
+    """Format a duration in seconds as `0:07`, `12:05` or `1:02:03`."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
 
 
-def _placed(runs: Sequence[PastRun], found: Mapping[str, str]) -> list[PastRun]:
-    """The runs with the traces that are theirs, where those are now; `found` has paths by the ids of runs."""
+def _locate_traces(runs: Sequence[PastRun], found: Mapping[str, str]) -> list[PastRun]:
+    """Update each run's trace: empty if a newer run owns it, else its current path; `found` maps run ids to paths."""
     owners = {run.trace: run.id for run in reversed(runs)}
     own = [run if owners[run.trace] == run.id else replace(run, trace="") for run in runs]
     return [replace(run, trace=found[run.id]) if run.id in found and run.gone else run for run in own]
 
 
-def _continued(runs: Sequence[PastRun]) -> list[PastRun]:
-    """The runs, each with the newest one that goes on from it and has something to show for it."""
+def _link_resumed(runs: Sequence[PastRun]) -> list[PastRun]:
+    """Set `resumed_by` of each run to the newest run that resumes it and still has a trace."""
     later = {run.resumes: run.id for run in reversed(runs) if run.resumes and run.trace and not run.gone}
     return [replace(run, resumed_by=later.get(run.id, "")) for run in runs]
 
 
-def _limit(db: sqlite3.Connection, days: int, runs: int) -> int:
+def _delete_excess(db: sqlite3.Connection, days: int, runs: int) -> int:
     old = db.execute("DELETE FROM runs WHERE started < ?", (time.time() - days * DAY,)).rowcount
     newest = "SELECT id FROM runs ORDER BY started DESC, rowid DESC LIMIT ?"
     return old + db.execute(f"DELETE FROM runs WHERE id NOT IN ({newest})", (runs,)).rowcount
@@ -242,7 +247,7 @@ def _delete(db: sqlite3.Connection, ids: Collection[str]) -> int:
     return sum(db.execute("DELETE FROM runs WHERE id = ?", (id_,)).rowcount for id_ in ids)
 
 
-def _run(body: str) -> PastRun | None:
+def _parse_run(body: str) -> PastRun | None:
     try:
         return _RUN.validate_json(body)
     except ValidationError:

@@ -1,8 +1,8 @@
-"""A file of SQLite that processes share and that cannot be made again, so nothing of it is ever thrown away.
+"""A SQLite database shared between processes whose content cannot be recreated, so no file is ever discarded.
 
-A file that is no sound database is set aside beside the new one, and a file of a newer release is left alone; tables
-change only by migrations that are appended. Where nothing can be read or written, work is left undone and everything
-still works. The file is readable by its owner alone, and what is deleted is gone from the disk.
+A damaged file is renamed and kept next to the new one, and a file from a newer release is left alone; tables change
+only by appended migrations. If the database cannot be read or written, the operation is skipped and everything else
+keeps working. Only the owner can read the file, and deleted rows are overwritten on disk.
 """
 
 from __future__ import annotations
@@ -21,47 +21,47 @@ T = TypeVar("T")
 WAIT = 5.0
 """Seconds to wait for another process's transaction."""
 BRIEF_WAIT = 0.5
-"""The same where somebody waits for the answer."""
+"""The same while the user is waiting for the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """Where it is, and the statements that make its tables: applied in order, each once, only ever appended to."""
+    """A database file and the statements that create its tables: applied in order, once each, and only appended to."""
 
     path: Path
     migrations: Sequence[str]
 
     def attempt(self, work: Callable[[sqlite3.Connection], T], otherwise: T, *, wait: float = WAIT) -> T:
-        """What the work gives in one transaction; `otherwise` where it cannot be done."""
-        for _ in range(2):  # once more after an unsound file was set aside
+        """Run `work` in one transaction and return its result; return `otherwise` if that fails."""
+        for _ in range(2):  # retry once after a damaged file was moved
             try:
                 with closing(self.connect(wait)) as db, db:
                     return work(db)
             except (sqlite3.OperationalError, OSError):
                 return otherwise
             except sqlite3.DatabaseError:
-                if not self._set_aside():
+                if not self._move_damaged():
                     return otherwise
         return otherwise
 
     def unsound(self) -> list[Path]:
-        """The files that were set aside, without the journals that belong to them."""
-        return sorted(path for path in self._aside() if not path.name.endswith("-journal"))
+        """Return the damaged files that were moved, without their journals."""
+        return sorted(path for path in self._moved_files() if not path.name.endswith("-journal"))
 
     def forget_unsound(self) -> None:
-        """Remove the files that were set aside.
+        """Delete the damaged files that were moved.
 
         Raises:
-            OSError: one could not be removed.
+            OSError: a file could not be deleted.
         """
-        for path in self._aside():
+        for path in self._moved_files():
             path.unlink()
 
     def connect(self, wait: float) -> sqlite3.Connection:
-        """A connection, with the tables up to date; to be closed by the caller.
+        """Open a connection with the tables up to date; the caller must close it.
 
         Raises:
-            OSError, sqlite3.Error: the file cannot be opened, is no database, or is of a newer release.
+            OSError, sqlite3.Error: the file cannot be opened, is not a database, or was written by a newer release.
         """
         if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,30 +76,30 @@ class KeptFile:
             raise
         return db
 
-    def _aside(self) -> Iterator[Path]:
+    def _moved_files(self) -> Iterator[Path]:
         return self.path.parent.glob(f"{self.path.name}.unsound-*")
 
     def _open(self, wait: float) -> sqlite3.Connection:
         return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=wait)
 
-    def _set_aside(self) -> bool:
-        """Give an unsound file, and the journal that belongs to it, another name; whether a new one can be begun."""
-        if self._is_sound():  # another process was faster
+    def _move_damaged(self) -> bool:
+        """Rename a damaged file and its journal; return whether a new file can be created."""
+        if self._is_intact():  # another process has already replaced it
             return True
-        aside = self.path.with_name(f"{self.path.name}.unsound-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
+        target = self.path.with_name(f"{self.path.name}.unsound-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
         try:
             with suppress(FileNotFoundError):
-                self.path.replace(aside)
-                self.path.with_name(f"{self.path.name}-journal").replace(f"{aside}-journal")
+                self.path.replace(target)
+                self.path.with_name(f"{self.path.name}-journal").replace(f"{target}-journal")
         except OSError:
             return False
         return True
 
-    def _is_sound(self) -> bool:
+    def _is_intact(self) -> bool:
         try:
             with closing(self._open(BRIEF_WAIT)) as db:
                 return bool(db.execute("PRAGMA quick_check").fetchone()[0] == "ok")
-        except sqlite3.OperationalError:  # another process works with it
+        except sqlite3.OperationalError:  # locked by another process
             return True
         except sqlite3.Error:
             return False
@@ -112,7 +112,7 @@ class KeptFile:
             db.execute("BEGIN IMMEDIATE")
             done = db.execute("PRAGMA user_version").fetchone()[0]
             if done > newest:
-                raise sqlite3.OperationalError("the file is of a newer release")
+                raise sqlite3.OperationalError("the file was written by a newer release")
             for statement in self.migrations[done:]:
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {newest}")

@@ -1,6 +1,6 @@
-"""What traces say of their runs, read from their ends: quick, however many records it holds.
+"""Reads a run's summary from the beginning or end of its trace file: fast, however many records the trace holds.
 
-Anything may come in, for a trace may be somebody else's.
+The content is untrusted, because a trace may come from another user.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from typing import Any
 from exploracoder_jupyter.core.truncate import one_line
 
 MOST = 32_768
-"""Bytes of a trace that tell a run's task and its end, from either end of the file."""
+"""Bytes to read at either end of a trace file, enough for the run's task and its verdict."""
 REPLAYED = "-replayed"
-"""What the name of a trace ends in that shows another one again."""
-_MOST_TASK = 80
-_EXPORTED = "-selected.ipynb"
-"""How the names of notebooks end that were made from traces."""
+"""Suffix of the stem of a trace that is a replay of another one."""
+_MAX_TASK = 80
+_EXPORT_SUFFIX = "-selected.ipynb"
+"""Suffix of notebooks that were exported from traces."""
 
 
 @dataclass(frozen=True, slots=True)
 class OlderTrace:
-    """A trace as it lies on the disk."""
+    """Summary of a trace file."""
 
     path: Path
     changed: float
-    """Seconds since the epoch."""
+    """Modification time, in seconds since the epoch."""
     started: float | None = None
-    """When its run began, likewise, if the file tells it."""
+    """When the run started, in seconds since the epoch; `None` if the file does not contain it."""
     task: str = ""
-    """The beginning of its task, on one line."""
+    """The beginning of the task, on one line."""
     outcome: str = ""
-    """As in a verdict; empty where the file does not tell it."""
+    """As in a verdict; empty if the file does not contain it."""
     run: str = ""
-    """The id of its run, likewise."""
+    """Id of the run; empty if the file does not contain it."""
 
 
 def is_there(path: Path | str) -> bool:
-    """Whether it can be seen that there is such a file: not in a folder that is closed to us or has lost its disk."""
+    """Return whether the file exists; False if that cannot be determined (no permission, a disconnected disk)."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):
@@ -50,9 +50,10 @@ def is_there(path: Path | str) -> bool:
 
 
 def facts_of(path: Path, *names: str, most: int = MOST) -> dict[str, Any]:
-    """What a trace says of its run under these names, read from `most` bytes: `None` where it is not whole in them.
+    """Read these metadata fields from `most` bytes of a trace; a field not completely contained in them is `None`.
 
-    A trace ends with it, behind the long records; one of version 1 that Jupyter has not saved begins with it.
+    The fields are at the end of a trace, after the long records; in a version 1 trace that Jupyter has not saved they
+    are at the beginning.
 
     Raises:
         OSError: the file cannot be read.
@@ -62,49 +63,48 @@ def facts_of(path: Path, *names: str, most: int = MOST) -> dict[str, Any]:
         file.seek(-min(most, path.stat().st_size), os.SEEK_END)
         tail = file.read().decode("utf-8", "replace")
     at_the_end = head.lstrip("{ \n").startswith('"cells"')
-    return {name: _value(*(tail.rpartition if at_the_end else head.partition)(f'"{name}": ')) for name in names}
+    return {name: _decode_after(*(tail.rpartition if at_the_end else head.partition)(f'"{name}": ')) for name in names}
 
 
 def traces_beside(folder: Path) -> list[OlderTrace]:
-    """The traces of the notebooks in this folder, oldest first; links that lead nowhere are none, nor what was made
-    from traces."""
+    """List the traces of the notebooks in this folder, oldest first, without broken links and exported notebooks."""
     found = []
     for path in (folder / "explorations").glob("*.ipynb"):
         with suppress(OSError):
-            found += [] if path.name.endswith(_EXPORTED) else [_look(path)]
+            found += [] if path.name.endswith(_EXPORT_SUFFIX) else [_read_summary(path)]
     return sorted(found, key=lambda trace: trace.changed)
 
 
-def _value(_: str, found: str, rest: str) -> Any:
-    """What stands behind a field's name; in a string the quotes around a name are escaped."""
+def _decode_after(_: str, found: str, rest: str) -> Any:
+    """Decode the JSON value after a field's name. A quoted name within a string is escaped, so it does not match."""
     with suppress(ValueError, RecursionError):
         return json.JSONDecoder().raw_decode(rest)[0] if found else None
     return None
 
 
-def _look(path: Path) -> OlderTrace:
+def _read_summary(path: Path) -> OlderTrace:
     found = facts_of(path, "task", "verdict", "started", "run_id")
     changed = path.stat().st_mtime
     task, verdict = found["task"], found["verdict"]
     return OlderTrace(
         path,
         changed,
-        _seconds(found["started"]),
-        _words(task.get("text")) if isinstance(task, dict) else "",
-        _words(verdict.get("outcome")) if isinstance(verdict, dict) else "",
-        _words(found["run_id"]),
+        _parse_time(found["started"]),
+        _clean_text(task.get("text")) if isinstance(task, dict) else "",
+        _clean_text(verdict.get("outcome")) if isinstance(verdict, dict) else "",
+        _clean_text(found["run_id"]),
     )
 
 
-def _words(value: object) -> str:
-    """A text on one line, clipped, without what a terminal would obey: the file may be anybody's."""
+def _clean_text(value: object) -> str:
+    """Return the text on one line, truncated, without control characters: the file is untrusted."""
     line = one_line(value, MOST) if isinstance(value, str) else ""
-    return one_line("".join(filter(str.isprintable, line)), _MOST_TASK)
+    return one_line("".join(filter(str.isprintable, line)), _MAX_TASK)
 
 
-def _seconds(moment: object) -> float | None:
+def _parse_time(moment: object) -> float | None:
     with suppress(ValueError, OverflowError, OSError):
         seconds = datetime.fromisoformat(str(moment)).timestamp()
-        datetime.fromtimestamp(seconds)  # some moments can be read and not be told
+        datetime.fromtimestamp(seconds)  # some times can be parsed but not formatted
         return seconds
     return None

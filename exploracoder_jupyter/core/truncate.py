@@ -1,9 +1,9 @@
-"""Text on one line, where there is room for a line."""
+"""Collapses text to one line of limited length."""
 
 from __future__ import annotations
 
 
 def one_line(text: str, most: int) -> str:
-    """The text on one line, at most so many characters, with an ellipsis where it was cut."""
+    """Collapse the text to one line of at most `most` characters, with an ellipsis if it was truncated."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"

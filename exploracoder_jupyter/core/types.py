@@ -1,9 +1,9 @@
-"""The nouns of an exploration, as frozen values.
+"""The data types of an exploration, as frozen dataclasses.
 
-A `Task` is planned into `Subtask`s; each gets a `Recommendation` of `ApiDoc`s and several `Candidate`s; running a
-candidate gives an `Observation`; the pair is an `Experience`; the best one is carried forward by a `Selection`; the
-end is a `Solution` with a `Verdict`. Everything here is plain data: no behaviour beyond small derived properties, no
-dependency on Jupyter, on a model or on a kernel. Terms follow ExploraCoder, section 3.
+A `Task` is planned into `Subtask`s; each gets recommended `ApiDoc`s and several `Candidate`s; running a candidate
+gives an `Observation`; the pair is an `Experience`; the best one is carried forward by a `Selection`; the result is a
+`Solution` with a `Verdict`. Everything here is plain data: no behaviour beyond small derived properties, no dependency
+on Jupyter, a model or a kernel. Terms follow ExploraCoder, section 3.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Literal
 from pydantic import JsonValue
 
 Output = dict[str, JsonValue]
-"""One output in nbformat's form (`output_type` and its fields), plain JSON."""
+"""One output in nbformat's format (`output_type` and its fields), plain JSON."""
 
 ApiKind = Literal["function", "class", "method", "property", "module", "constant"]
 Status = Literal["ok", "error", "timeout", "died", "interrupted"]
-"""How one execution ended. `died`: the kernel process was lost (segfault, `os._exit`, out of memory)."""
+"""How one execution ended. `died`: the kernel process terminated (segfault, `os._exit`, out of memory)."""
 
 SubtaskStatus = Literal["planned", "exploring", "done", "failed", "skipped"]
 Outcome = Literal["solved", "unchecked", "unsolved", "stopped"]
-"""`solved` means that a check passed, the user's or generated inputs whose outputs were judged right; a solution that
-merely ran is `unchecked`."""
+"""`solved` means that the user's check passed, or that the outputs for generated inputs were judged right; a solution
+that merely ran is `unchecked`."""
 Ruling = Literal["right", "wrong", "unsure"]
-"""Whether what came out is what the task asks."""
+"""Whether the outputs fulfill the task."""
 
 Step = Literal[
     "introduce",
@@ -42,29 +42,29 @@ Step = Literal[
     "judge",
     "explain",
 ]
-"""The moments at which the pipeline asks the model."""
+"""The steps in which the pipeline calls the model."""
 
 Formulation = Literal["task", "subtask", "error", "code", "explained"]
-"""What a query was made of (ARKS, section 2.2): the task's or subtask's own words, the error that came, the code that
-was tried, or that code explained in words."""
+"""What a query was made from (ARKS, section 2.2): the text of the task or subtask, the error that occurred, the code
+that was tried, or that code explained in words."""
 
 SourceKind = Literal["documentation", "snippet", "web", "workspace"]
-"""Where a passage is from: the library's documentation, code that ran in an earlier exploration, a page on the web, the
+"""Where a passage comes from: the library's documentation, code that ran in an earlier exploration, a web page, or the
 user's own files."""
 
 Sharing = Literal["values", "schema", "none"]
-"""How much of what a candidate printed may go to the model's endpoint."""
+"""How much of a candidate's output may be sent to the model's endpoint."""
 
-_MOST_HEADLINE = 300
+_MAX_HEADLINE = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the user asked for."""
+    """The user's request."""
 
     text: str
     libraries: tuple[str, ...]
-    """Distribution or import names, as the user wrote them."""
+    """Distribution or import names, as written by the user."""
     uses: tuple[str, ...] = ()
     """Variables of the user's kernel that experiments may see (`--use`)."""
     check: str | None = None
@@ -75,14 +75,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of an API, as its source, a stub or its docstring tells it."""
+    """One parameter of an API, from its source code, a stub or its docstring."""
 
     name: str
-    """With its stars: `*args`."""
+    """Including stars: `*args`."""
     type: str = ""
     default: str = ""
     about: str = ""
-    """What the docstring says of it, on one line."""
+    """Its description in the docstring, on one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,27 +93,27 @@ class ApiDoc:
     """Public import path, e.g. `networkx.Graph.add_edge`."""
     kind: ApiKind
     signature: str
-    """As in `(u, v, **attr)`; empty when it cannot be known."""
+    """As in `(u, v, **attr)`; empty if it cannot be determined."""
     description: str
-    """The whole docstring, cleaned of indentation; empty when there is none."""
+    """The whole docstring without indentation; empty if there is none."""
     library: str
     """Import name of the library, e.g. `sklearn`."""
     version: str
     examples: tuple[str, ...] = ()
     """Runnable code from the documentation, prompts and outputs removed."""
     deprecated: str | None = None
-    """What the documentation says of its deprecation."""
+    """The documentation's note on its deprecation."""
     parameters: tuple[Parameter, ...] = ()
     returns: str = ""
-    """Type of what it gives, with what the docstring says of it; empty when it is not known."""
+    """Return type, with its description in the docstring; empty if not known."""
     notes: tuple[str, ...] = ()
-    """In which versions it was added or changed, a line each."""
+    """Versions in which it was added or changed, one line each."""
     see_also: tuple[str, ...] = ()
-    """Other APIs that its documentation points to, by path where that is known."""
+    """Other APIs that its documentation refers to, by path if that is known."""
     aliases: tuple[str, ...] = ()
     """Other public paths of the same object, functional forms included: `DataPipe.map` for `Mapper`."""
     origin: str = ""
-    """Where it was read: empty for an installed library's own code, else a file and place in it."""
+    """Where the documentation was read: empty for an installed library's own code, else a file and a position in it."""
 
     @property
     def name(self) -> str:
@@ -137,21 +137,21 @@ class ScoredApi:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text that was found and may help, with where it is from. Data: what it asks for is never done."""
+    """A retrieved text that may help, with its origin. Treated as data: instructions in it are never followed."""
 
     source: SourceKind
     title: str
     text: str
     origin: str
-    """Names the place for people: a path, a URL, the trace of a run. Within one source no two passages share it."""
+    """Human-readable location: a path, a URL, the trace of a run. Unique among the passages of one source."""
     apis: tuple[str, ...] = ()
-    """Paths of the APIs that it is about, or that its code calls, where they are known."""
+    """Paths of the APIs that the text describes or that its code calls, if known."""
     code: bool = False
     """Whether `text` is Python code."""
     version: str = ""
-    """Of the library that it is about, where that is known."""
+    """Version of the library that the text describes, if known."""
     licence: str = ""
-    """Under which it may be used, where the source says so."""
+    """License of the text, if the source states it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,35 +164,35 @@ class ScoredPassage:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Code that ran, as it is kept for later tasks (ARKS, section 2.1)."""
+    """Code that ran, as stored for later tasks (ARKS, section 2.1)."""
 
     library: str
     """Import name."""
     version: str
     title: str
-    """What it does: the subtask."""
+    """What the code does: the title of the subtask."""
     code: str
-    """All that is needed to run it in a fresh session."""
+    """Complete code that runs in a fresh session."""
     apis: tuple[str, ...]
     observed: str
-    """What it showed, in brief; empty where values are not kept."""
+    """Summary of its output; empty if values are not stored."""
     python: str
-    """Version of the interpreter, `3.11`."""
+    """Version of the interpreter, e.g. `3.11`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryInfo:
-    """One library as found in the sibling's environment."""
+    """One library in the sibling's environment."""
 
     name: str
     """Import name."""
     distribution: str
     version: str
-    """Empty where none is known."""
+    """Empty if not known."""
 
     @property
     def titled(self) -> str:
-        """`networkx 3.6.1`, or the name alone."""
+        """Name and version, e.g. `networkx 3.6.1`, or the name alone."""
         return f"{self.name} {self.version}".strip()
 
 
@@ -206,7 +206,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """A worked plan drawn from the documentation: a requirement and the steps that met it (section 3.2)."""
+    """An example plan derived from the documentation: a requirement and the steps that fulfill it (section 3.2)."""
 
     requirement: str
     steps: tuple[str, ...]
@@ -222,14 +222,14 @@ class Introduction:
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """One step of the plan, worth one or two API calls."""
+    """One step of the plan, requiring one or two API calls."""
 
     id: str
-    """`"1"`, `"2"`, ...: stable over plan revisions, never reused in a run once a subtask has begun; a plan that
-    the user has reviewed is numbered in its order."""
+    """`"1"`, `"2"`, ...: stable across plan revisions, and never reused in a run once a subtask has started; after a
+    review the subtasks are numbered in order."""
     title: str
     online: str = ""
-    """What to search the web for before it is tried; empty: nothing (CoCoST, section 3.1)."""
+    """Web search query to run before the subtask; empty for none (CoCoST, section 3.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,19 +247,19 @@ class Candidate:
     id: str
     """`"2.3"` for the third of subtask 2; its first repair is `"2.3r1"`; a solution is `"s1"`, `"s2"`, ..."""
     subtask: str
-    """Id of its subtask; `"solution"` for solutions."""
+    """Id of the subtask; `"solution"` for solutions."""
     code: str
     round: int = 0
     """0 for a first attempt, r for debug round r."""
     repairs: str | None = None
     """Id of the failed candidate that this one repairs."""
     duplicate_of: str | None = None
-    """Id of an identical candidate that was run instead."""
+    """Id of an identical candidate that ran instead."""
     problem: str | None = None
     """Why there is no code: an empty, refused or malformed reply."""
     parent: str = ""
-    """Id of the candidate from whose state it starts; empty: the state at the start of the run. A user's choice is run
-    again from the state that its subtask then begins in."""
+    """Id of the candidate from whose state this one starts; empty: the state at the start of the run. A candidate
+    chosen by the user runs again from the state in which its subtask then starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,66 +269,67 @@ class ErrorInfo:
     name: str
     message: str
     traceback: str = ""
-    """Plain text, no terminal colours."""
+    """Plain text, without terminal colors."""
     report: str = ""
-    """What a model is shown: the user's own frames with the failing expression and the values in it, the message whole,
-    the chain of causes. Empty where it could not be made; then `traceback` is shown."""
+    """The error as shown to the model: the frames of user code with the failing expression and its values, the complete
+    message, and the chain of causes. Empty if it could not be created; then `traceback` is shown."""
     schema: str = ""
-    """The report without any value."""
+    """The report without any values."""
     nearest: tuple[str, ...] = ()
-    """Names like one that is missing, with their signatures: of the namespace, and of the libraries' APIs."""
+    """Names similar to a missing one, with their signatures, from the namespace and the libraries' APIs."""
 
     @property
     def headline(self) -> str:
-        """`KeyError: 'x'`, on one line of at most 300 characters."""
+        """Type and message, e.g. `KeyError: 'x'`, on one line of at most 300 characters."""
         line = f"{self.name}: {self.message}".splitlines()[0] if self.message else self.name
-        return line if len(line) <= _MOST_HEADLINE else f"{line[: _MOST_HEADLINE - 3]}..."
+        return line if len(line) <= _MAX_HEADLINE else f"{line[: _MAX_HEADLINE - 3]}..."
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What running code did to one public name."""
+    """The effect of executed code on one public name."""
 
     name: str
     how: Literal["new", "rebound", "mutated"]
-    """`mutated`: it still holds the same object, which can be seen to have changed."""
+    """`mutated`: the name is bound to the same object, but the object has visibly changed."""
     type: str
-    """Import path of the type of its value."""
+    """Import path of the value's type."""
     summary: str = ""
-    """The value as a model is shown it; several lines."""
+    """The value as shown to the model; several lines."""
     schema: str = ""
-    """The same without anything of the data: type, shape, names of columns and fields."""
+    """The summary without any data: type, shape, names of columns and fields."""
     before: str = ""
-    """Shape or size before, where that is known and differs."""
+    """Previous shape or size, if known and different."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What running a candidate showed: executability, error, program output (section 3.4)."""
+    """The result of running a candidate: executability, error, program output (section 3.4)."""
 
     status: Status
     outputs: tuple[Output, ...] = ()
     """nbformat outputs, not yet sanitized."""
     error: ErrorInfo | None = None
     text: str = ""
-    """What the model is shown of the outputs: streams and plain-text results, budgeted; says what was cut."""
+    """The outputs as shown to the model: streams and plain-text results, shortened to a budget with a note on what was
+    cut."""
     seconds: float = 0.0
     names: tuple[tuple[str, str], ...] = ()
     """New or rebound names with their type, e.g. `("G", "networkx.Graph")`."""
     note: str = ""
-    """One sentence where the status needs one, e.g. which limit was hit."""
+    """One sentence that explains the status, if needed, e.g. which limit was exceeded."""
     changes: tuple[Change, ...] = ()
-    """What it did to the names, with what they hold now; empty in traces of before."""
+    """Effects on public names, with their current values; empty in traces from older versions."""
     schema: str = ""
-    """`text` without any value: what a model is shown where only the schema is shared."""
+    """`text` without any values: shown to the model if only the schema is shared."""
     warnings: tuple[str, ...] = ()
-    """Warnings and deprecations, a line each: `FutureWarning: ...`."""
+    """Warnings and deprecations, one line each: `FutureWarning: ...`."""
     logs: tuple[str, ...] = ()
-    """Log records of level WARNING and above, a line each."""
+    """Log records of level WARNING and above, one line each."""
     files: tuple[str, ...] = ()
-    """Paths below the working directory of files that were written, in the branch's own view."""
+    """Files written below the working directory, as paths seen from within the branch."""
     memory: int = 0
-    """Bytes by which the process has grown; 0 where that is not known."""
+    """Growth of the process in bytes; 0 if not known."""
 
     @property
     def ran(self) -> bool:
@@ -338,13 +339,13 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """A subtask, a candidate for it, and what was observed."""
+    """A subtask, a candidate for it, and the observation."""
 
     subtask: Subtask
     candidate: Candidate
     observation: Observation
     apis: tuple[str, ...] = ()
-    """Paths of the APIs that the code really calls."""
+    """Paths of the APIs that the code actually calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,31 +359,31 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class InventedInput:
-    """A test input that the model has written: never with what is expected of it (CoCoST, section 3.2.2)."""
+    """A test input written by the model, always without an expected output (CoCoST, section 3.2.2)."""
 
     id: str
     """`"t1"`, `"t2"`, ...: the same in every round."""
     title: str
     before: str = ""
-    """Runs before the program and defines or replaces what it reads."""
+    """Code to run before the program: defines or replaces what the program reads."""
     after: str = ""
-    """Runs after the program and shows what it gives for this input."""
+    """Code to run after the program: displays the result for this input."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputRun:
-    """What a program gave for an invented input."""
+    """The result of a program for an invented input."""
 
     input: str
     """Id of the input."""
     observation: Observation
     usable: bool = True
-    """False where the input's own `before` failed, so that it says nothing of the program."""
+    """False if the input's own `before` failed, so that the result says nothing about the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What the judge says of one input."""
+    """The judge's opinion on the result for one input."""
 
     input: str
     ruling: Ruling
@@ -391,23 +392,23 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the model says of everything that a program gave (CoCoST, section 3.2.1)."""
+    """The model's judgement of all results of a program (CoCoST, section 3.2.1)."""
 
     ruling: Ruling
     reason: str = ""
     opinions: tuple[Opinion, ...] = ()
-    """One for each input that was spoken of."""
+    """One for each input that the judge commented on."""
 
     @property
     def said(self) -> str:
-        """`wrong: it pairs NaN with NaN`, on one line without a full stop."""
+        """Ruling and reason, e.g. `wrong: it pairs NaN with NaN`, on one line without a period."""
         reason = " ".join(self.reason.split()).rstrip(".")
         return f"{self.ruling}: {reason}" if reason else self.ruling
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was spent. Adds up."""
+    """Resources consumed; values can be added."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -426,20 +427,20 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion tokens together."""
+        """Sum of prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A look-up that the model asks for while it writes (ToolCoder, section 3)."""
+    """A lookup that the model requests while it writes code (ToolCoder, section 3)."""
 
     tool: str
-    """As the model names it, e.g. `search_api`."""
+    """The tool as named by the model, e.g. `search_api`."""
     argument: str
     """The query, or the path of an API."""
     id: str = ""
-    """As the endpoint names the call; empty where it is written in the text of the reply."""
+    """The endpoint's id for the call; empty if the call was written in the text of the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,14 +451,14 @@ class Message:
     """`tool`: the answer to a call."""
     content: str
     calls: tuple[Call, ...] = ()
-    """What the assistant asked for beside its text, by the endpoint's own means."""
+    """Tool calls of the assistant, made through the endpoint's API."""
     answers: str = ""
     """Id of the call that a `tool` message answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the model is to sample. `None` leaves it to the server."""
+    """Sampling parameters for the model; `None` means the server's default."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -467,26 +468,26 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request to the model and all of its replies, as recorded."""
+    """One request to the model with all replies, as recorded."""
 
     id: int
     step: Step
     subject: str
-    """What it was about: a subtask or candidate id, or empty."""
+    """The subtask or candidate id that the request concerns, or empty."""
     model: str
     messages: tuple[Message, ...]
     sampling: Sampling
     replies: tuple[str, ...]
     usage: Usage
     problem: str = ""
-    """What was wrong with the replies, if anything."""
+    """The problem with the replies, if any."""
     calls: tuple[tuple[Call, ...], ...] = ()
-    """What each reply asked to look up beside its text; empty where none did."""
+    """Lookups requested by each reply in addition to its text; empty if there were none at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How the run ended, and the sentence that says why."""
+    """The outcome of the run, with one sentence of explanation."""
 
     outcome: Outcome
     reason: str
@@ -498,7 +499,7 @@ class Solution:
 
     code: str
     candidate: str
-    """Id of the solution candidate it came from."""
+    """Id of the solution candidate that contains the code."""
     apis: tuple[str, ...] = ()
 
 
@@ -511,25 +512,25 @@ class Environment:
     kernel: str
     """Name of the kernelspec, e.g. `python3`."""
     isolation: str
-    """The level reached, e.g. `bubblewrap` or `limits and a copied working directory`."""
+    """The isolation level in effect, e.g. `bubblewrap` or `limits and a copied working directory`."""
     branching: str
     """`rerun` or `fork`."""
     packages: tuple[str, ...] = field(default=())
     """`name==version` lines of the sibling's environment."""
     state: str = ""
-    """`live` or `fresh`, and after a colon why; empty in traces of before."""
+    """`live` or `fresh`, followed by a colon and the reason; empty in traces from older versions."""
     folder: str = ""
-    """The working directory; empty in traces of before."""
+    """The working directory; empty in traces from older versions."""
     hash_seed: str = ""
-    """`PYTHONHASHSEED` of the siblings, or `random`: the order of sets then differs from kernel to kernel, and is the
-    same in all forks of one. Empty in traces of before."""
+    """`PYTHONHASHSEED` of the siblings, or `random`: then the order of sets differs between kernels, but is the same in
+    all forks of one kernel. Empty in traces from older versions."""
     time_zone: str = ""
-    """Name and distance from UTC, `CET+0100`; empty in traces of before."""
+    """Name and offset from UTC, e.g. `CET+0100`; empty in traces from older versions."""
     unindexed: tuple[str, ...] = ()
-    """Names of the packages that came from no package index, but from a folder, an archive or a repository: an index
-    may have something else of that name. Empty in traces of before."""
+    """Names of packages that were installed from a folder, an archive or a repository instead of a package index: an
+    index may have a different package of that name. Empty in traces from older versions."""
 
     @property
     def confinement(self) -> str:
-        """Isolation and state in one line: `namespaces; state live: nothing speaks against it`."""
+        """Isolation and state on one line, e.g. `namespaces; state live: nothing speaks against it`."""
         return f"{self.isolation}; state {self.state}" if self.state else self.isolation

@@ -1,4 +1,4 @@
-"""Where the web is searched, as settings name it; checked before anything is written, for it may hold a secret."""
+"""Settings for web search, validated before anything is written because an address may contain a secret."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Web = Literal["off", "ddgs", "searxng", "url", "folder"]
 """How the web is searched."""
 
 WEB_KEY = "EXPLORACODER_WEB_KEY"
-"""What stands for `{key}` in an address: that is on record, a key never is."""
+"""Environment variable whose value replaces `{key}` in an address: the address is recorded, the key never is."""
 
-PLACES = "Name ddgs, the URL of a SearXNG server, a URL with {query} in it, or a folder of saved pages."
+PLACES = "Use ddgs, the URL of a SearXNG server, a URL that contains {query}, or a folder of saved pages."
 
 
 def web_key() -> str:
-    """The key of this process's environment; empty where there is none."""
+    """Return the key from this process's environment; empty if there is none."""
     return os.environ.get(WEB_KEY, "")
 
 
-def spelled_out(given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """The section `retrieval` with `web` and `web_address`, where `web` names the place itself."""
+def expand_web_address(given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the section `retrieval` with an address or a folder given as `web` moved to `web_address`."""
     web = given.get("web")
     if not isinstance(web, str) or web in get_args(Web):
         return dict(given)
@@ -35,29 +35,30 @@ def spelled_out(given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return {**given, "web": kind, "web_address": web}
 
 
-def check_place(web: Web, address: str | None) -> None:
-    """Refuse an address that cannot be used.
+def validate_web_address(web: Web, address: str | None) -> None:
+    """Validate the address for web search.
 
     Raises:
-        UsageError: it is missing or no web address, holds a name or a password, or does not say where the query goes.
+        UsageError: the address is missing, is not a URL, contains a user name or password, or has no place for the
+            query.
     """
     if web in ("off", "ddgs"):
         return
     if not address:
-        raise UsageError(f"Searching the web by {web} needs the setting 'retrieval.web_address'.", remedy=PLACES)
+        raise UsageError(f"Web search with {web} needs the setting 'retrieval.web_address'.", remedy=PLACES)
     if web == "folder":
         return
-    parts = _parts(address)
+    parts = _split_url(address)
     if parts is None:
-        raise UsageError(f"The address {address!r} is no http or https address.", remedy=PLACES)
+        raise UsageError(f"The address {address!r} is not an http or https URL.", remedy=PLACES)
     if parts.username is not None or parts.password is not None:
-        remedy = f"Write {{key}} where a secret belongs, and set {WEB_KEY}."
-        raise UsageError("The address to search the web at holds a name or a password.", remedy=remedy)
+        remedy = f"Write {{key}} in place of a secret, and set {WEB_KEY}."
+        raise UsageError("The web search address contains a user name or password.", remedy=remedy)
     if web == "url" and "{query}" not in f"{parts.path}?{parts.query}":
-        raise UsageError(f"The address {address!r} does not say where the {{query}} goes.", remedy=PLACES)
+        raise UsageError(f"The address {address!r} has no {{query}} placeholder.", remedy=PLACES)
 
 
-def _parts(address: str) -> SplitResult | None:
+def _split_url(address: str) -> SplitResult | None:
     try:
         parts = urlsplit(address)
         is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -1,4 +1,4 @@
-"""Words of messages: nouns by their number, suggestions for misspelt names, remedies that fit the front end."""
+"""Helpers for messages: plurals, suggestions for misspelled names, and remedies that fit the front end."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_AT_A_TERMINAL = ContextVar("_AT_A_TERMINAL", default=False)
-_LIKE = 0.7
-"""How alike two names are, from 0 to 1, before one is suggested for the other."""
+_IN_TERMINAL = ContextVar("_IN_TERMINAL", default=False)
+_MIN_SIMILARITY = 0.7
+"""Similarity from 0 to 1 above which one name is suggested for another."""
 
 
 def plural(count: float, noun: str) -> str:
-    """`1 call`, `2 calls`, `1,234 tokens`, `0.5 seconds`."""
+    """Format a count with its noun: `1 call`, `2 calls`, `1,234 tokens`, `0.5 seconds`."""
     number = f"{count:,}" if isinstance(count, int) else f"{count:g}"
     return f"{number} {noun}" if count == 1 else f"{number} {noun}s"
 
 
 def did_you_mean(unknown: str, known: Iterable[str]) -> str:
-    """`Did you mean search? `, to stand before a remedy; empty where nothing that is known is like it."""
+    """Return a prefix for a remedy, e.g. `Did you mean search? `; empty if no known name is similar."""
     from difflib import get_close_matches
 
     by_spelling = {name.lower(): name for name in known}
-    near = get_close_matches(unknown.lower(), by_spelling, n=1, cutoff=_LIKE)
+    near = get_close_matches(unknown.lower(), by_spelling, n=1, cutoff=_MIN_SIMILARITY)
     return f"Did you mean {by_spelling[near[0]]}? " if near else ""
 
 
 @contextmanager
 def at_a_terminal() -> Iterator[None]:
-    """Within this context, `by_front_end` returns what a terminal's user can do."""
-    token = _AT_A_TERMINAL.set(True)
+    """Make `by_front_end` return the text for terminal users within this context."""
+    token = _IN_TERMINAL.set(True)
     try:
         yield
     finally:
-        _AT_A_TERMINAL.reset(token)
+        _IN_TERMINAL.reset(token)
 
 
 def by_front_end(*, terminal: str, notebook: str) -> str:
-    """The one of the two texts that fits the front end that started this work."""
-    return terminal if _AT_A_TERMINAL.get() else notebook
+    """Return the text that fits the front end in use."""
+    return terminal if _IN_TERMINAL.get() else notebook

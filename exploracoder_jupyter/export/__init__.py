@@ -1,4 +1,4 @@
-"""A run for those who have not this package: its solution as a script, all of it as a page to read.
+"""Exports a run for readers without this package: the solution as a script, or the whole run as an HTML page.
 
-Both are computed from the fold of the run's records, as the cells of the trace are.
+Both are computed from the fold of the run's records, like the cells of the trace.
 """

@@ -1,4 +1,4 @@
-"""Python code as HTML whose colours are the page's."""
+"""Renders Python code as HTML, highlighted with classes of the page's style sheet."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _CLASSES: Final = (
     (Name.Class, "d"),
     (Name.Decorator, "d"),
 )
-"""Kinds of tokens with their class in the style sheet: the first that fits counts."""
+"""Token types with their class in the style sheet; the first match applies."""
 
 
 def code_html(code: str, label: str) -> Markup:
-    """The code as a block that a keyboard can scroll, named for those who hear it."""
+    """Render code as a block that can be scrolled with the keyboard, with a label for screen readers."""
     tokens = PythonLexer(stripnl=False, ensurenl=False).get_tokens(code.strip("\n"))
     spans = "".join(_span(kind, text) for kind, text in tokens)
     return Markup(

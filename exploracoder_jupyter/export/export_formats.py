@@ -1,4 +1,4 @@
-"""The forms in which a trace is exported, and the one way to make them: command line and nbconvert give the same."""
+"""The export formats of a trace, and their single implementation, shared by the command line and nbconvert."""
 
 from __future__ import annotations
 
@@ -9,61 +9,63 @@ from typing import Final, Literal
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.export.html_page import page
-from exploracoder_jupyter.export.solution_script import script
+from exploracoder_jupyter.export.html_page import render_page
+from exploracoder_jupyter.export.solution_script import render_script
+from exploracoder_jupyter.trace import trace_document
 from exploracoder_jupyter.trace.cells.escaped_text import encodable
 from exploracoder_jupyter.trace.needed_packages import imported
 from exploracoder_jupyter.trace.reduced_notebook import without_losers
 from exploracoder_jupyter.trace.run_state import fold_all
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
-from exploracoder_jupyter.trace.trace_document import content, document
 from exploracoder_jupyter.trace.trace_paths import notebook_path
 
 Form = Literal["script", "html", "notebook"]
 ENDINGS: Final[dict[Form, str]] = {"script": ".py", "html": ".html", "notebook": "-selected.ipynb"}
-"""What takes the place of `.ipynb` in the name of the trace."""
+"""Replacement for `.ipynb` in the name of the trace."""
 
 
-def exported(records: Iterable[Record], form: Form, trace: Path, *, pinned: bool = True) -> str:
-    """The run in another form, without secrets and people's homes.
+def export_run(records: Iterable[Record], form: Form, trace: Path, *, pinned: bool = True) -> str:
+    """Convert a run to another format, with secrets and paths of home folders redacted.
 
     Args:
         records: all records of the run.
-        form: which one.
-        trace: the trace that they are from; it is named in what is made.
-        pinned: whether a script asks for the versions that the run had.
+        form: the format.
+        trace: the trace that contains the records; the export mentions its name.
+        pinned: whether a script requires the versions that the run used.
 
     Raises:
-        UsageError: the run has nothing to make this form of.
+        UsageError: the run cannot be converted to this format.
     """
     redactor = Redactor(homes=Homes())
     trace = trace.with_name(encodable(trace.name))
     run = fold_all(redactor.record(record) for record in records)
-    _refuse_no_moment(run.started_at)
+    _check_start_time(run.started_at)
     match form:
         case "script":
-            return script(run, trace, pinned=pinned)
+            return render_script(run, trace, pinned=pinned)
         case "html":
-            return page(run, trace)
+            return render_page(run, trace)
         case "notebook":
-            return content(without_losers(document(run, ()))).decode()
+            return trace_document.content(without_losers(trace_document.document(run, ()))).decode()
 
 
-def _refuse_no_moment(at: float) -> None:
+def _check_start_time(at: float) -> None:
     try:
         datetime.fromtimestamp(at, UTC)
     except (ValueError, OverflowError, OSError):
-        raise UsageError(f"The trace says that its run began {at} seconds after 1970.", remedy="Mend that.") from None
+        raise UsageError(
+            f"The trace has an invalid start time: {at} seconds after 1970.", remedy="Correct it in the file."
+        ) from None
 
 
-def path_beside(trace: Path, form: Form, made: str) -> Path:
-    """Where what was made goes if nobody says where: beside the trace, under its name, or one much like it."""
+def default_export_path(trace: Path, form: Form, content: str) -> Path:
+    """Return the default output path: next to the trace, with the same name or a similar one."""
     path = trace.with_name(f"{notebook_path(trace).stem}{ENDINGS[form]}")
-    return apart(path, made) if form == "script" else path
+    return avoid_module_clash(path, content) if form == "script" else path
 
 
-def apart(path: Path, program: str) -> Path:
-    """The path, or one beside it where the program would be imported in place of a module that it imports."""
+def avoid_module_clash(path: Path, program: str) -> Path:
+    """Return the path, or a different name if the script would shadow a module that it imports."""
     taken = path.suffix == ".py" and path.stem in imported(program)
     return path.with_stem(f"{path.stem}-solution") if taken else path

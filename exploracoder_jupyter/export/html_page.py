@@ -1,8 +1,7 @@
-"""A run as one HTML file that stands alone: it fetches nothing, needs no script, and can be printed.
+"""Renders a run as one self-contained HTML file that loads nothing, needs no scripts, and can be printed.
 
-The words are those of the trace's cells (`trace.cells.cell_markdown`); outputs are the sanitized ones of the fold. A
-policy in the
-page itself lets nothing act and nothing be fetched, whatever should have slipped through.
+The text is that of the trace's cells (`trace.cells.cell_markdown`); outputs are the sanitized ones of the fold. A
+content security policy in the page blocks scripts and requests, in case something passed the sanitizer.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ from exploracoder_jupyter.trace.cells.escaped_text import clip
 from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, Run
 
 GENERATOR: Final = "exploracoder_jupyter"
-"""How a page of ours begins to say who made it."""
+"""Prefix of the generator in the page's metadata."""
 
-_FATES: Final = {
+_STATUS_TEXT: Final = {
     "ok": "✓ ran",
     "error": "✗ failed",
     "timeout": "✗ timed out",
     "died": "✗ its kernel died",
     "interrupted": "■ interrupted",
 }
-_MOST_TITLE: Final = 80
-_WORDS: Final = (
+_MAX_TITLE: Final = 80
+_TEMPLATE_FUNCTIONS: Final = (
     cell_markdown.task_words,
     cell_markdown.plan_words,
     cell_markdown.heading_words,
@@ -53,34 +52,34 @@ _WORDS: Final = (
 )
 
 
-def page(run: Run, trace: Path) -> str:
-    """The run as a page; `trace` is named in it.
+def render_page(run: Run, trace: Path) -> str:
+    """Render the run as a page, which mentions the name of `trace`.
 
     Raises:
-        UsageError: the record of how it began is missing.
+        UsageError: the record of the start of the run is missing.
     """
     if run.started is None:
-        raise UsageError("The trace does not hold how its run began.", remedy="Name a trace that is whole.")
+        raise UsageError("The trace does not contain the start of its run.", remedy="Use a complete trace.")
     solution, attempts = final_solution(run), run.sections.get(SOLUTION)
-    given = attempts.attempts.get(solution.candidate) if solution and attempts else None
+    solution_attempt = attempts.attempts.get(solution.candidate) if solution and attempts else None
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
             run=run,
-            title=clip(f"Exploration of {', '.join(run.started.task.libraries)}: {run.started.task.text}", _MOST_TITLE),
+            title=clip(f"Exploration of {', '.join(run.started.task.libraries)}: {run.started.task.text}", _MAX_TITLE),
             generator=f"{GENERATOR} {__version__}",
             style=Markup(_style()),
             trace=trace.name,
             contents=[*_contents(run)],
             solution=solution,
             solution_id=SOLUTION,
-            given=given,
+            solution_attempt=solution_attempt,
             begun=[section for section in run.subtasks if section.started],
             attempts=attempts,
             solution_text=_solution_text(run),
-            environment=[*_facts(run.started)],
-            package="exploracoder-jupyter" + _pin(run.started.version),
+            environment=[*_environment_facts(run.started)],
+            package="exploracoder-jupyter" + _version_specifier(run.started.version),
             settings=json.dumps(run.started.settings, indent=2, ensure_ascii=False),
         )
     )
@@ -99,44 +98,44 @@ def _contents(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _solution_text(run: Run) -> str:
-    """What the trace says above the solutions, without its heading."""
+    """Return the trace's text above the solutions, without its heading."""
     if SOLUTION not in run.sections:
         return ""
     outcome = run.finished.verdict.outcome if run.finished and final_solution(run) else None
     return cell_markdown.solution_words(run.sections[SOLUTION], outcome, run.files, over=True).partition("\n\n")[2]
 
 
-def _facts(started: RunStarted) -> Iterator[tuple[str, str]]:
+def _environment_facts(started: RunStarted) -> Iterator[tuple[str, str]]:
     environment = started.environment
-    told = {
+    facts = {
         "Python": environment.python,
         "Platform": environment.platform,
         "Kernel": environment.kernel,
         "Isolation": environment.confinement,
         "Branching": environment.branching,
-        "Seed of hashes": environment.hash_seed,
+        "Hash seed": environment.hash_seed,
         "Time zone": environment.time_zone,
         "Package": f"exploracoder_jupyter {started.version}",
-        "Goes on from": started.resumes and f"run {started.resumes}",
+        "Resumes": started.resumes and f"run {started.resumes}",
     }
-    yield from ((name, value) for name, value in told.items() if value)
+    yield from ((name, value) for name, value in facts.items() if value)
 
 
-def _pin(version: str) -> str:
-    """What a reader is told to install is nothing but a version, whatever a trace says."""
+def _version_specifier(version: str) -> str:
+    """Return a version specifier; empty for anything but a plain version, because the trace is untrusted."""
     return f"=={version}" if re.fullmatch(r"\d[\w.!+]{0,40}", version, re.ASCII) else ""
 
 
-def _fate(attempt: Attempt) -> str:
+def _attempt_status(attempt: Attempt) -> str:
     observation = attempt.observation
     if observation is None:
         return "■ not finished"
     why = f": {clip(observation.error.headline, 120)}" if observation.error else ""
-    return f"{_FATES[observation.status]}{why}"
+    return f"{_STATUS_TEXT[observation.status]}{why}"
 
 
-def _line(markdown: str) -> Markup:
-    """The HTML of one paragraph, without its element."""
+def _inline_markdown(markdown: str) -> Markup:
+    """Render one paragraph without its `<p>` element."""
     return Markup(generated_html(markdown).strip().removeprefix("<p>").removesuffix("</p>"))
 
 
@@ -159,7 +158,12 @@ def _environment() -> Environment:
         autoescape=True,
     )
     environment.filters.update(
-        md=_markdown, md_line=_line, code=code_html, outputs=outputs_html, fate=_fate, quoted=shlex.quote
+        md=_markdown,
+        md_line=_inline_markdown,
+        code=code_html,
+        outputs=outputs_html,
+        fate=_attempt_status,
+        quoted=shlex.quote,
     )
-    environment.globals.update({word.__name__: word for word in _WORDS})
+    environment.globals.update({word.__name__: word for word in _TEMPLATE_FUNCTIONS})
     return environment

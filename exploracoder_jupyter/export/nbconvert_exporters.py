@@ -1,4 +1,4 @@
-"""A trace's other forms as exporters of nbconvert: `jupyter nbconvert --to explora-html TRACE.ipynb`."""
+"""Exporters for nbconvert: `jupyter nbconvert --to explora-html TRACE.ipynb`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from traitlets import default
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.export.export_formats import ENDINGS, Form, exported, path_beside
+from exploracoder_jupyter.export.export_formats import ENDINGS, Form, default_export_path, export_run
 from exploracoder_jupyter.trace import load
 from exploracoder_jupyter.trace.stored_records import restored
 
-_Made = tuple[str, Any]
-"""As nbconvert has it: the text, and the resources."""
+_Result = tuple[str, Any]
+"""An exporter's result in nbconvert: the text and the resources."""
 
 
 class _TraceExporter(Exporter):
-    """A trace in one of its forms."""
+    """Base class: exports a trace in one format."""
 
     form: ClassVar[Form]
 
@@ -31,64 +31,64 @@ class _TraceExporter(Exporter):
         return f".{ENDINGS[self.form].rpartition('.')[2]}"
 
     def from_filename(self, filename: str, resources: Any = None, **options: Any) -> Any:
-        """The form of the trace in this file, or of the journal beside it where that knows more.
+        """Convert the trace in this file, or the journal next to it if that is more recent.
 
         Raises:
-            ConversionException: it is no trace, or has nothing to make this form of.
+            ConversionException: the file is not a trace, or cannot be converted to this format.
         """
         trace = Path(filename)
         try:
-            return self._made(load(trace), trace, resources)
+            return self._convert(load(trace), trace, resources)
         except UsageError as error:
             raise ConversionException(str(error)) from error
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **options: Any) -> Any:
-        """The form of a trace that is read already.
+        """Convert a trace that has already been read.
 
         Raises:
-            ConversionException: it is no trace, or has nothing to make this form of.
+            ConversionException: the notebook is not a trace, or cannot be converted to this format.
         """
-        told = (resources or {}).get("metadata") or {}
-        trace = Path(str(told.get("path") or "."), f"{told.get('name') or 'trace'}.ipynb")
+        metadata = (resources or {}).get("metadata") or {}
+        trace = Path(str(metadata.get("path") or "."), f"{metadata.get('name') or 'trace'}.ipynb")
         records = restored(deepcopy(nb))
         try:
             if not records:
                 raise UsageError(
-                    "This notebook is not the trace of a run.", remedy="Name one that an exploration wrote."
+                    "This notebook is not the trace of a run.", remedy="Use a notebook written by an exploration."
                 )
-            return self._made(records, trace, resources)
+            return self._convert(records, trace, resources)
         except UsageError as error:
             raise ConversionException(str(error)) from error
 
-    def _made(self, records: list[Record], trace: Path, resources: Any) -> _Made:
+    def _convert(self, records: list[Record], trace: Path, resources: Any) -> _Result:
         resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
-        resources["metadata"] |= {"name": trace.stem, "path": str(trace.parent)}  # where it is written is made of these
-        made = exported(records, self.form, trace)
+        resources["metadata"] |= {"name": trace.stem, "path": str(trace.parent)}  # determine the output path
+        content = export_run(records, self.form, trace)
         name = Path(str(resources.get("unique_key") or trace.stem)).name
-        target = path_beside(trace.with_name(f"{name}.ipynb"), self.form, made)
+        target = default_export_path(trace.with_name(f"{name}.ipynb"), self.form, content)
         suffix = resources["output_suffix"] = target.stem.removeprefix(name)
         if suffix and "unique_key" in resources and (name == trace.stem or self.form == "script"):
-            # with --output-dir, --output and --inplace nbconvert adds no suffix, and would write over the trace
+            # with --output-dir, --output and --inplace nbconvert adds no suffix, and would overwrite the trace
             resources |= {"unique_key": f"{resources['unique_key']}{suffix}", "output_suffix": ""}
-        return made, resources
+        return content, resources
 
 
 class ReportExporter(_TraceExporter):
-    """A trace as one page."""
+    """Exports a trace as an HTML page."""
 
     form = "html"
     output_mimetype = "text/html"
 
 
 class ScriptExporter(_TraceExporter):
-    """The solution of a trace as a script."""
+    """Exports the solution of a trace as a script."""
 
     form = "script"
     output_mimetype = "text/x-python"
 
 
 class SelectedExporter(_TraceExporter):
-    """A trace without the candidates that lost."""
+    """Exports a trace as a notebook without the unselected candidates."""
 
     form = "notebook"
     output_mimetype = "application/json"

@@ -1,4 +1,4 @@
-"""What a program takes from the notebook it was made in: variables it does not make, files it does not write."""
+"""Finds what a program needs from its original notebook: variables it does not define, files it does not write."""
 
 from __future__ import annotations
 
@@ -12,37 +12,40 @@ from exploracoder_jupyter.pipeline.exploring.dependency_slice import GIVEN, lack
 _FILE = re.compile(r"[\w .()+@~/\\-]{1,200}\.\w{1,12}")
 
 
-def variables(code: str, uses: Container[str]) -> list[str]:
-    """The names that the code reads and binds nowhere, and those of `uses` that it reads before it binds them."""
-    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(_tree(code))):
-        return sorted(name for name in lacking(code) or () if name in uses)  # the rest may have come with the star
+def needed_variables(code: str, uses: Container[str]) -> list[str]:
+    """Return the names that the code reads but never binds, and those of `uses` that it reads before binding them."""
+    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(_parse(code))):
+        return sorted(name for name in lacking(code) or () if name in uses)  # the rest may come from the star import
     names = names_in(code)
     before = {name for name in lacking(code) or () if name in uses}
     return sorted((names.read - names.bound - GIVEN) | before)
 
 
-def files(code: str, folder: Path, written: Container[str]) -> list[str]:
-    """Relative paths in the code's texts that name a file in the folder; without those that the code itself wrote."""
+def needed_files(code: str, folder: Path, written: Container[str]) -> list[str]:
+    """Return relative paths in the code's strings that are files in the folder and were not written by the code."""
     found = dict.fromkeys(
-        text for text in _texts(code) if _FILE.fullmatch(text) and not PurePosixPath(text).is_absolute()
+        text for text in _string_constants(code) if _FILE.fullmatch(text) and not PurePosixPath(text).is_absolute()
     )
     return [text for text in found if text not in written and (folder / text).is_file()]
 
 
-def at_home(code: str) -> list[str]:
-    """Paths of a home folder in the code's texts, as a trace has them; none where the code knows what `~` means."""
-    found = dict.fromkeys(text for text in _texts(code) if re.match(r"~[/\\]\w", text))
+def home_paths(code: str) -> list[str]:
+    """Return paths in the code's strings that start with `~`, by which traces replace home folders.
+
+    Empty if the code calls `expanduser`, because it then handles `~` itself.
+    """
+    found = dict.fromkeys(text for text in _string_constants(code) if re.match(r"~[/\\]\w", text))
     return [] if "expanduser" in code else [" ".join(text.split())[:200] for text in found]
 
 
-def _texts(code: str) -> Iterator[str]:
-    for node in ast.walk(_tree(code)):
+def _string_constants(code: str) -> Iterator[str]:
+    for node in ast.walk(_parse(code)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
 
 
-def _tree(code: str) -> ast.Module:
-    """The code's tree; an empty one where it cannot be parsed."""
+def _parse(code: str) -> ast.Module:
+    """Parse the code; return an empty module if it cannot be parsed."""
     try:
         return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -1,4 +1,4 @@
-"""Sanitized outputs as HTML: of each the richest form that a page without scripts can show."""
+"""Renders sanitized outputs as HTML, each in the richest format that works without scripts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from markupsafe import Markup
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.types import Output
-from exploracoder_jupyter.export.html_tags import subordinate
+from exploracoder_jupyter.export.html_tags import adapt_fragment
 from exploracoder_jupyter.export.markdown_html import shown_html
 from exploracoder_jupyter.kernels.observing.output_text import overwritten, strip_ansi
 from exploracoder_jupyter.trace.comparing.output_parts import joined
 
-_OWN_COLOURS: Final = re.compile(r"(?:color|background)\s*[:=]", re.IGNORECASE)
-_FORMULA: Final = "LaTeX, as written"
+_COLOR_STYLE: Final = re.compile(r"(?:color|background)\s*[:=]", re.IGNORECASE)
+_FORMULA_CAPTION: Final = "LaTeX source"
 
 
 def outputs_html(outputs: Iterable[Output], label: str) -> Markup:
-    """The outputs one below the other; `label` says whose they are."""
+    """Render the outputs in order; `label` names the code that produced them."""
     return Markup("\n".join(_output(output, label) for output in outputs))
 
 
@@ -46,7 +46,7 @@ def _output(output: Output, label: str) -> str:
 
 def _rich(data: Mapping[str, JsonValue], label: str) -> str:
     plain = strip_ansi(joined(data.get("text/plain")))
-    for mime, show in _FORMS.items():
+    for mime, show in _RENDERERS.items():
         if mime in data and (shown := show(data[mime], f"{plain or 'Result'}, of {label}")):
             return shown
     return _text(plain, f"Result of {label}", "result")
@@ -58,20 +58,20 @@ def _text(text: str, label: str, kind: str) -> str:
 
 
 def _html(value: JsonValue, label: str) -> str:
-    markup = subordinate(joined(value))
-    paper = " paper" if _OWN_COLOURS.search(markup) else ""
+    markup = adapt_fragment(joined(value))
+    paper = " paper" if _COLOR_STYLE.search(markup) else ""
     return (
-        f'<div class="wide shown{paper}" tabindex="0" role="group" aria-label="{escape(_short(label))}">{markup}</div>'
+        f'<div class="wide shown{paper}" tabindex="0" role="group" aria-label="{escape(_clip(label))}">{markup}</div>'
     )
 
 
 def _markdown(value: JsonValue, label: str) -> str:
     html = shown_html(joined(value))
-    return f'<div class="shown">{subordinate(html)}</div>' if html else _text(joined(value), label, "result")
+    return f'<div class="shown">{adapt_fragment(html)}</div>' if html else _text(joined(value), label, "result")
 
 
 def _latex(value: JsonValue, label: str) -> str:
-    return f"<figure>{_text(joined(value), label, 'result')}<figcaption>{_FORMULA}</figcaption></figure>"
+    return f"<figure>{_text(joined(value), label, 'result')}<figcaption>{_FORMULA_CAPTION}</figcaption></figure>"
 
 
 def _json(value: JsonValue, label: str) -> str:
@@ -82,26 +82,26 @@ def _svg(value: JsonValue, label: str) -> str:
     return _picture("image/svg+xml", b64encode(joined(value).encode()).decode(), label)
 
 
-def _pixels(mime: str) -> Callable[[JsonValue, str], str]:
+def _image_renderer(mime: str) -> Callable[[JsonValue, str], str]:
     return lambda value, label: _picture(mime, "".join(joined(value).split()), label)
 
 
 def _picture(mime: str, content: str, label: str) -> str:
-    return f'<img class="paper" src="data:{mime};base64,{content}" alt="{escape(_short(label))}">'
+    return f'<img class="paper" src="data:{mime};base64,{content}" alt="{escape(_clip(label))}">'
 
 
-def _short(label: str) -> str:
+def _clip(label: str) -> str:
     return " ".join(label.split())[:120]
 
 
-_FORMS: Final[dict[str, Callable[[JsonValue, str], str]]] = {
+_RENDERERS: Final[dict[str, Callable[[JsonValue, str], str]]] = {
     "text/html": _html,
     "image/svg+xml": _svg,
-    "image/png": _pixels("image/png"),
-    "image/jpeg": _pixels("image/jpeg"),
-    "image/gif": _pixels("image/gif"),
+    "image/png": _image_renderer("image/png"),
+    "image/jpeg": _image_renderer("image/jpeg"),
+    "image/gif": _image_renderer("image/gif"),
     "text/markdown": _markdown,
     "text/latex": _latex,
     "application/json": _json,
 }
-"""The richest first; what is in none of them is shown as plain text."""
+"""Renderers by MIME type, richest first; anything else is shown as plain text."""

@@ -1,4 +1,4 @@
-"""A run's solution as a script that runs by itself, with what it needs declared as inline script metadata (PEP 723)."""
+"""Renders a run's solution as a standalone script with its requirements as inline script metadata (PEP 723)."""
 
 from __future__ import annotations
 
@@ -14,76 +14,76 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.types import Observation, Solution, Verdict
 from exploracoder_jupyter.export import notebook_needs
-from exploracoder_jupyter.export.plain_python import behind_futures, program
-from exploracoder_jupyter.export.script_dependencies import Dependencies, dependencies
-from exploracoder_jupyter.export.solution_check import main_block
+from exploracoder_jupyter.export.plain_python import insert_after_futures, to_plain_python
+from exploracoder_jupyter.export.script_dependencies import Dependencies, find_dependencies
+from exploracoder_jupyter.export.solution_check import render_main_block
 from exploracoder_jupyter.trace.cells.cell_layout import final_solution
 from exploracoder_jupyter.trace.needed_packages import imported_at_once
 from exploracoder_jupyter.trace.run_state import SOLUTION, Run
 from exploracoder_jupyter.trace.trace_paths import FOLDER
 
 _WIDTH: Final = 100
-_NO_VERDICT: Final = "The run is under way, or was cut off."
-_BLOCK: Final = re.compile(r"^# ///", re.MULTILINE)
-"""How a line begins that would be taken for another block of metadata."""
-_NOT_FOUND: Final = "Install, or put beside this script, what no package index is known to have"
-_FIGURES: Final = "A notebook shows figures by itself; here add `plt.show()`, or save them."
+_NO_VERDICT: Final = "The run is still active, or was cut off."
+_METADATA_START: Final = re.compile(r"^# ///", re.MULTILINE)
+"""Start of a line that would be interpreted as another block of metadata."""
+_NOT_FOUND: Final = "These modules are missing; install them, or copy them next to this script"
+_FIGURES_NOTE: Final = "A notebook shows figures by itself; here add `plt.show()`, or save them."
 
 
 @dataclass(frozen=True, slots=True)
 class _Script:
-    """What the script is made of."""
+    """The parts of the script."""
 
     run: Run
     started: RunStarted
     verdict: Verdict
     trace: Path
     observed: Observation
-    """What the solution gave in the run."""
+    """The result of the solution in the run."""
     code: str
     main: str
-    """The check, ready to be run; empty where there is none, or none that a script can run."""
+    """The code that runs the check; empty if there is none, or if a script cannot run it."""
     lacks: Sequence[str]
     """Variables of the user's notebook."""
     files: Sequence[str]
     absent: Sequence[str]
-    """Modules that it cannot do without and no package is known to provide that an index has."""
+    """Modules that the code requires and that no package from an index is known to provide."""
     needs: Dependencies
 
 
-def script(run: Run, trace: Path, *, pinned: bool = True) -> str:
-    """The solution as a program: what it needs, the task as its docstring, the code, the check.
+def render_script(run: Run, trace: Path, *, pinned: bool = True) -> str:
+    """Render the solution as a script: requirements, a docstring with the task, the code, the check.
 
     Args:
-        run: a whole run.
-        trace: where its trace is; files that the solution reads are looked for where the run had them.
-        pinned: whether to ask for the versions that the run had.
+        run: a complete run.
+        trace: path of its trace, relative to which files that the solution reads are located.
+        pinned: whether to require the versions that the run used.
 
     Raises:
-        UsageError: the run has no solution, or one that needs IPython.
+        UsageError: the run has no solution, or one that requires IPython.
     """
     solution = final_solution(run)
     if run.started is None or run.finished is None or solution is None:
         why = run.finished.verdict.reason if run.finished else _NO_VERDICT
         raise UsageError(f"There is no solution to make a script of. {why}", remedy="Export the run with --to html.")
-    parts = _parts(run, run.started, run.finished.verdict, solution, trace, pinned)
+    parts = _build(run, run.started, run.finished.verdict, solution, trace, pinned)
     guards = [*_modules_guard(parts.absent), *_variables_guard(parts.lacks), *_files_guard(parts.files)]
-    body = behind_futures(parts.code, guards)
-    return "\n".join([*_header(parts), _docstring(parts), "", body, *([f"\n{parts.main}"] if parts.main else []), ""])
+    body = insert_after_futures(parts.code, guards)
+    return "\n".join([*_metadata(parts), _docstring(parts), "", body, *([f"\n{parts.main}"] if parts.main else []), ""])
 
 
-def _parts(run: Run, started: RunStarted, verdict: Verdict, solution: Solution, trace: Path, pinned: bool) -> _Script:
+def _build(run: Run, started: RunStarted, verdict: Verdict, solution: Solution, trace: Path, pinned: bool) -> _Script:
     section = run.sections.get(SOLUTION)
     attempt = section.attempts.get(solution.candidate) if section else None
     observed = attempt.observation if attempt and attempt.observation else Observation("ok")
-    code = program(solution.code, shows_last=_shows(observed, "execute_result"))
-    main = main_block(started.task, observed)
+    code = to_plain_python(solution.code, shows_last=_has_output(observed, "execute_result"))
+    main = render_main_block(started.task, observed)
     whole = f"{code}\n{main}"
     folder = trace.resolve().parent
     workdir = folder.parent if folder.name == FOLDER else folder
-    lacks = notebook_needs.variables(whole, started.task.uses)
+    lacks = notebook_needs.needed_variables(whole, started.task.uses)
     libraries = run.library.libraries if run.library else ()
-    wanted = dependencies(whole, libraries, started.environment, pinned=pinned, whole=bool(lacks))
+    requirements = find_dependencies(whole, libraries, started.environment, pinned=pinned, whole=bool(lacks))
     return _Script(
         run=run,
         started=started,
@@ -93,55 +93,55 @@ def _parts(run: Run, started: RunStarted, verdict: Verdict, solution: Solution, 
         code=code,
         main=main,
         lacks=lacks,
-        files=notebook_needs.files(whole, workdir, observed.files),
-        absent=[name for name in wanted.unknown if name in imported_at_once(code)],
-        needs=wanted,
+        files=notebook_needs.needed_files(whole, workdir, observed.files),
+        absent=[name for name in requirements.unknown if name in imported_at_once(code)],
+        needs=requirements,
     )
 
 
-def _shows(observed: Observation, kind: str, mime: str = "") -> bool:
-    """Whether there is an output of this kind, and MIME type."""
+def _has_output(observed: Observation, kind: str, mime: str = "") -> bool:
+    """Return whether there is an output of this kind, and of this MIME type if given."""
     found = [output for output in observed.outputs if output.get("output_type") == kind]
     return (
         any(mime in data for output in found if isinstance(data := output.get("data"), dict)) if mime else bool(found)
     )
 
 
-def _header(parts: _Script) -> Iterator[str]:
+def _metadata(parts: _Script) -> Iterator[str]:
     yield "# /// script"
     if minor := re.match(r"\d+\.\d+", parts.started.environment.python):
         yield f'# requires-python = ">={minor[0]}"'
     yield "# dependencies = ["
     yield from (f'#     "{requirement}",' for requirement in parts.needs.needed)
     if parts.needs.optional:
-        yield "#     # Installed in the run as well; take a # away if a function needs it:"
+        yield "#     # Optional dependencies that were installed in the run; uncomment if needed:"
         yield from (f'#     # "{requirement}",' for requirement in parts.needs.optional)
     yield "# ]"
     yield "# ///"
 
 
 def _docstring(parts: _Script) -> str:
-    task = "\n".join(map(_wrapped, parts.started.task.text.strip().expandtabs().splitlines()))
-    text = "\n\n".join([task, *map(_wrapped, _told(parts))])
-    shown = "".join(map(_shown, _BLOCK.sub(" # ///", text)))
+    task = "\n".join(map(_wrap, parts.started.task.text.strip().expandtabs().splitlines()))
+    text = "\n\n".join([task, *map(_wrap, _docstring_paragraphs(parts))])
+    shown = "".join(map(_printable, _METADATA_START.sub(" # ///", text)))
     escaped = shown.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""{escaped}\n"""'
 
 
-def _shown(char: str) -> str:
+def _printable(char: str) -> str:
     return char if char.isprintable() or char == "\n" else " " if char.isspace() else "?"
 
 
-def _wrapped(line: str) -> str:
-    """The line, broken where it is long, with its indentation."""
+def _wrap(line: str) -> str:
+    """Wrap a long line, preserving its indentation."""
     if len(line) <= _WIDTH:
         return line
     indent = " " * (len(line) - len(line.lstrip()))
     return fill(line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def _told(parts: _Script) -> Iterator[str]:
-    """What a reader of the script has to know of it, a paragraph each."""
+def _docstring_paragraphs(parts: _Script) -> Iterator[str]:
+    """Yield the information for readers of the script, one paragraph each."""
     run, started, verdict = parts.run, parts.started, parts.verdict
     when = f"{datetime.fromtimestamp(run.started_at, UTC):%Y-%m-%d}"
     yield (
@@ -149,20 +149,20 @@ def _told(parts: _Script) -> Iterator[str]:
         f"{parts.trace.name}. {verdict.outcome.capitalize()}: {verdict.reason}"
     )
     if verdict.outcome == "stopped":
-        yield "What ran in each subtask, put together: it was not run as a whole."
+        yield "This is the code that ran in each subtask, put together; it was not run as a whole."
     if parts.lacks:
-        yield f"It uses what was in the notebook of the exploration: {', '.join(parts.lacks)}."
+        yield f"It uses variables of the explored notebook: {', '.join(parts.lacks)}."
     if parts.files:
         yield f"It reads files: {', '.join(parts.files)}."
-    if paths := notebook_needs.at_home(parts.code):
-        yield f"Write the whole path in place of ~, where a trace leaves out whose home it is: {', '.join(paths)}."
+    if paths := notebook_needs.home_paths(parts.code):
+        yield f"Replace ~, which stands for a home folder omitted from the trace, by the full path: {', '.join(paths)}."
     if parts.needs.unknown:
         names = ", ".join(parts.needs.unknown)
-        yield f"No package index is known to have what it imports as {names}: that has to be where this runs."
-    if _shows(parts.observed, "display_data", "image/png") and not re.search(r"\bshow\(|\bsavefig\(", parts.code):
-        yield _FIGURES
+        yield f"No package index is known to provide the imported {names}; install it separately."
+    if _has_output(parts.observed, "display_data", "image/png") and not re.search(r"\bshow\(|\bsavefig\(", parts.code):
+        yield _FIGURES_NOTE
     if started.task.check and not parts.main:
-        yield f"Its check is not in here: `jupyter explora check {parts.trace.name}` runs it."
+        yield f"The check is not included; run it with `jupyter explora check {parts.trace.name}`."
 
 
 def _modules_guard(names: Sequence[str]) -> list[str]:

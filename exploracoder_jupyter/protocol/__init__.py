@@ -1,1 +1,1 @@
-"""The messages between processes: engine and kernel, kernel and browser."""
+"""The message protocols between processes: engine and kernel, kernel and browser."""

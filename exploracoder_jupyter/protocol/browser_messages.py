@@ -1,13 +1,13 @@
-"""The messages between kernel and page (JupyterLab, Notebook 7): one source for Python and TypeScript.
+"""The protocol between kernel and page (JupyterLab, Notebook 7): one source for Python and TypeScript.
 
-Two comms, for a kernel routes what comes in to the thread that last sent on the same comm, and a cell may keep that
-thread busy. Events go out on a comm that the kernel opens (`EVENTS`), anew whenever a page must learn of it: at each
-`%%explora` and for each page that says hello. Controls come in on a comm that the page opens (`CONTROL`), over a
-subshell where the kernel has them, and nothing but answers to controls is ever sent on it.
+There are two comms, because a kernel routes incoming messages to the thread that last sent on the same comm, and a cell
+may keep that thread busy. Events are sent on a comm that the kernel opens (`EVENTS`), and opens again whenever a page
+must be informed of it: at each `%%explora`, and for each page that sends `Hello`. Controls are received on a comm that
+the page opens (`CONTROL`), over a subshell if the kernel supports them; only answers to controls are sent on it.
 
-All pages on one kernel hear all events; a run's cells are changed by its `owner` only, the page (browser tab) whose
-cell called, or the one that took over when that was gone. `scripts/page_types` writes the JSON schema of this module
-to `labextension/messages.schema.json`, from which the TypeScript types are made.
+All pages on one kernel receive all events. Only the `owner` of a run changes its cells: the page (browser tab) with the
+calling cell, or the page that took over after that one was closed. `scripts/page_types` writes the JSON schema of this
+module to `labextension/messages.schema.json`, from which the TypeScript types are generated.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 EVENTS = "exploracoder_jupyter:events:v1"
 CONTROL = "exploracoder_jupyter:control:v1"
 VERSION = 1
-"""Of these messages; a page and a kernel that differ in it tell the user to update one of them."""
+"""Version of this protocol; if page and kernel differ, they ask the user to update one of them."""
 
 _MESSAGE = ConfigDict(frozen=True, extra="ignore")
 
 RunStatus = Literal[
     "starting", "reviewing", "running", "stopping", "solved", "unchecked", "unsolved", "stopped", "failed"
 ]
-"""`reviewing`: the plan waits for the user's word. The last five are final; `failed`: there was no run, or it broke
-off."""
+"""`reviewing`: the plan awaits the user's approval. The last five are final; `failed`: the run did not start, or was
+aborted."""
 
 
 class CellChange(BaseModel):
-    """One change of the notebook's cells, to be applied in order, by id; applied twice it does no harm."""
+    """One change to the notebook's cells, which are identified by id. Apply in order; applying twice is harmless."""
 
     model_config = _MESSAGE
     action: Literal["insert", "replace", "remove"]
     id: str
     after: str | None = None
-    """Id of the cell that it follows; `None` is the top of the notebook. Unset for `remove`."""
+    """Id of the preceding cell; `None` is the top of the notebook. Unset for `remove`."""
     cell: dict[str, JsonValue] | None = None
-    """The whole cell in nbformat 4.5's form, `id` included; `None` for `remove`."""
+    """The whole cell in nbformat 4.5 format, including `id`; `None` for `remove`."""
 
 
 class ApiView(BaseModel):
-    """A recommended or used API, as the sidebar shows it."""
+    """A recommended or used API, as shown in the sidebar."""
 
     model_config = _MESSAGE
     path: str
@@ -53,11 +53,11 @@ class ApiView(BaseModel):
     """The first paragraph of its description, at most 600 characters."""
     recommended: bool = True
     used: bool = False
-    """Whether the selected candidate really calls it."""
+    """Whether the selected candidate actually calls it."""
 
 
 class CandidateView(BaseModel):
-    """One candidate, or debug round of one."""
+    """One candidate, or a repair of one."""
 
     model_config = _MESSAGE
     id: str
@@ -67,9 +67,9 @@ class CandidateView(BaseModel):
     """`running`, `ok`, `error`, `check failed`, `timeout`, ..., `duplicate`, `no code`, `not finished`."""
     seconds: float | None = None
     line: str = ""
-    """One line of what was observed: the first line shown, or the error."""
+    """One line of the observation: the first line of output, or the error."""
     selectable: bool = False
-    """Whether the run can go on from it: it ran to its end."""
+    """Whether the run can continue from this candidate, because it ran to completion."""
 
 
 class SubtaskView(BaseModel):
@@ -81,44 +81,44 @@ class SubtaskView(BaseModel):
     status: Literal["planned", "exploring", "done", "failed", "skipped"] = "planned"
     reason: str = ""
     hint: str = ""
-    """What the user gave along for its latest retry."""
+    """The user's hint for the latest retry."""
     apis: list[ApiView] = []
     candidates: list[CandidateView] = []
     selected: str | None = None
     why: list[str] = []
-    """Why it was selected, in words."""
+    """The reasons why that candidate was selected, as text."""
 
 
 class RunView(BaseModel):
-    """A run as the sidebar shows it. Sent whole, at most five times a second, and at the end."""
+    """A run as shown in the sidebar. Sent complete, at most five times per second, and at the end."""
 
     model_config = _MESSAGE
     key: str
-    """The kernel's name for the run, known before the engine gives it its id."""
+    """The kernel's identifier of the run, available before the engine assigns an id."""
     run_id: str = ""
     cell: str | None = None
     """Id of the calling cell."""
     owner: str = ""
-    """Id of the page that changes cells; empty: no page does yet."""
+    """Id of the page that changes the cells; empty if there is none yet."""
     status: RunStatus = "starting"
     task: str = ""
     origin: str = ""
-    """What the run is, if it goes on from another: `step 2 again, hint: ...`, `candidate 2.4 chosen`."""
+    """How the run continues another one, if it does: `step 2 again, hint: ...`, `candidate 2.4 chosen`."""
     libraries: list[str] = []
     model: str = ""
     isolation: str = ""
     activity: str = ""
-    """What is being done now, or how it ended; one sentence."""
+    """The current activity, or how the run ended; one sentence."""
     started: float | None = None
     """Seconds since the epoch, by the kernel's clock."""
     ended: float | None = None
-    """Such that from the start it is as long as the run took, with what it waited for the user."""
+    """End time, chosen so that the time since `started` equals the run's duration plus `waited`."""
     waited: float = 0.0
-    """Seconds that it has waited for the user: they do not count as its time."""
+    """Seconds spent waiting for the user, which do not count as the run's time."""
     waiting_since: float | None = None
-    """Since when it waits for the user, by the kernel's clock; not in `waited` yet."""
+    """When the run started to wait for the user, by the kernel's clock; not included in `waited` yet."""
     now: float | None = None
-    """When this was sent, by the kernel's clock: pages count on from here by their own."""
+    """When this message was sent, by the kernel's clock: pages continue counting with their own clocks."""
     estimate: str = ""
     calls: int = 0
     tokens: int = 0
@@ -127,60 +127,60 @@ class RunView(BaseModel):
     budget_seconds: float | None = None
     subtasks: list[SubtaskView] = []
     solution: SubtaskView | None = None
-    """The attempts at a solution, once there are any."""
+    """The solution attempts, once there are any."""
     code: str | None = None
-    """The solution that may be handed to the user, if there is one."""
+    """The solution to offer to the user, if there is one."""
     notices: list[str] = []
     trace: str = ""
     """Absolute path of the trace, on the kernel's machine."""
     trace_link: str = ""
-    """The same relative to the notebook's folder, with `/`; empty where that is not known, or where the trace is below
-    neither it nor the server's root."""
+    """The path relative to the notebook's folder, with `/`; empty if the folder is not known, or if the trace is
+    neither below it nor below the server's root."""
 
 
 class TraceView(BaseModel):
-    """What was explored before: a run in the user's history, or a trace beside this notebook."""
+    """A past exploration: a run in the user's history, or a trace next to this notebook."""
 
     model_config = _MESSAGE
     link: str
-    """Its trace relative to the notebook's folder, with `/`; empty where the page cannot open it."""
+    """Path of the trace relative to the notebook's folder, with `/`; empty if the page cannot open it."""
     path: str = ""
-    """Absolute path of the trace, on the kernel's machine; empty where there never was one."""
+    """Absolute path of the trace, on the kernel's machine; empty if there never was one."""
     gone: bool = False
-    """Whether there was a trace that is not there any more."""
+    """Whether there was a trace that no longer exists."""
     changed: float
-    """When the run last went on, or its trace was last written, in seconds since the epoch."""
+    """When the run last made progress, or its trace was last written, in seconds since the epoch."""
     started: float | None = None
-    """When its run began, likewise, if the file tells it."""
+    """When the run started, in seconds since the epoch; `None` if the file does not contain it."""
     task: str = ""
-    """The beginning of its task, on one line."""
+    """The beginning of the task, on one line."""
     outcome: str = ""
-    """`solved`, `unchecked`, ..., `running` or `cut off`; empty where it is not known."""
+    """`solved`, `unchecked`, ..., `running` or `cut off`; empty if not known."""
     libraries: str = ""
-    """With their versions, for people."""
+    """The libraries with their versions, as text."""
     cost: str = ""
-    """What it took, for people; empty where it is not known."""
+    """Calls, tokens, executions and time, as text; empty if not known."""
     resume: str = ""
-    """The option that goes on from it, where it ended without a solution or was cut off, and left something."""
+    """The option that resumes the run; empty unless it was cut off or found no solution, and left a trace."""
 
 
 # ---- kernel to page, on the events comm
 
 
 class Opening(BaseModel):
-    """The data of the `comm_open`: who speaks, and every run of this kernel."""
+    """The data of the `comm_open`: the kernel's version and all its runs."""
 
     model_config = _MESSAGE
     version: int = VERSION
     package: str = ""
     """Version of the kernel's package."""
     reason: Literal["call", "hello"] = "call"
-    """`call`: a cell calls now; the page whose session is the parent header's answers with `Hello` at once."""
+    """`call`: a cell is calling; the page whose session is that of the parent header answers with `Hello` at once."""
     runs: list[RunView] = []
 
 
 class CellsMessage(BaseModel):
-    """Changes of a run's cells. `seq` counts these messages of the run from 1: a gap asks for `Sync`."""
+    """Changes to a run's cells. `seq` counts these messages per run, from 1; after a gap, the page sends `Sync`."""
 
     model_config = _MESSAGE
     type: Literal["cells"] = "cells"
@@ -190,7 +190,7 @@ class CellsMessage(BaseModel):
 
 
 class StateMessage(BaseModel):
-    """A run as it stands."""
+    """The current state of a run."""
 
     model_config = _MESSAGE
     type: Literal["state"] = "state"
@@ -198,7 +198,7 @@ class StateMessage(BaseModel):
 
 
 class WhoMessage(BaseModel):
-    """Is the page that owns this run still there? It answers with `Here`, within three seconds."""
+    """Asks whether the page that owns this run still exists. It answers with `Here` within three seconds."""
 
     model_config = _MESSAGE
     type: Literal["who"] = "who"
@@ -206,20 +206,20 @@ class WhoMessage(BaseModel):
 
 
 class CleanMessage(BaseModel):
-    """`%explora clean`: the notebook that called is to be cleaned of its explorations. Not answered."""
+    """`%explora clean`: remove the explorations from the calling notebook. Not answered."""
 
     model_config = _MESSAGE
     type: Literal["clean"] = "clean"
     session: str
     """The session id of the notebook's kernel connection; a page may show several notebooks on one kernel."""
     keep_solution: bool = False
-    """Whether solutions stay, as cells of the user's own."""
+    """Whether to keep solutions, as ordinary cells of the user."""
 
 
 FromKernel = Annotated[CellsMessage | StateMessage | WhoMessage | CleanMessage, Field(discriminator="type")]
 
 
-# ---- page to kernel, on the control comm; `request` is the page's number for it, repeated in the answer
+# ---- page to kernel, on the control comm; `request` is a number assigned by the page and repeated in the answer
 
 
 class Hello(BaseModel):
@@ -230,15 +230,15 @@ class Hello(BaseModel):
     request: int = 0
     version: int = VERSION
     page: str
-    """Id of the page: stays over a reload, differs between tabs."""
+    """Id of the page: persists across reloads, differs between tabs."""
     session: str
     """The session id of the page's kernel connection, as in its messages' headers."""
     notebook: str = ""
-    """Path of the notebook on the server, with `/`. A page sends another hello when the notebook is renamed."""
+    """Path of the notebook on the server, with `/`. A page sends `Hello` again when the notebook is renamed."""
 
 
 class Here(BaseModel):
-    """The owner's answer to `who`. Not answered."""
+    """The owner's answer to `WhoMessage`. Not answered."""
 
     model_config = _MESSAGE
     type: Literal["here"] = "here"
@@ -248,9 +248,9 @@ class Here(BaseModel):
 
 
 class Sync(BaseModel):
-    """A page with the calling cell asks for all cells of a run. Answered by `Snapshot`.
+    """A page with the calling cell requests all cells of a run. Answered by `Snapshot`.
 
-    A page that does not own the run becomes its owner if the owner does not answer `who` within three seconds.
+    A page that does not own the run becomes its owner if the owner does not answer `WhoMessage` within three seconds.
     """
 
     model_config = _MESSAGE
@@ -261,7 +261,7 @@ class Sync(BaseModel):
 
 
 class Dismiss(BaseModel):
-    """The user has deleted these cells of the run (none named: all of them): they must not come back."""
+    """The user has deleted these cells of the run (empty: all of them), so they must not be inserted again."""
 
     model_config = _MESSAGE
     type: Literal["dismiss"] = "dismiss"
@@ -271,7 +271,7 @@ class Dismiss(BaseModel):
 
 
 class StopRun(BaseModel):
-    """Finish now and keep what was learned."""
+    """Finish now and keep the results so far."""
 
     model_config = _MESSAGE
     type: Literal["stop"] = "stop"
@@ -280,7 +280,7 @@ class StopRun(BaseModel):
 
 
 class SkipSubtask(BaseModel):
-    """Give up this subtask and go on with the next."""
+    """Abandon this subtask and continue with the next one."""
 
     model_config = _MESSAGE
     type: Literal["skip"] = "skip"
@@ -290,7 +290,7 @@ class SkipSubtask(BaseModel):
 
 
 class RetrySubtask(BaseModel):
-    """Explore this subtask again, from the state before it; the hint goes to the model. Later subtasks follow anew."""
+    """Explore this subtask again, from the state before it, with a hint for the model. Later subtasks are repeated."""
 
     model_config = _MESSAGE
     type: Literal["retry"] = "retry"
@@ -301,7 +301,7 @@ class RetrySubtask(BaseModel):
 
 
 class ChooseCandidate(BaseModel):
-    """Carry this candidate forward instead of the selected one. Later subtasks follow anew."""
+    """Carry this candidate forward instead of the selected one. Later subtasks are repeated."""
 
     model_config = _MESSAGE
     type: Literal["choose"] = "choose"
@@ -311,8 +311,8 @@ class ChooseCandidate(BaseModel):
 
 
 class EditPlan(BaseModel):
-    """Replace the subtasks that have not begun by these titles, in this order. While the plan is under review this is
-    also the word to begin."""
+    """Replace the subtasks that have not started with these titles, in this order. While the plan is under review,
+    this also approves it."""
 
     model_config = _MESSAGE
     type: Literal["plan"] = "plan"
@@ -322,7 +322,7 @@ class EditPlan(BaseModel):
 
 
 class ExportTrace(BaseModel):
-    """Write the trace without the candidates that lost. Answered by `Done` with the path in `link` or `said`."""
+    """Export the trace without unselected candidates. Answered by `Done` with the path in `link` or `said`."""
 
     model_config = _MESSAGE
     type: Literal["export"] = "export"
@@ -340,7 +340,7 @@ ToKernel = Annotated[
 
 
 class Welcome(BaseModel):
-    """Answer to `Hello`: what there is. The kernel has opened a new events comm just before."""
+    """Answer to `Hello`: all runs and traces. The kernel opens a new events comm just before it."""
 
     model_config = _MESSAGE
     type: Literal["welcome"] = "welcome"
@@ -351,28 +351,28 @@ class Welcome(BaseModel):
 
 
 class Snapshot(BaseModel):
-    """Answer to `Sync`: all cells of a run in order, those that the user deleted left out."""
+    """Answer to `Sync`: all cells of a run in order, without those that the user deleted."""
 
     model_config = _MESSAGE
     type: Literal["snapshot"] = "snapshot"
     request: int
     run: str
     seq: int
-    """Of the last `CellsMessage` that is contained."""
+    """`seq` of the last `CellsMessage` included."""
     cells: list[dict[str, JsonValue]]
     removed: list[str] = []
-    """Ids of cells that the engine has taken back; a page that has them removes them."""
+    """Ids of cells that the engine has removed; a page that still has them removes them."""
     state: RunView
 
 
 class Done(BaseModel):
-    """Answer to every other control: it is taken, or why not."""
+    """Answer to every other control: it was accepted, or why not."""
 
     model_config = _MESSAGE
     type: Literal["done"] = "done"
     request: int
     problem: str = ""
-    """One sentence; empty when it was taken."""
+    """Why the control was rejected, in one sentence; empty if it was accepted."""
     said: str = ""
     link: str = ""
 
@@ -384,10 +384,10 @@ Answer = Annotated[Welcome | Snapshot | Done, Field(discriminator="type")]
 
 
 class Continue(BaseModel):
-    """`metadata.exploracoder_jupyter.continue` of a `%%explora` cell: go on from a run that has ended.
+    """`metadata.exploracoder_jupyter.continue` of a `%%explora` cell: continue a run that has ended.
 
-    What was selected before is run again from the kernel's present state, then the one thing is done that is asked
-    for: retry a subtask, with or without a hint, or carry another candidate forward.
+    The selected candidates run again from the kernel's current state; then the requested action follows: retry a
+    subtask, with or without a hint, or carry another candidate forward.
     """
 
     model_config = _MESSAGE
@@ -401,11 +401,11 @@ _TO_KERNEL: TypeAdapter[ToKernel] = TypeAdapter(ToKernel)
 
 
 def control(data: object) -> ToKernel:
-    """A control as it came over the comm. Raises pydantic.ValidationError."""
+    """Parse a control received over the comm. Raises pydantic.ValidationError."""
     return _TO_KERNEL.validate_python(data)
 
 
 def plain(message: BaseModel) -> dict[str, JsonValue]:
-    """A message as comm data."""
+    """Convert a message to comm data."""
     data: dict[str, JsonValue] = message.model_dump(mode="json")
     return data

@@ -1,9 +1,9 @@
-"""The messages between engine and kernel: newline-delimited JSON, one object a line. (Kernel and browser: `page`.)
+"""The protocol between engine and kernel: newline-delimited JSON, one object per line.
 
-The relay in the kernel sends `Start` once, then controls; the engine answers with `RecordMessage`s, one `TraceAt` among
-them as soon as there is a trace, and exactly one `Finished` or `Failed`. Where `Start` offered the kernel itself, the
-engine may ask it to fork with `ForkKernel`, which is answered by `KernelForked`. The engine ends when its standard
-input reaches its end.
+(For kernel and browser see `browser_messages`.) The relay in the kernel sends `Start` once, then controls. The engine
+answers with `RecordMessage`s, with one `TraceAt` as soon as there is a trace, and with exactly one `Finished` or
+`Failed`. If `Start` offers to fork the kernel, the engine may request it with `ForkKernel`, which is answered by
+`KernelForked`. The engine exits at the end of its standard input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MESSAGE = ConfigDict(frozen=True, extra="ignore")
 
 
 class Hazard(BaseModel):
-    """Something in the kernel that a fork of it cannot carry, as `kernel_agent.forking.fork_hazards` found it."""
+    """Something in the kernel that does not survive a fork, as detected by `kernel_agent.forking.fork_hazards`."""
 
     model_config = _MESSAGE
     kind: Literal["refuse", "warn"]
@@ -28,46 +28,46 @@ class Hazard(BaseModel):
 
 
 class LiveOffer(BaseModel):
-    """The kernel may be forked, and this is known of it."""
+    """The offer to fork the kernel, with information about it."""
 
     model_config = _MESSAGE
     hazards: list[Hazard] = []
     secretive: list[str] = []
     """Names of variables that look like credentials; never their values."""
     mentioned: list[str] = []
-    """Names of variables that the task or its check has in it: the model is told that they exist, if they then do."""
+    """Names of variables mentioned in the task or its check: the prompt lists those that exist in the fork."""
     paths: list[str] = []
-    """What the kernel imports from."""
+    """The kernel's import path."""
 
 
 class Given(BaseModel):
-    """Where a run goes on from one that has ended."""
+    """How a run continues one that has ended."""
 
     model_config = _MESSAGE
     plan: list[str]
     """The titles of all subtasks."""
     code: list[str] = []
-    """Snippets for the first subtasks, one each: run as their only candidates, without asking the model."""
+    """Snippets for the first subtasks, one each: run as their only candidates, without calling the model."""
     hint: str = ""
-    """For the model, at the first subtask without a snippet."""
+    """Hint for the model at the first subtask without a snippet."""
     chosen: bool = False
-    """Whether the last snippet is the user's choice; the others were carried forward before."""
+    """Whether the last snippet is the user's choice; the others were selected in the previous run."""
 
 
 class Resume(BaseModel):
-    """A recorded run that is gone on from."""
+    """A recorded run to resume."""
 
     model_config = _MESSAGE
     trace: str
     """Path of its trace or journal."""
     cell: str = ""
-    """A candidate, a subtask or `solution` to go on from; empty: where it ended."""
+    """A candidate, a subtask or `solution` to continue from; empty: where the run ended."""
     hint: str = ""
-    """For the model, at what is explored first."""
+    """Hint for the model, for what is explored first."""
 
 
 class Replay(BaseModel):
-    """A recorded run that is shown again."""
+    """A recorded run to replay."""
 
     model_config = _MESSAGE
     trace: str
@@ -75,13 +75,13 @@ class Replay(BaseModel):
     out: str
     """Path of the new trace."""
     delay: Literal["recorded", "none"] = "none"
-    """Whether the replies take as long as they did."""
+    """Whether to delay the replies as in the recorded run."""
     kernel: str | None = None
-    """Where its code is run; none: where it was run then."""
+    """Kernelspec or interpreter to run the code in; none: that of the recorded run."""
 
 
 class Start(BaseModel):
-    """Kernel to engine, first line: what to do. Never holds a key: the engine finds it itself."""
+    """Kernel to engine, first line: what to do. Never contains a key: the engine reads it itself."""
 
     model_config = _MESSAGE
     type: Literal["start"] = "start"
@@ -93,35 +93,37 @@ class Start(BaseModel):
     layers: list[dict[str, dict[str, JsonValue]]] = []
     """Settings given by flags and by `%config`, strongest first."""
     notebook: str | None = None
-    """Path of the calling notebook, if known: the trace is written beside it."""
+    """Path of the calling notebook, if known: the trace is written next to it."""
     cell: str | None = None
     """Id of the calling cell, if known: generated cells are anchored to it."""
     workdir: str = "."
     variables: str | None = None
-    """Folder with the values of `uses`, if any were sent; both ends remove it, whichever lives longer."""
+    """Folder with the values of `uses`, if any were sent; both processes try to remove it, so that it is removed even
+    if one of them dies."""
     unsent: str = ""
-    """Which of `uses` are not there, and why: they cannot be written, or experiments need none. Empty when all are."""
+    """Which of `uses` were not sent, and why: they cannot be written, or experiments do not need them. Empty if all
+    were sent."""
     live: LiveOffer | None = None
-    """Set where the kernel can be forked, as far as it knows itself."""
+    """Set if the kernel can be forked, as far as the kernel itself can determine."""
     cells: bool = False
     """Whether the kernel wants `CellsChanged`."""
     given: Given | None = None
-    """Set where this run goes on from another."""
+    """Set if this run continues another one."""
     resume: Resume | None = None
-    """Set where that other run is known by its trace."""
+    """Set if the other run is given by its trace."""
     replay: Replay | None = None
-    """Set where a recorded run is shown again, instead of all else that is said of the run."""
+    """Set to replay a recorded run; replaces the rest of the description of the run."""
 
 
 class Stop(BaseModel):
-    """Kernel to engine: finish now, keep what was learned."""
+    """Kernel to engine: finish now and keep the results so far."""
 
     model_config = _MESSAGE
     type: Literal["stop"] = "stop"
 
 
 class Skip(BaseModel):
-    """Kernel to engine: give up this subtask and go on."""
+    """Kernel to engine: abandon this subtask and continue with the next one."""
 
     model_config = _MESSAGE
     type: Literal["skip"] = "skip"
@@ -129,17 +131,17 @@ class Skip(BaseModel):
 
 
 class Retry(BaseModel):
-    """Kernel to engine: go back to the state before this subtask and explore it again, and those after it."""
+    """Kernel to engine: return to the state before this subtask, and explore it and the later ones again."""
 
     model_config = _MESSAGE
     type: Literal["retry"] = "retry"
     subtask: str
     hint: str = ""
-    """For the model; may be empty."""
+    """Hint for the model; may be empty."""
 
 
 class Choose(BaseModel):
-    """Kernel to engine: carry this candidate forward instead, and explore the later subtasks anew."""
+    """Kernel to engine: carry this candidate forward instead, and explore the later subtasks again."""
 
     model_config = _MESSAGE
     type: Literal["choose"] = "choose"
@@ -147,7 +149,7 @@ class Choose(BaseModel):
 
 
 class Replan(BaseModel):
-    """Kernel to engine: these titles replace the subtasks that have not begun; ends a review."""
+    """Kernel to engine: replace the subtasks that have not started with these titles; also ends a review."""
 
     model_config = _MESSAGE
     type: Literal["replan"] = "replan"
@@ -155,25 +157,25 @@ class Replan(BaseModel):
 
 
 class KernelForked(BaseModel):
-    """Kernel to engine: it has forked, or could not."""
+    """Kernel to engine: the kernel has forked, or could not fork."""
 
     model_config = _MESSAGE
     type: Literal["kernel_forked"] = "kernel_forked"
     number: int = 0
-    """Of the request that this answers."""
+    """Number of the request that this answers."""
     problem: str = ""
-    """Why there is no fork, one sentence; empty when there is one."""
+    """Why the fork failed, in one sentence; empty on success."""
 
 
 class ForkKernel(BaseModel):
-    """Engine to kernel: fork yourself; the child reports to the engine at this address."""
+    """Engine to kernel: fork; the child connects to the engine at this address."""
 
     model_config = _MESSAGE
     type: Literal["fork_kernel"] = "fork_kernel"
     number: int = 0
-    """Repeated in the answer, so that one that comes too late is not taken for the next."""
+    """Repeated in the answer, so that a late answer is not mistaken for that to the next request."""
     address: str
-    """A UNIX socket on which the engine listens; there the child hears what it is to do."""
+    """A UNIX socket on which the engine listens; the child receives its instructions there."""
 
 
 class RecordMessage(BaseModel):
@@ -185,7 +187,7 @@ class RecordMessage(BaseModel):
 
 
 class CellsChanged(BaseModel):
-    """Engine to kernel: what has to change in the calling notebook."""
+    """Engine to kernel: changes to the cells of the calling notebook."""
 
     model_config = _MESSAGE
     type: Literal["cells"] = "cells"
@@ -193,7 +195,7 @@ class CellsChanged(BaseModel):
 
 
 class TraceAt(BaseModel):
-    """Engine to kernel: the trace is begun, so that its place is known if the engine dies."""
+    """Engine to kernel: the trace has been created; its path is sent early in case the engine dies."""
 
     model_config = _MESSAGE
     type: Literal["trace_at"] = "trace_at"
@@ -209,7 +211,7 @@ class Finished(BaseModel):
 
 
 class Failed(BaseModel):
-    """Engine to kernel, last line: the run could not be made."""
+    """Engine to kernel, last line: the run failed."""
 
     model_config = _MESSAGE
     type: Literal["failed"] = "failed"
@@ -219,7 +221,7 @@ class Failed(BaseModel):
 
 ToEngine = Annotated[Start | Stop | Skip | Retry | Choose | Replan | KernelForked, Field(discriminator="type")]
 Told = RecordMessage | CellsChanged | TraceAt | Finished | Failed
-"""What is for whoever follows the run."""
+"""Messages for observers of the run."""
 FromEngine = Annotated[Told | ForkKernel, Field(discriminator="type")]
 
 _TO_ENGINE: TypeAdapter[ToEngine] = TypeAdapter(ToEngine)
@@ -227,15 +229,15 @@ _FROM_ENGINE: TypeAdapter[FromEngine] = TypeAdapter(FromEngine)
 
 
 def encode(message: ToEngine | FromEngine) -> str:
-    """The message as one line, newline included."""
+    """Serialize a message to one line, including the newline."""
     return message.model_dump_json() + "\n"
 
 
 def decode_to_engine(line: str) -> ToEngine:
-    """A line from the kernel. Raises pydantic.ValidationError."""
+    """Parse a line from the kernel. Raises pydantic.ValidationError."""
     return _TO_ENGINE.validate_json(line)
 
 
 def decode_from_engine(line: str) -> FromEngine:
-    """A line from the engine. Raises pydantic.ValidationError."""
+    """Parse a line from the engine. Raises pydantic.ValidationError."""
     return _FROM_ENGINE.validate_json(line)

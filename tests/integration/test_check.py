@@ -383,7 +383,7 @@ def test_the_notebook_that_explored_leads_to_its_trace_and_makes_its_variables(t
     nbformat.write(notebook, tmp_path / "mine.ipynb")
     done = command(tmp_path / "mine.ipynb")
     assert done.returncode == 0, done.stderr
-    assert f"{tmp_path / 'mine.ipynb'} has explored; checked is the trace of that, {trace}." in done.stdout
+    assert f"{tmp_path / 'mine.ipynb'} contains an exploration; checking its trace, {trace}." in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_script_of_a_library_that_is_of_no_package_says_what_to_put_beside_it(
     assert main(["export", str(EXAMPLES / f"{name}.ipynb"), "--out", str(script)]) == 0
     assert declared(script) == []
     done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stderr == "Install, or put beside this script, what no package index is known to have: tidebook.\n"
+    assert done.stderr == "These modules are missing; install them, or copy them next to this script: tidebook.\n"
     shutil.copytree(EXAMPLES / "tidebook", tmp_path / "tidebook")
     done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("0.5\nThe check passed.\n", "")

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from exploracoder_jupyter.cli.argument_parser import build
+from exploracoder_jupyter.cli.argument_parser import build_parser
 from exploracoder_jupyter.core.events import Event
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ def test_the_readme_has_commands():
 
 @pytest.mark.parametrize("command", _commands())
 def test_the_commands_of_the_readme_can_be_typed(command):
-    build().parse_args(shlex.split(command, comments=True))
+    build_parser().parse_args(shlex.split(command, comments=True))
 
 
 @pytest.mark.parametrize("command", ["run", "index", "search", "snippets", "doctor", "export"])

@@ -1,1 +1,1 @@
-"""What the commands print: live view, lines, progress, search results; and how interrupts end a run."""
+"""Terminal output of the commands (live view, lines, progress, search results) and handling of interrupts."""

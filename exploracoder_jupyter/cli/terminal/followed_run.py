@@ -1,4 +1,4 @@
-"""A run in this process, followed on standard error: live on a terminal, as lines elsewhere; interrupts stop it."""
+"""Runs an exploration in this process and displays it on standard error; interrupts stop the run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TypeVar
 
-from exploracoder_jupyter.cli.terminal.interrupts import Interrupts, interrupts
-from exploracoder_jupyter.cli.terminal.standard_streams import note
+from exploracoder_jupyter.cli.terminal.interrupts import InterruptHandler, handle_interrupts
+from exploracoder_jupyter.cli.terminal.standard_streams import print_note
 from exploracoder_jupyter.core.errors import ExploraError
 
 if TYPE_CHECKING:
@@ -20,33 +20,39 @@ _Order = TypeVar("_Order")
 _Result = TypeVar("_Result")
 
 
-def followed(
-    ordered: Callable[[], _Order], carry_out: Callable[[_Order, Listener, RunSteering], Awaitable[_Result]]
+def run_with_display(
+    build_order: Callable[[], _Order], execute: Callable[[_Order, Listener, RunSteering], Awaitable[_Result]]
 ) -> tuple[_Order, _Result]:
-    """Make an order, carry it out and show its records meanwhile; the order and what came of it.
+    """Build an order, execute it while displaying its records, and return the order and the result.
 
     Raises:
-        KeyboardInterrupt: interrupted before the run could be stopped in order.
-        ExploraError: from the two.
+        KeyboardInterrupt: interrupted before the run could be stopped properly.
+        ExploraError: building or executing the order failed.
     """
-    with interrupts() as taken:
+    with handle_interrupts() as signals:
         try:
+<<<<<<< HEAD
             order = ordered()
             with progress_listener() as listen, redirect_stdout(sys.stderr):
                 return order, _run(order, carry_out, listen, taken)
+=======
+            order = build_order()
+            with _open_listener() as listen, redirect_stdout(sys.stderr):
+                return order, _run_async(order, execute, listen, signals)
+>>>>>>> 53bedd4db642d5663fa99737abec378dd46d0579
         except ExploraError:
             raise
         except Exception as error:
-            if taken.came:  # an import that is interrupted fails in ways of its own
+            if signals.received:  # an interrupted import may raise any exception
                 raise KeyboardInterrupt from error
             raise
 
 
-def _run(
+def _run_async(
     order: _Order,
-    carry_out: Callable[[_Order, Listener, RunSteering], Awaitable[_Result]],
+    execute: Callable[[_Order, Listener, RunSteering], Awaitable[_Result]],
     listen: Listener,
-    taken: Interrupts,
+    signals: InterruptHandler,
 ) -> _Result:
     import anyio
 
@@ -54,21 +60,26 @@ def _run(
 
     async def main() -> _Result:
         steering = runs.RunSteering()
-        taken.answer = steering.stop
-        return await carry_out(order, listen, steering)
+        signals.on_interrupt = steering.stop
+        return await execute(order, listen, steering)
 
     return anyio.run(main)
 
 
 @contextmanager
+<<<<<<< HEAD
 def progress_listener() -> Iterator[Callable[[Record], None]]:
     """Something that shows records: live on a terminal, else as lines."""
+=======
+def _open_listener() -> Iterator[Callable[[Record], None]]:
+    """Provide a function that displays records: in a live view on a terminal, else as lines."""
+>>>>>>> 53bedd4db642d5663fa99737abec378dd46d0579
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         from exploracoder_jupyter.cli.terminal.live_view import LiveView
 
         with LiveView() as view:
             yield view
     else:
-        from exploracoder_jupyter.cli.terminal.event_lines import Lines
+        from exploracoder_jupyter.cli.terminal.event_lines import EventLines
 
-        yield Lines(note)
+        yield EventLines(print_note)

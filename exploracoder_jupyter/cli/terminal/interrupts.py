@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM while a run is under way.
+"""Handles Ctrl-C and SIGTERM during a run.
 
-The first one asks the run to stop, which closes the trace; the second ends this process and everything it started.
-The handler runs between two bytecodes of the main thread, so it also answers while the event loop is busy.
+The first signal asks the run to stop, which closes the trace; the second kills this process and everything it started.
+The handler runs between two bytecodes of the main thread, so it works even while the event loop is busy.
 """
 
 from __future__ import annotations
@@ -13,51 +13,55 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from exploracoder_jupyter.cli.terminal.standard_streams import note
+from exploracoder_jupyter.cli.terminal.standard_streams import print_note
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SHOW_CURSOR = "\x1b[?25h"
 
 
-class Interrupts:
-    """Counts the signals of a run. Before `answer` is set, the first one raises KeyboardInterrupt."""
+class InterruptHandler:
+    """Signal handler of a run. Until `on_interrupt` is set, the first signal raises KeyboardInterrupt."""
 
     def __init__(self, during: str) -> None:
         self._during = during
-        self.answer: Callable[[], None] | None = None
-        """What to do at the first signal, from within a signal handler."""
+        self.on_interrupt: Callable[[], None] | None = None
+        """Called at the first signal, within the signal handler."""
         self._count = 0
 
     @property
-    def came(self) -> bool:
-        """Whether a signal has come."""
+    def received(self) -> bool:
+        """Whether a signal has been received."""
         return self._count > 0
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """The signal handler."""
+        """Handle a signal."""
         self._count += 1
         if self._count > 1:
-            _die(number)
-        if self.answer is None:
+            _kill_all(number)
+        if self.on_interrupt is None:
             raise KeyboardInterrupt
-        note(f"Stopping; {self._during}. Once more ends the command at once.")
-        self.answer()
+        print_note(f"Stopping: {self._during}. Interrupt again to quit immediately.")
+        self.on_interrupt()
 
 
 @contextmanager
-def interrupts(*, during: str = "the trace is being closed") -> Iterator[Interrupts]:
-    """Take the two signals over, and give them back at the end; `during` is what goes on after the first one."""
-    taken = Interrupts(during)
-    before = {number: signal.signal(number, taken) for number in _SIGNALS}
+def handle_interrupts(*, during: str = "closing the trace") -> Iterator[InterruptHandler]:
+    """Install a handler for both signals, and restore the previous handlers at the end.
+
+    Args:
+        during: what happens after the first signal, for the message.
+    """
+    handler = InterruptHandler(during)
+    previous_handlers = {number: signal.signal(number, handler) for number in _SIGNALS}
     try:
-        yield taken
+        yield handler
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, previous in previous_handlers.items():
+            signal.signal(number, previous)
 
 
-def _die(number: int) -> None:
-    """End now: the siblings, which are in sessions of their own, then this process."""
+def _kill_all(number: int) -> None:
+    """Kill the siblings, which are in separate sessions, then this process."""
     import psutil
 
     for child in psutil.Process().children(recursive=True):

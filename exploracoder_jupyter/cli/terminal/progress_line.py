@@ -1,4 +1,4 @@
-"""How far something is that takes its time, on standard error."""
+"""Displays the progress of a slow operation on standard error."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from exploracoder_jupyter.cli.terminal.standard_streams import note, plain
+from exploracoder_jupyter.cli.terminal.standard_streams import print_note, sanitize
 from exploracoder_jupyter.core.wording import plural
 
 _STEP = 1000
-"""APIs between two words of progress where it is not known how many there will be."""
+"""Number of APIs between two lines of progress if the total is unknown."""
 
 
 @contextmanager
-def progress(first: str) -> Iterator[Callable[[str, int, int], None]]:
-    """Says what is being done: in one line that changes where a terminal shows it, which begins with `first`."""
+def show_progress(initial: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Provide a function that reports progress: on a terminal in one changing line, which starts as `initial`."""
     if not sys.stderr.isatty():
-        yield _Lines()
+        yield _ProgressLines()
         return
     from rich.console import Console
     from rich.text import Text
 
-    with Console(stderr=True).status(first) as status:
-        yield lambda what, done, total: status.update(Text(plain(_step(what, done, total))))
+    with Console(stderr=True).status(initial) as status:
+        yield lambda what, done, total: status.update(Text(sanitize(_format_step(what, done, total))))
 
 
-class _Lines:
-    """Says each step in a line, at most once a tenth of it, or once a thousand where nobody knows of how many."""
+class _ProgressLines:
+    """Prints progress as lines, at most one per tenth of a step, or one per thousand items if the total is unknown."""
 
     def __init__(self) -> None:
-        self._said = ("", -1)
+        self._last = ("", -1)
 
     def __call__(self, what: str, done: int, total: int) -> None:
         part = 10 * done // total if total else done // _STEP
-        if (what, part) != self._said:
-            self._said = (what, part)
-            note(_step(what, done, total))
+        if (what, part) != self._last:
+            self._last = (what, part)
+            print_note(_format_step(what, done, total))
 
 
-def _step(what: str, done: int, total: int) -> str:
+def _format_step(what: str, done: int, total: int) -> str:
     if total:
         return f"{what} ({done:,} of {total:,})"
     return f"{what} ({plural(done, 'API')})" if done else what

@@ -1,8 +1,8 @@
-"""Standard output and standard error of the command.
+"""Writes to standard output and standard error of the command.
 
-Standard output carries the result and nothing else: text, or one JSON object. A reader that goes away (`| head`) is
-no error of ours: the stream is pointed at nothing and the command goes on to its end. What libraries and models wrote
-is made harmless before it reaches a terminal: control characters would otherwise be obeyed by it.
+Standard output contains only the result: text, or one JSON object. A closed pipe (`| head`) is not an error: the stream
+is redirected to the null device and the command continues to its end. Text from libraries and models is sanitized
+before it is written to a terminal, which would otherwise interpret its control characters.
 """
 
 from __future__ import annotations
@@ -18,66 +18,68 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 
-def plain(text: str) -> str:
-    """The text without control characters, line breaks and tabs kept."""
+def sanitize(text: str) -> str:
+    """Replace control characters, except line breaks and tabs."""
     return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
-def say(text: str) -> None:
-    """A line of the result, on standard output; made harmless only where a terminal would read it."""
-    write(sys.stdout, plain(text) if sys.stdout.isatty() else text)
+def print_result(text: str) -> None:
+    """Print a line of the result on standard output, sanitized only for a terminal."""
+    write_line(sys.stdout, sanitize(text) if sys.stdout.isatty() else text)
 
 
-def show_code(code: str) -> None:
-    """Python code as part of the result, highlighted where a terminal shows it."""
+def print_code(code: str) -> None:
+    """Print Python code as part of the result, highlighted on a terminal."""
     if not sys.stdout.isatty():
-        return say(code)
+        return print_result(code)
     from rich.console import Console
     from rich.syntax import Syntax
 
     screen = Console(file=sys.stdout)
     with screen.capture() as captured:
-        screen.print(Syntax(plain(code), "python", background_color="default", word_wrap=True))
-    write(sys.stdout, captured.get().rstrip("\n"))
+        screen.print(Syntax(sanitize(code), "python", background_color="default", word_wrap=True))
+    write_line(sys.stdout, captured.get().rstrip("\n"))
 
 
-def note(text: str) -> None:
-    """A line beside the result, on standard error."""
-    write(sys.stderr, plain(text))
+def print_note(text: str) -> None:
+    """Print a line on standard error, separate from the result."""
+    write_line(sys.stderr, sanitize(text))
 
 
-def emit(value: JsonValue) -> None:
-    """The one object of `--json`, on standard output."""
-    write(sys.stdout, json.dumps(value, indent=2))
+def print_json(value: JsonValue) -> None:
+    """Print the JSON object of `--json` on standard output."""
+    write_line(sys.stdout, json.dumps(value, indent=2))
 
 
-def fail(error: ExploraError, *, as_json: bool) -> None:
-    """One plain sentence on standard error; with `--json` also an object on standard output: the error, and what there
-    is of the run that it ended."""
-    note(f"jupyter explora: {' '.join(str(error).split())}")
+def print_error(error: ExploraError, *, as_json: bool) -> None:
+    """Print an error as one plain sentence on standard error.
+
+    With `--json`, also print an object on standard output with the error and the summary of the run that it ended.
+    """
+    print_note(f"jupyter explora: {' '.join(str(error).split())}")
     if as_json:
-        emit({**error.summary, "error": error.message, "remedy": error.remedy})
+        print_json({**error.summary, "error": error.message, "remedy": error.remedy})
 
 
-def write(stream: TextIO, text: str) -> None:
-    """The text and a line break, at once."""
+def write_line(stream: TextIO, text: str) -> None:
+    """Write the text with a line break and flush; characters that the stream cannot encode are replaced."""
     try:
         stream.write(text.encode(stream.encoding or "utf-8", "replace").decode(stream.encoding or "utf-8") + "\n")
         stream.flush()
     except BrokenPipeError:
-        silence(stream)
+        redirect_to_devnull(stream)
 
 
-def settle(stream: TextIO) -> None:
-    """Flush what others have printed, argparse for one: a reader that went away is met here, not at the exit."""
+def flush(stream: TextIO) -> None:
+    """Flush what others, such as argparse, have printed, so that a closed pipe is handled here and not at exit."""
     try:
         stream.flush()
     except BrokenPipeError:
-        silence(stream)
+        redirect_to_devnull(stream)
 
 
-def silence(stream: TextIO) -> None:
-    """Point a stream at nothing, so that neither later writes nor the interpreter's last flush raise."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, stream.fileno())
-    os.close(nothing)
+def redirect_to_devnull(stream: TextIO) -> None:
+    """Redirect a stream to the null device, so that neither later writes nor the interpreter's final flush raise."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, stream.fileno())
+    os.close(devnull)

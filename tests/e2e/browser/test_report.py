@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from exploracoder_jupyter.core.events import CandidateObserved, InputsInvented, SolutionJudged, SolutionTested
 from exploracoder_jupyter.core.types import InputRun, InventedInput, Judgement, Observation, Output
-from exploracoder_jupyter.export.export_formats import exported
+from exploracoder_jupyter.export.export_formats import export_run
 from tests.unit.factories import complete_events, finished, proposed, ran, recorded, shown, started, stream
 
 WINDOWS = {
@@ -64,7 +64,7 @@ def page(tmp_path):
         SolutionJudged("s2", Judgement("right", "it counts")),
     ]
     path = tmp_path / "run.html"
-    path.write_text(exported(recorded([*events[:-1], *tested, events[-1]]), "html", tmp_path / "run.ipynb"))
+    path.write_text(export_run(recorded([*events[:-1], *tested, events[-1]]), "html", tmp_path / "run.ipynb"))
     return path
 
 
@@ -118,7 +118,7 @@ def hostile(tmp_path):
     outputs = [*(shown(**kind) for kind in kinds), stream(everything)]
     events = [started(everything, model=everything, settings={everything: everything}), proposed("1.1", everything)]
     events += [ran("1.1", *outputs, note=everything), finished(code=everything, reason=everything)]
-    made = exported(recorded(events), "html", tmp_path / "'\"><script>alert(1)</script>.ipynb")
+    made = export_run(recorded(events), "html", tmp_path / "'\"><script>alert(1)</script>.ipynb")
     without = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", made)
     assert without != made
     path = tmp_path / "hostile.html"

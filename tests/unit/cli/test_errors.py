@@ -106,7 +106,7 @@ def test_export_never_overwrites_the_trace_itself(tmp_path, capsys):
     before = trace.read_bytes()
     assert main(["export", str(trace), "--out", str(tmp_path / "." / "trace.ipynb")]) == 2
     assert trace.read_bytes() == before
-    assert "is a trace itself" in capsys.readouterr().err
+    assert "is a trace. Choose another file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["--version"], ["run", "--help"]])

@@ -13,7 +13,7 @@ import pytest
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.export.export_formats import exported
+from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.frontend.trace_export import export_trace
 from exploracoder_jupyter.trace import Trace, render
 from tests.unit.factories import complete_run
@@ -54,7 +54,7 @@ def test_a_script_goes_to_standard_output(trace, capsys):
 
 def test_standard_output_is_for_one_thing(trace, capsys):
     assert main(["export", str(trace), "--out", "-", "--json"]) == 2
-    assert "both want standard output" in capsys.readouterr().err
+    assert "both write to standard output" in capsys.readouterr().err
 
 
 def test_unpinned_is_for_scripts(trace, capsys):
@@ -78,7 +78,7 @@ def test_what_somebody_wrote_is_not_replaced(trace, capsys, name):
     mine.write_text("# mine")
     assert main(["export", str(trace), "--out", str(mine)]) == 2
     assert mine.read_text() == "# mine"
-    assert "is not what would be written" in capsys.readouterr().err
+    assert "already exists with different content" in capsys.readouterr().err
 
 
 def test_a_script_that_somebody_has_changed_stays(trace):
@@ -105,7 +105,7 @@ def test_a_notebook_that_somebody_has_worked_on_stays(trace, capsys):
     notebook.cells.append(nbformat.v4.new_code_cell("mine = 1"))
     nbformat.write(notebook, selected)
     assert main(["export", str(trace)]) == 2
-    assert "is not what would be written" in capsys.readouterr().err
+    assert "already exists with different content" in capsys.readouterr().err
     del notebook.cells[0], notebook.cells[-1]
     nbformat.write(notebook, selected)
     assert main(["export", str(trace)]) == 0
@@ -139,7 +139,7 @@ def test_another_trace_is_not_replaced(trace, capsys):
     before = other.read_bytes()
     assert main(["export", str(trace), "--out", str(other)]) == 2
     assert other.read_bytes() == before
-    assert "is a trace itself" in capsys.readouterr().err
+    assert "is a trace. Choose another file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ending", [".py", ".html", ".ipynb"])
@@ -153,10 +153,10 @@ def test_a_folder_is_no_file(trace, capsys, ending):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--out x.pdf", "'x.pdf' does not say what to write. Let it end in .py, .html or .ipynb, or add --to."),
-        ("--to notebook --out x.pdf", "'x.pdf' is no name for --to notebook. Let it end in .ipynb."),
-        ("--to script --out b.html", "'b.html' is no name for --to script. Let it end in .py."),
-        ("--to html --out b.ipynb", "'b.ipynb' is no name for --to html. Let it end in .html."),
+        ("--out x.pdf", "The extension of 'x.pdf' does not determine a format. Use the extension .py, .html or .ipynb"),
+        ("--to notebook --out x.pdf", "'x.pdf' does not match --to notebook. Use the extension .ipynb."),
+        ("--to script --out b.html", "'b.html' does not match --to script. Use the extension .py."),
+        ("--to html --out b.ipynb", "'b.ipynb' does not match --to html. Use the extension .html."),
         ("--to html --out ~nobody-of-that-name/b.html", "There is no home folder for '~nobody-of-that-name/b.html'."),
         (f"--out {'b' * 300}.html", "cannot be written: File name too long."),
     ],
@@ -183,7 +183,7 @@ def test_a_script_is_never_imported_in_place_of_a_module(trace, capsys, name):
     named = importing(trace, name)
     assert main(["export", str(named), "--out", str(trace.with_name(f"{name}.py"))]) == 2
     said = capsys.readouterr().err
-    assert f"Python would import {name}.py where the module {name} is needed. Name it otherwise, as" in said
+    assert f"Python would import {name}.py instead of the module {name}. Choose another name, such as" in said
     assert main(["export", str(named), "--to", "script"]) == 0
     assert {path.name for path in trace.parent.iterdir()} == {f"{name}.ipynb", f"{name}-solution.py"}
     assert main(["export", str(named), "--to", "html"]) == 0
@@ -193,7 +193,7 @@ def test_a_script_is_never_imported_in_place_of_a_module(trace, capsys, name):
 @pytest.mark.parametrize("at", [1e300, -1e11])
 def test_a_run_that_began_at_no_moment_is_refused(at):
     with pytest.raises(UsageError, match="seconds after 1970"):
-        exported([replace(record, at=at) for record in complete_run()], "html", Path("run.ipynb"))
+        export_run([replace(record, at=at) for record in complete_run()], "html", Path("run.ipynb"))
 
 
 def test_why_a_file_cannot_be_exported_is_said_by_the_command_itself(tmp_path):

@@ -109,7 +109,7 @@ def test_the_result_is_on_standard_output_and_all_else_beside_it(session, capsys
 def test_the_files_that_were_kept_are_named(session, capsys):
     session.answer = _summary("solved") | {"files": ["/here/t.files/a.csv", "/here/t.files/b.csv"]}
     assert main(RUN) == 0
-    assert capsys.readouterr().out.endswith("Files that it wrote:\n  /here/t.files/a.csv\n  /here/t.files/b.csv\n")
+    assert capsys.readouterr().out.endswith("Files written:\n  /here/t.files/a.csv\n  /here/t.files/b.csv\n")
 
 
 @pytest.mark.parametrize(

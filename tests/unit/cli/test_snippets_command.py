@@ -31,7 +31,7 @@ def test_all_are_listed_with_the_place_where_they_are(store, capsys):
         "sklearn",
     ]
     assert "Scale the columns" in told.out and "print" not in told.out
-    assert told.err == f"3 kept in {store.path}.\n"
+    assert told.err == f"3 snippets in {store.path}.\n"
 
 
 def test_those_of_a_library_are_listed_with_their_code_by_either_name(store, capsys):
@@ -55,13 +55,13 @@ def test_nothing_kept_is_told_by_the_status(capsys):
     assert main(["snippets"]) == 1
     assert capsys.readouterr().out == ""
     assert main(["snippets", "--clear"]) == 0
-    assert capsys.readouterr().out.startswith("Removed 0 from ")
+    assert capsys.readouterr().out.startswith("Removed 0 snippets from ")
     assert not snippets_path().exists()
 
 
 def test_they_are_removed_by_library_or_all(store, capsys):
     assert main(["snippets", "scikit-learn", "--clear"]) == 0
-    assert capsys.readouterr().out == f"Removed 2 from {store.path}.\n"
+    assert capsys.readouterr().out == f"Removed 2 snippets from {store.path}.\n"
     assert [one.snippet.library for one in store.all()] == ["networkx"]
     assert main(["snippets", "--clear", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"path": str(store.path), "removed": 1}

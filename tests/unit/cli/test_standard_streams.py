@@ -8,12 +8,12 @@ from exploracoder_jupyter.cli.terminal import standard_streams
 
 
 def test_control_characters_do_not_reach_a_terminal():
-    assert standard_streams.plain("a\x1b[2Jb\tc\nd\x07\x9b") == "a�[2Jb\tc\nd��"
+    assert standard_streams.sanitize("a\x1b[2Jb\tc\nd\x07\x9b") == "a�[2Jb\tc\nd��"
 
 
 def test_json_is_the_only_thing_on_standard_output(capsys):
-    standard_streams.note("beside")
-    standard_streams.emit({"status": "solved"})
+    standard_streams.print_note("beside")
+    standard_streams.print_json({"status": "solved"})
     said = capsys.readouterr()
     assert said.out == '{\n  "status": "solved"\n}\n'
     assert said.err == "beside\n"
@@ -25,12 +25,12 @@ def test_a_reader_that_goes_away_ends_the_writing_not_the_command(monkeypatch):
     with os.fdopen(writer, "w") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
         for _ in range(3):
-            standard_streams.say("x" * 100_000)
+            standard_streams.print_result("x" * 100_000)
         assert os.path.samestat(os.fstat(stream.fileno()), Path(os.devnull).stat())
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_text_that_the_terminal_cannot_show_is_replaced(tmp_path, encoding):
     with (tmp_path / "out").open("w", encoding=encoding) as stream:
-        standard_streams.write(stream, "✓ \udcff ü")
+        standard_streams.write_line(stream, "✓ \udcff ü")
     assert (tmp_path / "out").read_text(encoding=encoding).endswith(("ü\n", "?\n"))

@@ -3,7 +3,7 @@ import types
 
 import pytest
 
-from exploracoder_jupyter.cli.task_argument import LARGEST, read_check, read_task
+from exploracoder_jupyter.cli.task_argument import MAX_BYTES, read_check, read_task
 from exploracoder_jupyter.core.errors import UsageError
 
 
@@ -27,12 +27,12 @@ def test_a_task_may_be_text_a_file_or_standard_input(tmp_path, stdin):
 @pytest.mark.parametrize(
     ("texts", "source", "sentence"),
     [
-        ([], None, "There is no task."),
+        ([], None, "No task was given."),
         (["a", "b"], None, "-t was given 2 times."),
         (["a"], "b.md", "Both a task file and -t were given."),
         ([" \n\t"], None, "The task is empty."),
         (["x" * 100_000], None, "The task is longer than 64 kB."),
-        (["ü" * (LARGEST // 2 + 1)], None, "The task is longer than 64 kB."),
+        (["ü" * (MAX_BYTES // 2 + 1)], None, "The task is longer than 64 kB."),
         (["broken \udcff"], None, "The task is not UTF-8 text."),
         ([], "no/such/task.md", "cannot be read: No such file or directory."),
         ([], ".", "cannot be read: Is a directory."),
@@ -46,7 +46,7 @@ def test_a_task_that_cannot_be_used_is_one_sentence_with_a_remedy(texts, source,
 
 
 def test_a_task_of_exactly_the_limit_is_taken():
-    assert len(read_task(["x" * LARGEST], None)) == LARGEST
+    assert len(read_task(["x" * MAX_BYTES], None)) == MAX_BYTES
 
 
 def test_a_task_file_that_is_too_long_or_not_text_is_refused(tmp_path):

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from exploracoder_jupyter.cli.terminal.event_lines import Lines
-from exploracoder_jupyter.cli.terminal.live_view import LiveView, draw
+from exploracoder_jupyter.cli.terminal.event_lines import EventLines
+from exploracoder_jupyter.cli.terminal.live_view import LiveView, render_view
 from exploracoder_jupyter.core import events, types
 from exploracoder_jupyter.frontend.panel.panel_state import State, fold
 
@@ -78,13 +78,13 @@ def _drawn(happened, *, now=START + 75):
     for record in _records(happened):
         state = fold(state, record)
     screen = Console(file=io.StringIO(), width=140)
-    screen.print(draw(state, now=now))
+    screen.print(render_view(state, now=now))
     return screen.file.getvalue()
 
 
 def _lines(happened):
     said = []
-    take = Lines(said.append)
+    take = EventLines(said.append)
     for record in _records(happened):
         take(record)
     return said
@@ -148,7 +148,7 @@ def test_without_a_terminal_each_event_worth_telling_is_one_line():
         "Candidate 1.3 is the same as 1.1.",
         "Candidate 1.4 has no code: the reply is empty",
         "Candidate 1.1 is carried forward: ran; shorter.",
-        "Candidate s1 ran out of time: 60 s are over",
+        "Candidate s1 timed out: 60 s are over",
         "Subtask 2 skipped: it is done already",
     ):
         assert expected in text

@@ -281,8 +281,8 @@ def test_a_run_is_gone_on_from_where_it_was_last_gone_on_from(store, tmp_path, c
     assert first.resumable == "" and third.resumable and second.resumable
     assert main(["history"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert lines.count("went on as third") == 1 and f"to go on: jupyter explora run {third.resumable}" in lines
-    assert lines.count("it left no trace to go on from") == 1, "what died"
+    assert lines.count("resumed as third") == 1 and f"to resume: jupyter explora run {third.resumable}" in lines
+    assert lines.count("it left no trace to resume") == 1, "what died"
     places["third"].unlink()
     assert store.all()[-1].resumed_by == "second"
 
@@ -331,7 +331,7 @@ def test_runs_are_listed_newest_first_with_what_can_be_done(explored, capsys):
     assert main(["history"]) == 0
     told = capsys.readouterr()
     lines = [line.strip() for line in told.out.splitlines()]
-    assert lines[0].split() == ["run", "began", "ended", "as", "calls", "tokens", "executions", "time", "libraries"]
+    assert lines[0].split() == ["run", "started", "status", "calls", "tokens", "executions", "time", "libraries"]
     assert [line.split()[0] for line in lines if line[:8] in ("aaaaaaaa", "bbbbbbbb", "cccccccc")] == [
         "aaaaaaaa",
         "bbbbbbbb",
@@ -340,10 +340,10 @@ def test_runs_are_listed_newest_first_with_what_can_be_done(explored, capsys):
     row = next(line for line in lines if line.startswith("aaaaaaaa"))
     assert row.split()[1] in ("today", "yesterday")
     assert row.split()[3:] == ["solved", "12", "34,567", "18", "12:34", "networkx", "3.4"]
-    assert "goes on from dddddddd" in lines
-    assert f"to go on: jupyter explora run --resume {explored}/b.ipynb" in lines
-    assert f"{explored}/c.ipynb (gone)" in lines
-    assert told.err == f"3 of 3 in {history_path()}.\n"
+    assert "resumes dddddddd" in lines
+    assert f"to resume: jupyter explora run --resume {explored}/b.ipynb" in lines
+    assert f"{explored}/c.ipynb (deleted)" in lines
+    assert told.err == f"3 of 3 runs in {history_path()}.\n"
 
 
 def test_in_a_terminal_a_task_takes_one_line(store, capsys, monkeypatch):
@@ -363,7 +363,7 @@ def test_few_and_those_of_a_library_are_listed_by_either_name(explored, capsys):
         assert main(["history", "--library", name, "--json"]) == 0
         assert [run["id"] for run in json.loads(capsys.readouterr().out)["runs"]] == ["bbbbbbbb"]
     assert main(["history", "--library", "polars"]) == 1
-    assert capsys.readouterr().err == f"Nothing of polars in {history_path()}.\n"
+    assert capsys.readouterr().err == f"No runs of polars in {history_path()}.\n"
 
 
 def test_json_has_everything_but_the_process(explored, capsys):
@@ -382,8 +382,8 @@ def test_a_damaged_history_says_where_it_was_set_aside(explored, capsys):
     history_path().write_bytes(b"no database" * 999)
     assert main(["history"]) == 1
     [aside] = history_path().parent.glob("history.sqlite.unsound-*")
-    said = f"The history was damaged; what it held was set aside: {aside}."
-    assert capsys.readouterr().err == f"Nothing in {history_path()}.\n{said} `--forget all` removes that too.\n"
+    said = f"The history file was damaged and has been moved to {aside}."
+    assert capsys.readouterr().err == f"No runs in {history_path()}.\n{said} `--forget all` removes that file too.\n"
     assert main(["history", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["lost"] == said
     assert main(["history", "--forget", "all"]) == 0
@@ -399,7 +399,7 @@ def test_nothing_to_list_is_told_by_the_status(capsys):
 
 def test_a_line_is_forgotten_and_its_trace_is_not(explored, store, capsys):
     assert main(["history", "--forget", "aaaaaaaa"]) == 0
-    assert capsys.readouterr().out == f"Removed 1 from {history_path()}. No trace was touched.\n"
+    assert capsys.readouterr().out == f"Removed 1 run from {history_path()}. The traces were not changed.\n"
     assert [run.id for run in store.all()] == ["bbbbbbbb", "cccccccc"]
     assert b"Task aaaaaaaa" not in history_path().read_bytes()
     assert (explored / "a.ipynb").exists()

@@ -31,8 +31,8 @@ from exploracoder_jupyter.core.types import (
     Passage,
     Selection,
 )
-from exploracoder_jupyter.export.export_formats import exported
-from exploracoder_jupyter.export.html_tags import subordinate, wide
+from exploracoder_jupyter.export.export_formats import export_run
+from exploracoder_jupyter.export.html_tags import adapt_fragment, wrap_tables
 from tests.unit.factories import (
     api,
     complete_events,
@@ -78,7 +78,7 @@ class Page(HTMLParser):
 
 
 def page(records=None, trace=Path("run.ipynb")):
-    return exported(records or complete_run(), "html", trace)
+    return export_run(records or complete_run(), "html", trace)
 
 
 def with_outputs(*outputs: Output):
@@ -169,7 +169,7 @@ def test_generated_inputs_and_judgements_are_told():
 def test_what_the_solution_gave_and_wrote_is_told():
     events = complete_events()
     said = words(page(recorded([*events[:-1], FilesKept("run.files", ("a.csv",)), events[-1]])))
-    assert "What it gave the end" in said
+    assert "Output the end" in said
     assert "The solution wrote 1 file, kept in run.files: a.csv." in said
 
 
@@ -193,11 +193,11 @@ def test_what_a_stopped_run_put_together_is_told_as_never_run():
     said = words(page(recorded([*events, joined])))
     assert "what was learned until then is below. By the user." in said
     assert "It was not run as a whole. print('joined')" in said
-    assert "What it gave" not in said
+    assert "Output the end" not in said
 
 
 def test_without_its_beginning_it_is_refused():
-    with pytest.raises(UsageError, match="does not hold how its run began"):
+    with pytest.raises(UsageError, match="does not contain the start of its run"):
         page([record for record in complete_run() if not isinstance(record.event, RunStarted)])
 
 
@@ -235,9 +235,9 @@ def test_what_looks_like_a_tag_in_an_attribute_is_left_alone():
     """Not all versions of the sanitizer escape `<` there."""
     for name in ("img src=x", "h1", "main", "table"):
         hostile = f'<p title="<{name}><meta http-equiv=refresh></table></h1>">a</p>'
-        assert subordinate(hostile) == wide(hostile) == hostile
-    assert subordinate('<h2 title="<h1>">a</h2>') == '<div title="<h1>"><strong>a</strong></div>'
-    assert subordinate('<img src="data:," title="alt=">').startswith('<img alt="Picture" ')
+        assert adapt_fragment(hostile) == wrap_tables(hostile) == hostile
+    assert adapt_fragment('<h2 title="<h1>">a</h2>') == '<div title="<h1>"><strong>a</strong></div>'
+    assert adapt_fragment('<img src="data:," title="alt=">').startswith('<img alt="Picture" ')
 
 
 def test_nobody_is_told_to_install_anything_else():
@@ -258,7 +258,7 @@ def test_a_formula_stays_as_it_is_written():
     )
     shown_formulas = re.findall(r"<samp>(.*?)</samp>", made)
     assert shown_formulas == [r"$a_1*b_2 = \frac{x_*}{y_*}$", r"$$\sum_i x_i$$", r"\(z_1\)"]
-    assert r"$\displaystyle \int_0^1 x\,dx$LaTeX, as written" in words(made)
+    assert r"$\displaystyle \int_0^1 x\,dx$LaTeX source" in words(made)
     assert "for $5 or $6" in words(made)
 
 

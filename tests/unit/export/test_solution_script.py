@@ -13,7 +13,7 @@ import pytest
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed, LibraryRead, RunFinished, RunStarted
 from exploracoder_jupyter.core.types import Change, Introduction, LibraryInfo, Observation, Output
-from exploracoder_jupyter.export.export_formats import exported
+from exploracoder_jupyter.export.export_formats import export_run
 from tests.unit.factories import complete_events, finished, recorded, started, stream
 
 BLOCK = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
@@ -41,7 +41,7 @@ def script(code, *, outputs=(), changes=(), files=(), trace=Path("run.ipynb"), p
                 return replace(event, solution=replace(event.solution, code=code))
         return event
 
-    return exported(recorded([changed(event) for event in complete_events()]), "script", trace, pinned=pinned)
+    return export_run(recorded([changed(event) for event in complete_events()]), "script", trace, pinned=pinned)
 
 
 def asked(**changes):
@@ -105,7 +105,7 @@ def test_a_library_is_named_as_the_run_knew_it():
 def test_a_module_of_no_recorded_package_is_said():
     text = script("import my_helpers")
     assert metadata(text)["dependencies"] == []
-    assert "imports as my_helpers" in ast.get_docstring(ast.parse(text))
+    assert "the imported my_helpers" in ast.get_docstring(ast.parse(text))
 
 
 def test_a_library_of_no_distribution_is_asked_for_by_no_index(tmp_path):
@@ -113,7 +113,7 @@ def test_a_library_of_no_distribution_is_asked_for_by_no_index(tmp_path):
     text = script("import tidebook\nprint(tidebook.high)", read=read)
     assert metadata(text)["dependencies"] == []
     done = run(text, tmp_path)
-    said = "Install, or put beside this script, what no package index is known to have: tidebook.\n"
+    said = "These modules are missing; install them, or copy them next to this script: tidebook.\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
     (tmp_path / "tidebook.py").write_text("high = 7")
     done = subprocess.run([sys.executable, tmp_path / "made.py"], cwd=tmp_path, capture_output=True, text=True)
@@ -126,8 +126,8 @@ def test_a_package_that_came_from_no_index_is_asked_of_none(tmp_path):
     text = script("import networkx\nimport our_tides", begun=begun, read=read)
     assert metadata(text)["dependencies"] == ["networkx==3.6.1"]
     assert "our-tides" not in text
-    assert "imports as our_tides" in ast.get_docstring(ast.parse(text))
-    assert run(text, tmp_path).stderr.endswith("what no package index is known to have: our_tides.\n")
+    assert "the imported our_tides" in ast.get_docstring(ast.parse(text))
+    assert run(text, tmp_path).stderr.endswith("copy them next to this script: our_tides.\n")
 
 
 def test_what_may_be_missing_is_not_asked_for(tmp_path):
@@ -211,20 +211,20 @@ def test_there_is_one_block_of_metadata():
 def test_a_run_without_a_solution_is_refused_with_the_reason():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     with pytest.raises(UsageError, match=r"no solution .* cut off"):
-        exported(recorded(events), "script", Path("run.ipynb"))
+        export_run(recorded(events), "script", Path("run.ipynb"))
 
 
 def test_what_a_stopped_run_put_together_says_that_it_was_never_run():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     joined = finished("stopped", "print('joined')", candidate="", reason="By the user.")
-    text = exported(recorded([*events, joined]), "script", Path("run.ipynb"))
+    text = export_run(recorded([*events, joined]), "script", Path("run.ipynb"))
     assert "it was not run as a whole" in ast.get_docstring(ast.parse(text))
 
 
 def test_variables_of_the_notebook_are_asked_for_at_once(tmp_path):
     code = "from __future__ import annotations\nprint('begun')\nrows = rows + [total(df)]\nprint(len(rows))"
     text = script(code, begun=asked(uses=("rows", "other")))
-    assert "notebook of the exploration: df, rows, total." in ast.get_docstring(ast.parse(text))
+    assert "explored notebook: df, rows, total." in ast.get_docstring(ast.parse(text))
     done = run(text, tmp_path)
     assert done.returncode == 1
     assert (done.stdout, done.stderr) == ("", "First define df, rows, total, which the explored notebook had.\n")
@@ -259,7 +259,7 @@ def test_files_are_looked_for_before_anything_runs(tmp_path):
 
 def test_a_home_that_was_left_out_is_told():
     told = ast.get_docstring(ast.parse(script("print(open('/home/mariachen/data.csv').read())")))
-    assert "in place of ~" in " ".join(told.split()) and "~/data.csv" in told
+    assert "Replace ~" in " ".join(told.split()) and "~/data.csv" in told
     code = "from os.path import expanduser\nprint(open(expanduser('~/data.csv')).read())"
     assert "in place of" not in ast.get_docstring(ast.parse(script(code)))
 
@@ -305,7 +305,7 @@ def test_a_check_that_compares_arrays_is_left_to_the_package():
     begun = asked(check="assert result == wanted", uses=("wanted",))
     text = script("import pandas\nresult = pandas.DataFrame()", changes=[table], begun=begun)
     assert "__main__" not in text
-    assert "`jupyter explora check run.ipynb` runs it" in " ".join(ast.get_docstring(ast.parse(text)).split())
+    assert "run it with `jupyter explora check run.ipynb`" in " ".join(ast.get_docstring(ast.parse(text)).split())
     with_nan = Change("result", "new", "list", summary="list: 1 item: float\n  [nan]")
     assert "__main__" not in script("result = [float('nan')]", changes=[with_nan], begun=begun)
     kept = script("result = 1", changes=[table], begun=asked(check="assert result.shape == (1, 2)"))

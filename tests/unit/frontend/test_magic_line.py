@@ -76,8 +76,8 @@ def test_nothing_given_sets_nothing():
         ("x --budget-token=3", "There is no option --budget-token. Did you mean --budget-tokens?"),
         ("x --candidates", "--candidates needs a value."),
         ("x --check 'assert", "The %%explora line cannot be read: No closing quotation."),
-        ("x --from 2.3", "--from belongs to --resume. Add --resume, with the trace to go on from."),
-        ("x --hint more --candidates 2", "--hint belongs to --resume."),
+        ("x --from 2.3", "--from requires --resume. Add --resume, with the trace to resume."),
+        ("x --hint more --candidates 2", "--hint requires --resume."),
         ("x --resume t.ipynb --from", "--from needs a value."),
         ("x --delay recorded", "--delay requires --replay."),
         ("x --replay old.ipynb", "x cannot be used with --replay, which repeats a run as it was."),
@@ -137,7 +137,7 @@ def test_the_command_line_has_no_live_kernel():
     add_options(parser, place="command")
     assert layer(parser.parse_args(["--state", "fresh"])) == {"sandbox": {"state": "fresh"}}
     assert "--state auto|fresh" in parser.format_help()
-    sentence = r"^--state live is for notebooks: there is no live kernel on the command line\."
+    sentence = r"^--state live works only in notebooks: there is no live kernel on the command line\."
     with pytest.raises(UsageError, match=sentence):
         parser.parse_args(["--state", "live"])
     with pytest.raises(UsageError, match=r"^--state takes auto, fresh, not 'warm'\."):

@@ -244,7 +244,7 @@ def test_the_magic_says_that_the_history_was_damaged(shell, capsys):
     history_path().write_bytes(b"no database" * 999)
     shell.run_line_magic("explora", "history")
     *_, said = capsys.readouterr().out.splitlines()
-    assert said.startswith("The history was damaged; what it held was set aside: ")
+    assert said.startswith("The history file was damaged and has been moved to ")
 
 
 def test_the_magic_takes_a_number_and_nothing_else(shell, capsys):

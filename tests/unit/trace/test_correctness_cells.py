@@ -5,7 +5,7 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from exploracoder_jupyter.cli.terminal.event_lines import Lines
+from exploracoder_jupyter.cli.terminal.event_lines import EventLines
 from exploracoder_jupyter.core.events import (
     CandidateSelected,
     InputsInvented,
@@ -190,7 +190,7 @@ def test_the_panel_and_the_sidebar_follow():
 
 def test_the_command_line_tells_each_step():
     lines = []
-    tell = Lines(lines.append)
+    tell = EventLines(lines.append)
     for record in recorded(run()):
         tell(record)
     text = "\n".join(lines)

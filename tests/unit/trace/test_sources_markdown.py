@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.cli.terminal.event_lines import Lines
+from exploracoder_jupyter.cli.terminal.event_lines import EventLines
 from exploracoder_jupyter.core.events import KnowledgeSearched, LookedUp, SubtaskStarted
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.frontend.panel.panel_state import State, fold
@@ -87,7 +87,7 @@ def test_a_search_for_what_was_never_heard_of_is_passed_over():
 )
 def test_the_command_line_tells_a_search_after_a_failure(search, told):
     lines = []
-    take = Lines(lines.append)
+    take = EventLines(lines.append)
     for record in recorded(events(search)):
         take(record)
     assert told in lines[-1]

@@ -527,13 +527,13 @@ def test_the_strongest_place_wins():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"web": "searxng"}, "Searching the web by searxng needs the setting 'retrieval.web_address'."),
-        ({"web": "url", "web_address": "ftp://x/{query}"}, "is no http or https address."),
-        ({"web": "searxng", "web_address": "http://[x"}, "is no http or https address."),
-        ({"web": "http://:80"}, "is no http or https address."),
-        ({"web": "https://me:tiger@searx.example"}, "holds a name or a password."),
-        ({"web": "url", "web_address": "https://x.example/"}, "does not say where the {query} goes."),
-        ({"web": "https://{query}.example/"}, "does not say where the {query} goes."),
+        ({"web": "searxng"}, "Web search with searxng needs the setting 'retrieval.web_address'."),
+        ({"web": "url", "web_address": "ftp://x/{query}"}, "is not an http or https URL."),
+        ({"web": "searxng", "web_address": "http://[x"}, "is not an http or https URL."),
+        ({"web": "http://:80"}, "is not an http or https URL."),
+        ({"web": "https://me:tiger@searx.example"}, "contains a user name or password."),
+        ({"web": "url", "web_address": "https://x.example/"}, "has no {query} placeholder."),
+        ({"web": "https://{query}.example/"}, "has no {query} placeholder."),
         ({"web": 5}, "The setting 'retrieval.web' (--web) must be"),
     ],
 )
