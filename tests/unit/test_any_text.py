@@ -40,16 +40,9 @@ from exploracoder_jupyter.export import notebook_needs
 from exploracoder_jupyter.export.code_html import code_html
 from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
-<<<<<<< HEAD
-from exploracoder_jupyter.export.plain_python import compiles
-from exploracoder_jupyter.export.plain_python import program as plain_program
+from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.frontend.magic_line import parse_magic_line as options_line
-=======
-from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
-from exploracoder_jupyter.frontend.browser.sidebar_view import Place, run_view
-from exploracoder_jupyter.frontend.magic_line import read_line as options_line
->>>>>>> 53bedd4db642d5663fa99737abec378dd46d0579
 from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
 from exploracoder_jupyter.frontend.panel.panel_state import State, fold
 from exploracoder_jupyter.frontend.searching.highlighted_code import highlight_python
@@ -429,13 +422,8 @@ def of_views(text):
         state = fold(state, record)
     as_text(state, 1.0)
     as_html(state, 1.0)
-<<<<<<< HEAD
     run_view(state, RunContext("key", "cell", None, ""))
-    console.print(draw(state, now=1.0))
-=======
-    run_view(state, Place("key", "cell", None, ""))
     console.print(render_view(state, now=1.0))
->>>>>>> 53bedd4db642d5663fa99737abec378dd46d0579
 
 
 def of_comparisons(text):
@@ -470,15 +458,10 @@ SHOWN = {
         *(imported, imported_at_once, strip_ansi, overwritten, lambda text: cut_middle(text, 30), one_line_of),
     ),
     "programs": each(
-<<<<<<< HEAD
-        lambda text: plain_program(text, shows_last=True), compiles, lambda text: code_html(text, "x"),
-        highlight_python, generated_html, shown_html, lambda text: notebook_needs.files(text, Path(), ()),
-        lambda text: notebook_needs.variables(text, ()),
-=======
-        lambda text: to_plain_python(text, shows_last=True), compiles, lambda text: code_html(text, "x"), highlighted,
+        lambda text: to_plain_python(text, shows_last=True), compiles, lambda text: code_html(text, "x"),
+        highlight_python,
         generated_html, shown_html, lambda text: notebook_needs.needed_files(text, Path(), ()),
         lambda text: notebook_needs.needed_variables(text, ()),
->>>>>>> 53bedd4db642d5663fa99737abec378dd46d0579
     ),
     "lines": each(options_line, lambda text: search_line(text, None), decode_line),
 }  # fmt: skip

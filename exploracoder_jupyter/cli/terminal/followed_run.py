@@ -31,15 +31,9 @@ def run_with_display(
     """
     with handle_interrupts() as signals:
         try:
-<<<<<<< HEAD
-            order = ordered()
-            with progress_listener() as listen, redirect_stdout(sys.stderr):
-                return order, _run(order, carry_out, listen, taken)
-=======
             order = build_order()
-            with _open_listener() as listen, redirect_stdout(sys.stderr):
+            with progress_listener() as listen, redirect_stdout(sys.stderr):
                 return order, _run_async(order, execute, listen, signals)
->>>>>>> 53bedd4db642d5663fa99737abec378dd46d0579
         except ExploraError:
             raise
         except Exception as error:
@@ -67,13 +61,8 @@ def _run_async(
 
 
 @contextmanager
-<<<<<<< HEAD
 def progress_listener() -> Iterator[Callable[[Record], None]]:
-    """Something that shows records: live on a terminal, else as lines."""
-=======
-def _open_listener() -> Iterator[Callable[[Record], None]]:
     """Provide a function that displays records: in a live view on a terminal, else as lines."""
->>>>>>> 53bedd4db642d5663fa99737abec378dd46d0579
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         from exploracoder_jupyter.cli.terminal.live_view import LiveView
 
