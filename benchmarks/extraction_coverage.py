@@ -22,7 +22,7 @@ import anyio
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.kernels.agent_programs import inspector
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.interpreter import find_interpreter
 from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.public_surface import Surface
@@ -183,9 +183,9 @@ class Known:
 
 async def main(library: str, reference: Path, kernel: str | None, most: int) -> None:
     began = time.monotonic()
-    inspect = inspector(Sandbox(kernel=kernel))
-    (at,) = await surfaces.find([library], inspect=inspect)
-    surface = await surfaces.read(at, inspect=inspect, advance=lambda done: None)
+    inspect = local_inspector(Sandbox(kernel=kernel))
+    (at,) = await surfaces.find_libraries([library], inspect=inspect)
+    surface = await surfaces.read_surface(at, inspect=inspect, advance=lambda done: None)
     known = Known(surface)
     took = f"{time.monotonic() - began:.1f} s"
     print(f"{library} {surface.info.version}: {len(surface.apis)} APIs, {told(surface.apis)}, in {took}")

@@ -19,11 +19,11 @@ import anyio
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.kernels.agent_programs import inspector
-from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.knowledge.knowledge_cache import pack, unpack
-from exploracoder_jupyter.knowledge.search.api_index import Index
-from exploracoder_jupyter.runs.environment_key import environment_of
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.knowledge import TaskLibraries
+from exploracoder_jupyter.knowledge.knowledge_cache import pack_arrays, unpack_arrays
+from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
+from exploracoder_jupyter.runs.environment_key import environment_key
 
 SIZES = (100, 1_000, 3_000, 10_000)
 QUERIES = 40
@@ -41,7 +41,7 @@ class Row:
 
 async def surface(names: Sequence[str], cache: Path) -> list[ApiDoc]:
     apis: list[ApiDoc] = []
-    here = environment_of(Sandbox(), Path.cwd())
+    here = environment_key(Sandbox(), Path.cwd())
     for name in names:
         library, first = await opened(name, cache, here)
         again = [(await opened(name, cache, None), await opened(name, cache, here)) for _ in range(REOPENED)]
@@ -55,9 +55,9 @@ async def surface(names: Sequence[str], cache: Path) -> list[ApiDoc]:
     return apis
 
 
-async def opened(name: str, cache: Path, environment: str | None) -> tuple[Library, float]:
+async def opened(name: str, cache: Path, environment: str | None) -> tuple[TaskLibraries, float]:
     began = time.perf_counter()
-    library = await Library.open([name], inspect=inspector(Sandbox()), cache=cache, environment=environment)
+    library = await TaskLibraries.open([name], inspect=local_inspector(Sandbox()), cache=cache, environment=environment)
     return library, time.perf_counter() - began
 
 
@@ -67,9 +67,9 @@ def told(seconds: Sequence[float]) -> str:
 
 async def measure(apis: Sequence[ApiDoc]) -> Row:
     began = time.perf_counter()
-    body = pack(Index.build(apis).arrays())
+    body = pack_arrays(ApiIndex.build(apis).arrays())
     built = time.perf_counter()
-    index = Index.reopen(apis, unpack(body))
+    index = ApiIndex.reopen(apis, unpack_arrays(body))
     opened = time.perf_counter()
     times = []
     for api in apis[:: max(len(apis) // QUERIES, 1)]:
@@ -81,7 +81,7 @@ async def measure(apis: Sequence[ApiDoc]) -> Row:
 
 async def main(names: Sequence[str], cache: Path) -> None:
     apis = await surface(names, cache)
-    Index.build(apis[:50])  # imports are paid once, here
+    ApiIndex.build(apis[:50])  # imports are paid once, here
     print(f"\n{'APIs':>7} {'index s':>9} {'reopen ms':>10} {'query ms':>9} {'MB':>6} {'index/reopen':>13}")
     for size in dict.fromkeys(min(size, len(apis)) for size in SIZES):
         step = len(apis) / size

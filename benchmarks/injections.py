@@ -21,7 +21,7 @@ from typing import Literal
 
 import anyio
 
-from exploracoder_jupyter.core.settings import resolve, secrets
+from exploracoder_jupyter.core.settings import read_secrets, resolve
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
@@ -139,7 +139,7 @@ async def main(out: Path, layer: dict[str, dict[str, str]]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     marked = 0
     cases = [Case(**row) for row in json.loads(DATA.read_text())]
-    async with OpenAIModel(endpoint, secrets()) as model:
+    async with OpenAIModel(endpoint, read_secrets()) as model:
         for number, case in enumerate(cases, 1):
             request, reply = await ask(case, model)
             shows = bool(re.search(case.mark, reply))

@@ -23,11 +23,11 @@ from exploracoder_jupyter.core.events import Event
 from exploracoder_jupyter.core.settings import Budget, Exploration, Sandbox
 from exploracoder_jupyter.core.types import ApiDoc, Call, Task, Usage
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.llm import ScriptedModel
 from exploracoder_jupyter.pipeline import Meter, Run
 from exploracoder_jupyter.pipeline.ports import Branch, Reply, Steering
-from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS, Desk
+from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS, ApiLookups
 
 ASKED = 60
 NOTHING = ("It takes too long", "The source of", "There is no", "Nothing is found")
@@ -40,13 +40,13 @@ def _ignore(event: Event) -> None:
 
 async def answer_time(run: Run, tool: str, api: ApiDoc) -> tuple[float, str]:
     argument = api.summary or api.name if tool == TOOLS[0].name else api.path
-    desk = Desk(run, "1", 1)
+    desk = ApiLookups(run, "1", 1)
     began = time.perf_counter()
     _, told = await desk.answered(Reply(0, "", Usage()), [Call(tool, argument)])
     return 1000 * (time.perf_counter() - began), told.content
 
 
-async def measure(library: Library, name: str) -> None:
+async def measure(library: TaskLibraries, name: str) -> None:
     nobody = cast(Steering, None)
     model, meter = ScriptedModel([]), Meter(Budget())
     run = Run(Task("", (name,)), Exploration(), model, library, cast(Branch, None), _ignore, nobody, meter)
@@ -68,7 +68,7 @@ async def main(names: Sequence[str], cache: Path) -> None:
     print(f"{'library':>10} {'tool':>14} {'median':>8} {'95 %':>8} {'most':>8} {'late':>6} {'found':>6} {'length':>7}")
     async with open_siblings(Sandbox(), workdir=cache) as siblings:
         for name in names:
-            await measure(await Library.open([name], inspect=siblings.inspect, cache=cache), name)
+            await measure(await TaskLibraries.open([name], inspect=siblings.inspect, cache=cache), name)
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ import anyio
 
 from exploracoder_jupyter.core.settings import Retrieval, Sandbox
 from exploracoder_jupyter.core.types import ApiDoc, Passage
-from exploracoder_jupyter.kernels.agent_programs import inspector
-from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.pipeline.prompting.api_description import squeezed
-from exploracoder_jupyter.pipeline.prompting.passage_packing import packed
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.knowledge import TaskLibraries
+from exploracoder_jupyter.pipeline.prompting.api_description import strip_whitespace
+from exploracoder_jupyter.pipeline.prompting.passage_packing import pack
 
 RETRIEVED = 20
 BEGUN = 25
@@ -32,8 +32,8 @@ PASSAGES = tuple(Passage("documentation", f"p{i}", f"{i} {'some words of it. ' *
 
 def explained(apis: Sequence[ApiDoc], text: str) -> float:
     """Of how many parameters the explanation has begun, from 0 to 1."""
-    about = [squeezed(one.about)[:BEGUN] for api in apis for one in api.parameters if len(one.about) > BEGUN]
-    told = squeezed(text)
+    about = [strip_whitespace(one.about)[:BEGUN] for api in apis for one in api.parameters if len(one.about) > BEGUN]
+    told = strip_whitespace(text)
     return mean(start in told for start in about) if about else 0.0
 
 
@@ -44,10 +44,10 @@ async def main(data: Path, wanted: Sequence[str], cache: Path) -> None:
         by_library[question["library"]].append(question["query"])
     tokens = Retrieval().context_tokens
     for name in wanted or by_library:
-        library = await Library.open([name], inspect=inspector(Sandbox()), cache=cache)
+        library = await TaskLibraries.open([name], inspect=local_inspector(Sandbox()), cache=cache)
         found = [[hit.api for hit in await library.search(query, RETRIEVED)] for query in by_library[name]]
-        alone = [packed(apis, (), tokens).apis for apis in found]
-        beside = [packed(apis, PASSAGES, tokens) for apis in found]
+        alone = [pack(apis, (), tokens).apis for apis in found]
+        beside = [pack(apis, PASSAGES, tokens) for apis in found]
         print(f"{name}: {len(found)} queries, {tokens} tokens")
         print(f"  characters           {mean(map(len, alone)):8.0f}")
         print(f"  with passages        {mean(len(one.apis) + len(one.passages) for one in beside):8.0f}")

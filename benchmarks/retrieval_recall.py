@@ -25,12 +25,12 @@ import numpy as np
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.kernels.agent_programs import inspector
-from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.search import indexed_text, word_embedder
-from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
-from exploracoder_jupyter.knowledge.search.lexical_index import Lexical
-from exploracoder_jupyter.knowledge.search.rank_fusion import together
+from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
+from exploracoder_jupyter.knowledge.search.lexical_index import LexicalIndex
+from exploracoder_jupyter.knowledge.search.rank_fusion import combine_queries
 
 DEPTHS = (5, 10, 20)
 ENOUGH = 200
@@ -47,7 +47,7 @@ Plans = dict[str, list[str]]
 
 
 def named(apis: Sequence[ApiDoc]) -> Found:
-    return [frozenset((*indexed_text.names(api), *FUNCTIONAL.findall(api.description))) for api in apis]
+    return [frozenset((*indexed_text.api_names(api), *FUNCTIONAL.findall(api.description))) for api in apis]
 
 
 def recall(found: Found, gold: Sequence[Sequence[str]]) -> float:
@@ -60,7 +60,7 @@ def whole(api: ApiDoc) -> str:
 
 
 def by_words(apis: Sequence[ApiDoc], told: Callable[[ApiDoc], str]) -> Callable[[Question], Found]:
-    index = Lexical.build([told(api) for api in apis])
+    index = LexicalIndex.build([told(api) for api in apis])
     return lambda question: ranked(apis, index.scores(question["query"]))
 
 
@@ -74,7 +74,7 @@ def by_vectors(
 
     def find(question: Question) -> Found:
         queries = plans[question["id"]] if plans else [question["query"]]
-        return ranked(apis, together([rows @ vector(query) for query in queries]))
+        return ranked(apis, combine_queries([rows @ vector(query) for query in queries]))
 
     return find
 
@@ -85,18 +85,20 @@ def ranked(apis: Sequence[ApiDoc], scores: np.ndarray) -> Found:
 
 def parts(apis: Sequence[ApiDoc], plans: Plans) -> dict[str, Callable[[Question], Found]]:
     """What is to be compared with: one index, one kind of text, no prior."""
-    latent = Latent.fit([indexed_text.head(api) for api in apis])
+    latent = LatentEmbedder.fit([indexed_text.dense_text(api) for api in apis])
     return {
-        "BM25, path and first sentence": by_words(apis, indexed_text.described),
+        "BM25, path and first sentence": by_words(apis, indexed_text.embedding_text),
         "BM25, whole docstring": by_words(apis, whole),
-        "LSA, path and opening": by_vectors(apis, indexed_text.head, latent.vector),
-        "word vectors, description": by_vectors(apis, lambda api: api.description, word_embedder.vector),
-        "word vectors, path and first sentence": by_vectors(apis, indexed_text.described, word_embedder.vector),
-        "the same, its subtasks": by_vectors(apis, indexed_text.described, word_embedder.vector, plans),
+        "LSA, path and opening": by_vectors(apis, indexed_text.dense_text, latent.vector),
+        "word vectors, description": by_vectors(apis, lambda api: api.description, word_embedder.embed_text),
+        "word vectors, path and first sentence": by_vectors(
+            apis, indexed_text.embedding_text, word_embedder.embed_text
+        ),
+        "the same, its subtasks": by_vectors(apis, indexed_text.embedding_text, word_embedder.embed_text, plans),
     }
 
 
-async def measure(library: Library, questions: Sequence[Question], plans: Plans) -> dict[str, list[float]]:
+async def measure(library: TaskLibraries, questions: Sequence[Question], plans: Plans) -> dict[str, list[float]]:
     ways: dict[str, list[Found]] = {}
     for way, find in parts(library.apis, plans).items():
         ways[way] = [find(question) for question in questions]
@@ -127,7 +129,7 @@ async def main(data: Path, wanted: Sequence[str], kernel: str | None, cache: Pat
         if wanted and name not in wanted:
             continue
         try:
-            library = await Library.open([name], inspect=inspector(Sandbox(kernel=kernel)), cache=cache)
+            library = await TaskLibraries.open([name], inspect=local_inspector(Sandbox(kernel=kernel)), cache=cache)
         except UsageError as error:
             print(f"{name}: left out. {error}")
             continue

@@ -18,9 +18,9 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernels.agent_programs import inspector
-from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.runs.documented_examples import runnable
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.knowledge import TaskLibraries
+from exploracoder_jupyter.runs.documented_examples import runnable_examples
 
 DRAWN = 150
 
@@ -60,11 +60,11 @@ def outcomes(codes: list[str]) -> list[str]:
 
 
 async def measure(name: str, cache: Path) -> None:
-    library = await Library.open([name], inspect=inspector(Sandbox()), cache=cache)
+    library = await TaskLibraries.open([name], inspect=local_inspector(Sandbox()), cache=cache)
     apis = [api for api in library.apis if api.examples]
     drawn = random.Random(1).sample(apis, min(DRAWN, len(apis)))
     documented = Counter(outcomes([api.examples[0] for api in drawn]))
-    shown = Counter(outcomes([runnable(api, library)[0] for api in drawn]))
+    shown = Counter(outcomes([runnable_examples(api, library)[0] for api in drawn]))
     why = ", ".join(f"{count} {error}" for error, count in shown.most_common() if error != "ran")
     version = library.libraries[0].version
     print(f"| {name} {version} | {len(drawn)} | {documented['ran']} | {shown['ran']} | {why} |", flush=True)

@@ -20,14 +20,14 @@ import anyio
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Snippet
-from exploracoder_jupyter.kernels.agent_programs import inspector
-from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore
 
 ALL = 200
 
 
-def kept(question: dict, library: Library) -> Snippet:
+def kept(question: dict, library: TaskLibraries) -> Snippet:
     """The task as a snippet: its words, and calls of its gold names."""
     names = [alternatives[0] for alternatives in question["gold"]]
     paths = [next((api.path for api in library.apis if api.name == name), name) for name in names]
@@ -54,7 +54,7 @@ async def main(data: Path, plans: Path, wanted: Sequence[str], folder: Path) -> 
     questions = [json.loads(line) for line in data.read_text().splitlines()]
     print("                       first  in 3  in 5   1/rank  found     ms")
     for name in wanted:
-        library = await Library.open([name], inspect=inspector(Sandbox()), cache=folder)
+        library = await TaskLibraries.open([name], inspect=local_inspector(Sandbox()), cache=folder)
         mine = [one for one in questions if one["library"] == name and one["id"] in said]
         info = library.libraries[0]
         for way, latent in (("words", None), ("words and meaning", library.latent)):

@@ -23,9 +23,9 @@ from sklearn.linear_model import LinearRegression
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
-from exploracoder_jupyter.kernel_agent.summaries.short_values import Short
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Teller
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look
+from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions
 
 mpl.use("agg")
 Action = Callable[[Any], str]
@@ -82,7 +82,7 @@ def alone(value: Any) -> str:
     known = summarizer_registry.find(value)
     assert known
     assert known.describe
-    return "\n".join(fact.text for fact in known.describe(value, Look(Short(apart=False))))
+    return "\n".join(fact.text for fact in known.describe(value, SummaryOptions(ShortFormatter(apart=False))))
 
 
 def other() -> dict[str, Action]:
@@ -117,7 +117,7 @@ def cost(action: Action, value: Any, rounds: int) -> str:
 
 def main(rounds: int, largest: int) -> None:
     """Measure and print."""
-    teller, others = Teller(), other()
+    teller, others = Summarizer(), other()
     names = ("summary", "describer alone", "repr", "describe()", "another")
     print(f"{'':<32}" + "".join(f"{name:>24}" for name in names))
     for name, value in values(largest):

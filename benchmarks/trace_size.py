@@ -50,8 +50,8 @@ from exploracoder_jupyter.core.types import (
     Usage,
     Verdict,
 )
-from exploracoder_jupyter.trace import Trace, load, problems, render
-from exploracoder_jupyter.trace.size_limit import Room
+from exploracoder_jupyter.trace import Trace, find_problems, load, render
+from exploracoder_jupyter.trace.size_limit import SizeBudget
 
 _T = TypeVar("_T")
 _A_SUBTASK = 5
@@ -79,19 +79,19 @@ def main() -> None:
     count = given.candidates
     outputs = _flood(count) if given.flood else _executed(count)
     records = [Record(seq, time.time(), event) for seq, event in enumerate(_events(count, outputs))]
-    room = Room(sys.maxsize, sys.maxsize) if given.unbounded else Room()
+    room = SizeBudget(sys.maxsize, sys.maxsize) if given.unbounded else SizeBudget()
     with tempfile.TemporaryDirectory() as folder:
         _measure(records, given.keep or Path(folder), room)
 
 
-def _measure(records: list[Record], folder: Path, room: Room) -> None:
+def _measure(records: list[Record], folder: Path, room: SizeBudget) -> None:
     path = folder / f"size-{len(records)}.ipynb"
     notebook = _timed("render", lambda: render(records))
     longest = _timed("write, as a run does", lambda: _write(path, records, room))
     print(f"{longest:8.2f} s of it at once, at most; {getrusage(RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB of memory")
     _timed("load", lambda: load(path))
     _timed("read as a notebook", lambda: nbformat.read(path, 4))
-    found = _timed("validate", lambda: problems(notebook))
+    found = _timed("validate", lambda: find_problems(notebook))
     content = path.read_bytes()
     facts = json.loads(content)["metadata"]["exploracoder_jupyter"]
     print(f"{len(content) / 1e6:8.2f} MB, {len(gzip.compress(content)) / 1e6:.2f} MB with gzip")
@@ -99,7 +99,7 @@ def _measure(records: list[Record], folder: Path, room: Room) -> None:
     print(f"trimmed: {facts.get('trimmed', 'nothing')}; problems: {found or 'none'}")
 
 
-def _write(path: Path, records: list[Record], room: Room) -> float:
+def _write(path: Path, records: list[Record], room: SizeBudget) -> float:
     """The most seconds that a run is held up by it."""
     trace, longest = Trace(path, room=room), 0.0
     for record in records:

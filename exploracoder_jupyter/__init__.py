@@ -58,9 +58,9 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
 
 
 if not TYPE_CHECKING:
-    from exploracoder_jupyter.core.lazy_imports import importing
+    from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
     _HOMES = {"ExploraError": "core.errors", "UsageError": "core.errors"} | dict.fromkeys(
         ("Exploration", "TriedCode", "aexplore", "explore", "load_trace", "search"), "api"
     )
-    __getattr__ = importing(__name__, _HOMES)
+    __getattr__ = lazy_getattr(__name__, _HOMES)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from pydantic import JsonValue, ValidationError
 
-from exploracoder_jupyter.core.errors import InternalError, UsageError, as_known
+from exploracoder_jupyter.core.errors import InternalError, UsageError, to_explora_error
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.protocol import engine_messages
@@ -48,7 +48,7 @@ from exploracoder_jupyter.protocol.engine_messages import (
 )
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.runs import Given, KernelLine, Order, Replay, RunSteering
+    from exploracoder_jupyter.runs import KernelForkClient, Order, Replay, ResumePoint, RunSteering
 
 GRACE = 4.5
 """Seconds from a request to stop until the process exits, whatever is still in progress."""
@@ -93,7 +93,7 @@ class Engine:
         self._steering: RunSteering | None = None
         self._pending_controls: list[Callable[[RunSteering], None]] = []
         self._steering_lock = threading.Lock()
-        self._kernel_line: KernelLine | None = None
+        self._kernel_line: KernelForkClient | None = None
         self._stop_requested = False
         self._variables: str | None = None
 
@@ -109,7 +109,7 @@ class Engine:
             last: Finished | Failed = Finished(summary=self._execute(start))
             status = 0
         except Exception as error:
-            known = as_known(error)
+            known = to_explora_error(error)
             if isinstance(known, InternalError):
                 traceback.print_exception(error)
             last = Failed(error=known.message, remedy=known.remedy)
@@ -151,9 +151,9 @@ class Engine:
         """
         import anyio
 
-        from exploracoder_jupyter.runs import KernelLine, RunSteering, replay, run
+        from exploracoder_jupyter.runs import KernelForkClient, RunSteering, replay, run
 
-        steering, line = RunSteering(), KernelLine(self._outbox.send)
+        steering, line = RunSteering(), KernelForkClient(self._outbox.send)
         self._kernel_line = line
         self._attach_steering(steering)
 
@@ -271,8 +271,8 @@ def _not_a_start_message() -> UsageError:
     )
 
 
-def _build_order(start: Start, line: KernelLine) -> Order:
-    from exploracoder_jupyter.runs import Order, resumed
+def _build_order(start: Start, line: KernelForkClient) -> Order:
+    from exploracoder_jupyter.runs import Order, resume_order
 
     order = Order(
         task=Task(
@@ -294,22 +294,22 @@ def _build_order(start: Start, line: KernelLine) -> Order:
         given=_convert_given(start.given) if start.given else None,
     )
     resume = start.resume
-    return resumed(order, Path(resume.trace), cell=resume.cell, hint=resume.hint) if resume else order
+    return resume_order(order, Path(resume.trace), cell=resume.cell, hint=resume.hint) if resume else order
 
 
 def _build_replay(request: engine_messages.Replay, order: Order) -> Replay:
-    from exploracoder_jupyter.runs import replayed
+    from exploracoder_jupyter.runs import prepare_replay
 
     trace, out = Path(order.workdir, request.trace), Path(order.workdir, request.out)
-    return replayed(trace, out, delay=request.delay, kernel=request.kernel, order=replace(order, steerable=False))
+    return prepare_replay(trace, out, delay=request.delay, kernel=request.kernel, order=replace(order, steerable=False))
 
 
-def _convert_given(given: engine_messages.Given) -> Given:
-    from exploracoder_jupyter.runs import Carried, Given
+def _convert_given(given: engine_messages.Continuation) -> ResumePoint:
+    from exploracoder_jupyter.runs import CarriedSubtask, ResumePoint
 
     last = len(given.code) - 1
-    carried = (Carried(code, chosen=given.chosen and place == last) for place, code in enumerate(given.code))
-    return Given(tuple(given.plan), tuple(carried), given.hint)
+    carried = (CarriedSubtask(code, chosen=given.chosen and place == last) for place, code in enumerate(given.code))
+    return ResumePoint(tuple(given.plan), tuple(carried), given.hint)
 
 
 if __name__ == "__main__":

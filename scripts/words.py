@@ -29,9 +29,9 @@ from scipy.sparse import csr_matrix
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.kernels.agent_programs import inspector
-from exploracoder_jupyter.knowledge.extraction.library_reader import Reader
-from exploracoder_jupyter.knowledge.knowledge_cache import Store
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.knowledge.extraction.library_reader import LibraryReader
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 from exploracoder_jupyter.knowledge.search import indexed_text
 from exploracoder_jupyter.knowledge.search.tokenizer import tokens
 from exploracoder_jupyter.knowledge.search.word_embedder import PATH
@@ -69,7 +69,7 @@ Coded = tuple[list[int], list[int]]
 async def read(name: str, kernel: str | None, cache: Path) -> list[ApiDoc]:
     """The documented APIs of a library, each text once; none where it cannot be read."""
     try:
-        reader = Reader(inspector(Sandbox(kernel=kernel)), Store(cache), lambda *_: None)
+        reader = LibraryReader(local_inspector(Sandbox(kernel=kernel)), KnowledgeCache(cache), lambda *_: None)
         surface = (await reader.libraries([name], ())).read[0].surface
     except ExploraError as error:
         print(f"{name}: left out. {error}", flush=True)
@@ -87,7 +87,9 @@ def pairs(libraries: Sequence[Sequence[ApiDoc]]) -> Iterator[Pair]:
             yield " ".join(api.path.split(".")[1:][-2:]), api.summary
             yield from ((sentence, api.summary) for sentence in sentences(indexed_text.opening(api))[1:SENTENCES])
             yield from (
-                (said, summaries[name]) for name, said in indexed_text.listed(api.description) if name in summaries
+                (text, summaries[name])
+                for name, text in indexed_text.see_also_entries(api.description)
+                if name in summaries
             )
         for name in summaries:
             bearers[name.lower().replace("_", "")].append(summaries[name].partition(" ")[2])

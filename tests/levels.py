@@ -5,11 +5,11 @@ import tempfile
 from pathlib import Path
 
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
-from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level, find_level
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import SandboxLevel, find_level
 
 
 @functools.cache
-def best_level() -> Level:
+def best_level() -> SandboxLevel:
     """The level, found by trying it once."""
     with tempfile.TemporaryDirectory() as folder:
         return find_level(write_agent_archive(Path(folder) / "inside.zip"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.core.lazy_imports import importing
+from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.api.exploration import Exploration, TriedCode, load_trace
@@ -24,4 +24,4 @@ HOMES = {
 """The module of each name."""
 
 if not TYPE_CHECKING:
-    __getattr__ = importing(__name__, HOMES)
+    __getattr__ = lazy_getattr(__name__, HOMES)

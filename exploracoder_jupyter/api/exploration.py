@@ -11,10 +11,10 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.types import Output, Status, Usage
-from exploracoder_jupyter.runs.recorded.trace_loader import records_of
+from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.trace.cells.cell_layout import final_solution
 from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, Run, Section, fold_all
-from exploracoder_jupyter.trace.run_summary import summary
+from exploracoder_jupyter.trace.run_summary import summarize_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Exploration:
     @cached_property
     def summary(self) -> Mapping[str, JsonValue]:
         """The object that `jupyter explora run --json` prints."""
-        return summary(self.records, trace=self.trace)
+        return summarize_run(self.records, trace=self.trace)
 
     @cached_property
     def state(self) -> Run:
@@ -124,7 +124,7 @@ def load_trace(path: str | Path) -> Exploration:
     Raises:
         UsageError: there is no trace at this path, or it is damaged.
     """
-    return exploration_of(records_of(Path(path)), Path(path))
+    return exploration_of(load_records(Path(path)), Path(path))
 
 
 def exploration_of(records: Iterable[Record], trace: Path | None) -> Exploration:

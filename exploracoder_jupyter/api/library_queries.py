@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 
-from exploracoder_jupyter.core.options import nest
+from exploracoder_jupyter.core.options import nest_settings
 from exploracoder_jupyter.frontend.searching.search_results import Results, parse_results
 from exploracoder_jupyter.runs.library_search import search as search_libraries
 
@@ -30,7 +30,7 @@ def search(library: str | Sequence[str], query: str, k: int = 10, **options: Any
     found: list[Results | BaseException] = []
 
     async def main() -> Results:
-        return parse_results(json.dumps(await search_libraries(names, query, k, layers=(nest(options),))))
+        return parse_results(json.dumps(await search_libraries(names, query, k, layers=(nest_settings(options),))))
 
     def work() -> None:
         try:

@@ -14,7 +14,7 @@ import anyio
 from exploracoder_jupyter.api.exploration import Exploration, exploration_of
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.core.options import OPTIONS, nest
+from exploracoder_jupyter.core.options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.core.wording import did_you_mean
@@ -154,7 +154,7 @@ def _layer(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for name in options:
         if name not in known:
             raise UsageError(f"explore() has no option {name!r}.{did_you_mean(name, known)}")
-    return nest(options)
+    return nest_settings(options)
 
 
 def _wait_for(thread: threading.Thread, steering: RunSteering) -> None:

@@ -14,8 +14,8 @@ import traceback
 from collections.abc import Sequence
 
 from exploracoder_jupyter.cli.terminal.standard_streams import flush, print_error, print_note
-from exploracoder_jupyter.core.errors import BudgetSpent, ExploraError, InternalError, ReplyError, as_known
-from exploracoder_jupyter.core.wording import at_a_terminal
+from exploracoder_jupyter.core.errors import BudgetExceeded, ExploraError, InternalError, ReplyError, to_explora_error
+from exploracoder_jupyter.core.wording import terminal_wording
 
 __all__ = ["main"]
 
@@ -24,12 +24,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status; without `argv`, use the arguments of this process."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
-        with at_a_terminal():
+        with terminal_wording():
             return _execute(arguments)
     except KeyboardInterrupt:
         return _report_error(ExploraError("Interrupted before there was a result."), arguments, status=1)
     except Exception as error:
-        known = as_known(error)
+        known = to_explora_error(error)
         return _report_error(known, arguments, status=_exit_status(known))
     finally:
         flush(sys.stdout)
@@ -57,4 +57,4 @@ def _report_error(error: ExploraError, arguments: list[str], *, status: int) -> 
 def _exit_status(error: ExploraError) -> int:
     if isinstance(error, InternalError):
         return 3
-    return 1 if isinstance(error, BudgetSpent | ReplyError) else 2
+    return 1 if isinstance(error, BudgetExceeded | ReplyError) else 2

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.cli import check, doctor, export, fork, history, index, replay, run, snippets
-from exploracoder_jupyter.core.options import Parser
+from exploracoder_jupyter.core.options import OptionParser
 from exploracoder_jupyter.core.version import __version__
 
 _EPILOG = (
@@ -37,7 +37,7 @@ _COMMANDS = (
 )
 
 
-class _CommandParser(Parser):
+class _CommandParser(OptionParser):
     """The parser of one command, which reports unknown arguments itself instead of leaving them to the main parser."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -57,7 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     Parsing raises UsageError if the arguments are invalid.
     """
-    parser = Parser(
+    parser = OptionParser(
         prog="jupyter explora",
         description="Explore a library by experiments: plan, try, keep what works, assemble a solution.",
         epilog=_EPILOG,

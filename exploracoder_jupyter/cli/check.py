@@ -20,7 +20,7 @@ from exploracoder_jupyter.core.errors import ExploraError, UsageError
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from exploracoder_jupyter.runs.trace_check import Asked, Report
+    from exploracoder_jupyter.runs.trace_check import CheckRequest, Report
     from exploracoder_jupyter.runs.trace_check.explored_notebook import Exploration
 
 _TOLERANCE = 1e-6
@@ -28,7 +28,7 @@ _MAX_EXPLANATION = 200
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `check`."""
+    """Declare the arguments of `check_trace`."""
     parser.add_argument(
         "traces", nargs="+", metavar="TRACE", help="trace notebook of a run, or a notebook with explorations"
     )
@@ -115,10 +115,10 @@ class _CheckTarget:
 
 
 def _find_targets(path: Path) -> list[_CheckTarget]:
-    from exploracoder_jupyter.runs.trace_check.explored_notebook import explorations
+    from exploracoder_jupyter.runs.trace_check.explored_notebook import find_explorations
 
     try:
-        return [_CheckTarget(found.trace, found) for found in explorations(path)] or [_CheckTarget(path)]
+        return [_CheckTarget(found.trace, found) for found in find_explorations(path)] or [_CheckTarget(path)]
     except ExploraError as error:
         return [_CheckTarget(path, error=error)]
 
@@ -169,10 +169,10 @@ def _validate(arguments: argparse.Namespace) -> None:
         raise UsageError("--kernel and --env cannot be combined.", remedy="Give only one of them.")
 
 
-def _check_request(target: _CheckTarget, arguments: argparse.Namespace) -> Asked:
-    from exploracoder_jupyter.runs.trace_check import Asked
+def _check_request(target: _CheckTarget, arguments: argparse.Namespace) -> CheckRequest:
+    from exploracoder_jupyter.runs.trace_check import CheckRequest
 
-    return Asked(
+    return CheckRequest(
         target.trace,
         selected=arguments.selected,
         tolerance=arguments.tolerance,
@@ -187,16 +187,16 @@ def _check_request(target: _CheckTarget, arguments: argparse.Namespace) -> Asked
     )
 
 
-def _run_check(asked: Asked, signals: InterruptHandler) -> Report:
+def _run_check(asked: CheckRequest, signals: InterruptHandler) -> Report:
     import anyio
 
-    from exploracoder_jupyter.runs.trace_check import check
+    from exploracoder_jupyter.runs.trace_check import check_trace
 
     async def main() -> Report | None:
         with anyio.CancelScope() as scope:
             loop = asyncio.get_running_loop()
             signals.on_interrupt = lambda: _call_soon(loop, scope.cancel)
-            return await check(asked, advance)
+            return await check_trace(asked, advance)
         return None
 
     try:

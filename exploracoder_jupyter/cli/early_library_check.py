@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from exploracoder_jupyter.core.options import layer
+from exploracoder_jupyter.core.options import settings_layer
 
 
 def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> None:
@@ -18,4 +18,4 @@ def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> 
     from exploracoder_jupyter.core.library_check import check_libraries
     from exploracoder_jupyter.core.settings import resolve
 
-    check_libraries(libraries, resolve(layer(arguments)), workdir=Path.cwd())
+    check_libraries(libraries, resolve(settings_layer(arguments)), workdir=Path.cwd())

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_result, write_line
-from exploracoder_jupyter.core.atomic_write import put
+from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def execute(arguments: argparse.Namespace) -> int:
     source, out, form = Path(arguments.trace), arguments.out, _validate_form(arguments)
 
     from exploracoder_jupyter.export.export_formats import default_export_path, export_run
-    from exploracoder_jupyter.runs.recorded.trace_loader import records_of
+    from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 
-    content = export_run(records_of(source), form, source, pinned=not arguments.unpinned)
+    content = export_run(load_records(source), form, source, pinned=not arguments.unpinned)
     if out == _STDOUT:
         write_line(sys.stdout, content.rstrip("\n"))
         return 0
@@ -122,7 +122,7 @@ def _write_export(target: Path, form: Form, content: str) -> None:
         target = target.resolve()
         _check_overwrite(target, form, content)
         target.parent.mkdir(parents=True, exist_ok=True)
-        put(target, content.encode())
+        write_atomic(target, content.encode())
     except (OSError, RuntimeError) as error:  # e.g. a name that is too long, or a symlink loop
         raise UsageError(
             f"{str(target)!r} cannot be written: {getattr(error, 'strerror', None) or error}.",
@@ -157,9 +157,9 @@ def _is_replaceable(target: Path, form: Form, content: str) -> bool:
 def _is_unedited_export(existing: str) -> bool:
     import nbformat
 
-    from exploracoder_jupyter.trace.reduced_notebook import untouched
+    from exploracoder_jupyter.trace.reduced_notebook import is_untouched
 
     try:
-        return not existing.strip() or untouched(nbformat.reads(existing, as_version=4))  # type: ignore[no-untyped-call]
+        return not existing.strip() or is_untouched(nbformat.reads(existing, as_version=4))  # type: ignore[no-untyped-call]
     except Exception:  # many kinds, if the file is not a notebook
         return False

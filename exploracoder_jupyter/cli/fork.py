@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_note, print_result
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.provisioner import Served
+    from exploracoder_jupyter.provisioner import ForkServer
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ async def _serve(kernel: Path, confined: bool, as_json: bool) -> int:
     return 0
 
 
-def _print_fork(fork: Served, *, as_json: bool) -> None:
+def _print_fork(fork: ForkServer, *, as_json: bool) -> None:
     if as_json:
         print_json({"connection_file": str(fork.connection_file), "isolation": fork.isolation})
     else:

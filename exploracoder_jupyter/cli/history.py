@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
-    from exploracoder_jupyter.core.trace_peek import OlderTrace
+    from exploracoder_jupyter.core.trace_peek import TraceSummary
 
 _DEFAULT_LIMIT = 20
 _COLUMNS = ("run", "started", "status", "calls", "tokens", "executions", "time", "libraries")
@@ -59,10 +59,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """
     from exploracoder_jupyter.core.run_history import HistoryStore
     from exploracoder_jupyter.core.settings import history_path
-    from exploracoder_jupyter.core.trace_peek import traces_beside
+    from exploracoder_jupyter.core.trace_peek import list_traces
 
     store = HistoryStore(history_path())
-    traces = traces_beside(Path())
+    traces = list_traces(Path())
     if arguments.forget or arguments.prune:
         return _remove(store, arguments, traces)
     runs = [run for run in _load_runs(store, traces) if not arguments.library or _uses_library(run, arguments.library)]
@@ -79,7 +79,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0 if shown else 1
 
 
-def _load_runs(store: HistoryStore, traces: Sequence[OlderTrace]) -> list[PastRun]:
+def _load_runs(store: HistoryStore, traces: Sequence[TraceSummary]) -> list[PastRun]:
     runs = store.all(traces)
     if not runs and (problem := store.problem()):
         raise UsageError(
@@ -88,7 +88,7 @@ def _load_runs(store: HistoryStore, traces: Sequence[OlderTrace]) -> list[PastRu
     return runs
 
 
-def _remove(store: HistoryStore, arguments: argparse.Namespace, traces: Sequence[OlderTrace]) -> int:
+def _remove(store: HistoryStore, arguments: argparse.Namespace, traces: Sequence[TraceSummary]) -> int:
     import sqlite3
 
     try:
@@ -104,7 +104,7 @@ def _remove(store: HistoryStore, arguments: argparse.Namespace, traces: Sequence
     return 0
 
 
-def _prune(store: HistoryStore, traces: Sequence[OlderTrace]) -> int:
+def _prune(store: HistoryStore, traces: Sequence[TraceSummary]) -> int:
     from exploracoder_jupyter.core.settings import resolve
 
     limits = resolve().history
@@ -167,12 +167,12 @@ def _print_runs(runs: Sequence[PastRun]) -> None:
 
 
 def _row(run: PastRun) -> tuple[str, ...]:
-    from exploracoder_jupyter.core.run_history import clock
+    from exploracoder_jupyter.core.run_history import format_duration
     from exploracoder_jupyter.core.settings import OFFLINE
 
     began = _format_time(datetime.fromtimestamp(run.started), date.today())
     asked = ("–", "–") if run.model == OFFLINE else (f"{run.calls:,}", f"{run.tokens:,}")  # not a language model
-    spent = (*asked, f"{run.executions:,}", clock(run.seconds))
+    spent = (*asked, f"{run.executions:,}", format_duration(run.seconds))
     return (run.id, began, run.status, *spent, run.named)
 
 

@@ -13,7 +13,7 @@ from exploracoder_jupyter.cli.terminal import search_text
 from exploracoder_jupyter.cli.terminal.progress_line import show_progress
 from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.options import add_reading_options, layer
+from exploracoder_jupyter.core.options import add_reading_options, settings_layer
 from exploracoder_jupyter.core.wording import plural
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ def index(arguments: argparse.Namespace) -> int:
     from exploracoder_jupyter import runs
 
     async def main() -> Sequence[Row]:
-        return await runs.index(arguments.libraries, layers=[layer(arguments)], progress=advance, say=notices.append)
+        return await runs.index(
+            arguments.libraries, layers=[settings_layer(arguments)], progress=advance, say=notices.append
+        )
 
     notices: list[str] = []
     with show_progress("Starting") as advance, redirect_stdout(sys.stderr):
@@ -90,7 +92,9 @@ def search(arguments: argparse.Namespace) -> int:
     from exploracoder_jupyter import runs
 
     async def main() -> dict[str, JsonValue]:
-        return await runs.search(libraries, arguments.query, arguments.k, layers=[layer(arguments)], progress=advance)
+        return await runs.search(
+            libraries, arguments.query, arguments.k, layers=[settings_layer(arguments)], progress=advance
+        )
 
     with show_progress("Starting") as advance, redirect_stdout(sys.stderr):
         answer = anyio.run(main)

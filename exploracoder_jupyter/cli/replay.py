@@ -54,9 +54,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _build_replay(arguments: argparse.Namespace) -> Replay:
-    from exploracoder_jupyter.runs import replayed
+    from exploracoder_jupyter.runs import prepare_replay
 
-    return replayed(
+    return prepare_replay(
         Path(arguments.trace),
         Path(arguments.out) if arguments.out else None,
         delay=arguments.delay,

@@ -18,7 +18,7 @@ from exploracoder_jupyter.cli.task_argument import read_check, read_task
 from exploracoder_jupyter.cli.terminal.followed_run import run_with_display
 from exploracoder_jupyter.cli.terminal.standard_streams import print_code, print_json, print_note, print_result
 from exploracoder_jupyter.core.errors import InternalError, UsageError
-from exploracoder_jupyter.core.options import add_options, check_resume, layer
+from exploracoder_jupyter.core.options import add_options, settings_layer, validate_resume_options
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -80,14 +80,14 @@ def _build_order(arguments: argparse.Namespace) -> Order:
     from exploracoder_jupyter.runs import Order
 
     task = Task(text, tuple(dict.fromkeys(arguments.library or ())), check=check, solution_name=arguments.name)
-    order = Order(task, (layer(arguments),))
+    order = Order(task, (settings_layer(arguments),))
     if arguments.resume is None:
         return order
 
-    from exploracoder_jupyter.runs import resumed
+    from exploracoder_jupyter.runs import resume_order
 
     cell, hint = getattr(arguments, "from") or "", arguments.hint or ""
-    return resumed(order, Path(arguments.resume), cell=cell, hint=hint, confirm=_confirm)
+    return resume_order(order, Path(arguments.resume), cell=cell, hint=hint, confirm=_confirm)
 
 
 def _confirm(address: str) -> bool:
@@ -105,7 +105,7 @@ def _task_text(arguments: argparse.Namespace) -> str:
     Raises:
         UsageError: there is no task, or more than one; no library is given; or an option requires `--resume`.
     """
-    check_resume(arguments)
+    validate_resume_options(arguments)
     if arguments.resume is None:
         if not arguments.library:
             raise UsageError("No library is named.", remedy="Name at least one, e.g. --library networkx.")
@@ -123,9 +123,9 @@ async def _run(order: Order, listen: Listener, steering: RunSteering) -> Summary
 
 def print_summary(summary: Mapping[str, JsonValue]) -> None:
     """Print the verdict, the solution if there is one, and the path of the trace."""
-    from exploracoder_jupyter.frontend.panel.panel_state import State, finished
+    from exploracoder_jupyter.frontend.panel.panel_state import State, with_summary
 
-    solution = finished(State(), summary).solution
+    solution = with_summary(State(), summary).solution
     print_result(f"{str(summary['status']).capitalize()}: {summary.get('reason') or 'no reason was given.'}")
     if solution:
         print_result("")

@@ -11,7 +11,7 @@ _MAX_STEM = 40
 allows."""
 
 
-def put(path: Path, content: bytes, *, mode: int = 0o666) -> None:
+def write_atomic(path: Path, content: bytes, *, mode: int = 0o666) -> None:
     """Replace the file's content atomically. On failure, such as a full disk, the old file stays as it was.
 
     Args:

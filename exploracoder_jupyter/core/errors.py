@@ -47,11 +47,11 @@ class EndpointError(ExploraError):
     """The model's endpoint refused the request, or stayed unreachable within the retry limits."""
 
 
-class MissingMeans(ExploraError):
+class MissingRequirement(ExploraError):
     """Something that the run needs is missing from the sibling's environment or from this machine."""
 
 
-class BudgetSpent(ExploraError):
+class BudgetExceeded(ExploraError):
     """The budget of tokens, seconds or executions is used up."""
 
 
@@ -74,7 +74,7 @@ class BranchingChanged(KernelError):
     """
 
 
-def unwrapped(error: BaseException) -> BaseException:
+def unwrap_group(error: BaseException) -> BaseException:
     """Return the error itself, or the relevant one of a group: the first `ExploraError`, else the first error."""
     leaves = list(_iter_leaves(error))
     return next((leaf for leaf in leaves if isinstance(leaf, ExploraError)), leaves[0])
@@ -89,23 +89,26 @@ def _iter_leaves(error: BaseException) -> Iterator[BaseException]:
         yield from _iter_leaves(inner)
 
 
-def described(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """Return an error's type and message on one line, without a period, e.g. `KeyError: 'x'`."""
     return " ".join(traceback.format_exception_only(error)[-1].split())[:_MAX_DESCRIPTION].rstrip(".:")
 
 
-def as_known(error: BaseException) -> ExploraError:
+def to_explora_error(error: BaseException) -> ExploraError:
     """Convert any exception to an `ExploraError`.
 
-    A group is reduced to its relevant error, an operating system error becomes `MissingMeans`, and anything else an
+    A group is reduced to its relevant error, an operating system error becomes `MissingRequirement`, and anything
+    else an
     `InternalError`.
     """
-    error = unwrapped(error)
+    error = unwrap_group(error)
     if isinstance(error, ExploraError):
         return error
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
-        return MissingMeans(
+        return MissingRequirement(
             f"The operating system reported an error: {error.strerror}{where}.", remedy="Fix it and try again."
         )
-    return InternalError(f"An internal error occurred: {described(error)}.", remedy="This is a bug; please report it.")
+    return InternalError(
+        f"An internal error occurred: {format_error(error)}.", remedy="This is a bug; please report it."
+    )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
-def importing(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """Return a `__getattr__` for the package; `homes` maps names to its modules, e.g. `{"Order": "order"}`.
 
     The returned function raises AttributeError for any other name.

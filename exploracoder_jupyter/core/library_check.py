@@ -29,10 +29,10 @@ def check_libraries(libraries: Sequence[str], settings: Settings, *, workdir: Pa
     if not is_checked_here(settings):
         return
     importlib.invalidate_caches()  # packages may have been installed since the last call
-    documentation_walk.owners.cache_clear()
+    documentation_walk.distributions_by_module.cache_clear()
     for name in libraries:
         if not _is_installed(name, workdir):
-            raise not_installed(name, documentation_walk.near(name))
+            raise not_installed(name, documentation_walk.similar_names(name))
 
 
 def is_checked_here(settings: Settings) -> bool:
@@ -61,5 +61,7 @@ def _is_installed(name: str, workdir: Path) -> bool:
         metadata.distribution(name)
     except (metadata.PackageNotFoundError, ValueError):
         places = [str(workdir), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-        return bool(documentation_walk.resolve(name) or PathFinder.find_spec(name.partition(".")[0], places))
+        return bool(
+            documentation_walk.resolve_import_name(name) or PathFinder.find_spec(name.partition(".")[0], places)
+        )
     return True

@@ -273,11 +273,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("wait", "block until the run ends instead of running in the background", "flag", places=_MAGIC),
 )
 
-READING = ("docs", "embedding-folder", "base-url", "isolation", "allow-read", "kernel", "python", "gateway")
+READING_OPTIONS = ("docs", "embedding-folder", "base-url", "isolation", "allow-read", "kernel", "python", "gateway")
 """Options that determine how libraries are read; a search takes them too."""
 
 
-class Parser(argparse.ArgumentParser):
+class OptionParser(argparse.ArgumentParser):
     """An argument parser without abbreviations whose errors are UsageErrors with one plain sentence."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -343,7 +343,7 @@ def _unrecognized_options(message: str) -> Iterator[str]:
 def add_reading_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
     """Add the options that a search takes too: they determine where and how libraries are read."""
     for option in OPTIONS:
-        if place in option.places and option.name in READING:
+        if place in option.places and option.name in READING_OPTIONS:
             _add_option(parser, option, place)
 
 
@@ -354,12 +354,12 @@ def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
             _add_option(parser, option, place)
 
 
-def layer(namespace: argparse.Namespace) -> dict[str, dict[str, JsonValue]]:
+def settings_layer(namespace: argparse.Namespace) -> dict[str, dict[str, JsonValue]]:
     """Return the given settings as a layer for `settings.resolve`."""
-    return nest({option.dest: getattr(namespace, option.dest, None) for option in OPTIONS})
+    return nest_settings({option.dest: getattr(namespace, option.dest, None) for option in OPTIONS})
 
 
-def nest(values: Mapping[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
+def nest_settings(values: Mapping[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
     """Build a settings layer from values by destination name; `None` means not given, unknown names are ignored."""
     found: dict[str, dict[str, JsonValue]] = {}
     for option in OPTIONS:
@@ -369,7 +369,7 @@ def nest(values: Mapping[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
     return found
 
 
-def check_resume(namespace: argparse.Namespace) -> None:
+def validate_resume_options(namespace: argparse.Namespace) -> None:
     """Check that `--from` and `--hint` are given only with `--resume`.
 
     Raises:
@@ -380,7 +380,7 @@ def check_resume(namespace: argparse.Namespace) -> None:
             raise UsageError(f"--{name} requires --resume.", remedy="Add --resume, with the trace to resume.")
 
 
-def check_text(value: str) -> str:
+def read_check_text(value: str) -> str:
     """Return the text of the check: the content of the file that `value` names, or `value` itself.
 
     Raises:

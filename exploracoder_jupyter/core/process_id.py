@@ -14,7 +14,7 @@ _START_TOLERANCE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class ProcessId:
     """A process on this machine or another."""
 
     pid: int

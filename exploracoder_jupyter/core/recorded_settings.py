@@ -16,7 +16,7 @@ _SOLUTION_ROUNDS = "solution_rounds"
 _WEB_SETTINGS = {"web", "web_address"}
 
 
-def as_layer(recorded: Mapping[str, JsonValue], stronger: Sequence[Layer] = ()) -> Layer:
+def recorded_layer(recorded: Mapping[str, JsonValue], stronger: Sequence[Layer] = ()) -> Layer:
     """Return the recorded settings that this version knows and that no stronger layer sets.
 
     If a stronger layer sets a preset, the values that presets determine are left out too.

@@ -17,10 +17,10 @@ from typing import get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.core.process_id import Process
+from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.settings import OFFLINE
-from exploracoder_jupyter.core.sqlite_store import BRIEF_WAIT, WAIT, KeptFile
-from exploracoder_jupyter.core.trace_peek import OlderTrace, facts_of, is_there
+from exploracoder_jupyter.core.sqlite_store import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
+from exploracoder_jupyter.core.trace_peek import TraceSummary, path_exists, read_facts
 from exploracoder_jupyter.core.types import LibraryInfo, Outcome
 from exploracoder_jupyter.core.wording import plural
 
@@ -43,7 +43,7 @@ class PastRun:
     started: float
     """Seconds since the epoch, like all times here."""
     updated: float
-    process: Process
+    process: ProcessId
     task: str
     """First line of the task, truncated."""
     libraries: tuple[LibraryInfo, ...]
@@ -87,7 +87,7 @@ class PastRun:
         """Calls, tokens, executions and time, as text; calls and tokens only if a language model was used."""
         asked = self.calls and self.model != OFFLINE
         spent = f"{plural(self.calls, 'call')}, {plural(self.tokens, 'token')}, " if asked else ""
-        return f"{spent}{plural(self.executions, 'execution')}, {clock(self.seconds)}"
+        return f"{spent}{plural(self.executions, 'execution')}, {format_duration(self.seconds)}"
 
     @property
     def gone(self) -> bool:
@@ -96,7 +96,7 @@ class PastRun:
         False if there never was a trace.
         """
         path = Path(self.trace)
-        return bool(self.trace) and not (is_there(path) or is_there(path.with_name(f"{path.stem}.journal.jsonl")))
+        return bool(self.trace) and not (path_exists(path) or path_exists(path.with_name(f"{path.stem}.journal.jsonl")))
 
     @property
     def unfinished(self) -> bool:
@@ -112,7 +112,7 @@ class PastRun:
     def _outcome_in_trace(self) -> str:
         """The outcome stored in the trace; empty if there is none."""
         try:
-            facts = facts_of(Path(self.trace), "run_id", "verdict") if self.trace else {}
+            facts = read_facts(Path(self.trace), "run_id", "verdict") if self.trace else {}
         except OSError:
             return ""
         verdict = facts.get("verdict")
@@ -128,13 +128,15 @@ class HistoryStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = KeptFile(path, _MIGRATIONS)
+        self._file = SqliteStore(path, _MIGRATIONS)
 
     def write(self, run: PastRun) -> None:
         """Insert or replace the entry of a run. Waits longer for the final entry, which no later one can correct."""
         row = (run.id, run.started, _RUN.dump_json(run).decode())
         insert = "INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
-        self._file.attempt(lambda db: db.execute(insert, row), None, wait=WAIT if run.outcome else BRIEF_WAIT)
+        self._file.attempt(
+            lambda db: db.execute(insert, row), None, wait=LOCK_TIMEOUT if run.outcome else SHORT_LOCK_TIMEOUT
+        )
 
     def rename(self, old: str, new: str) -> None:
         """Record that the trace at `old` has moved to `new`, in the entry of the newest run that wrote it."""
@@ -143,20 +145,20 @@ class HistoryStore:
 
     def limit(self, *, days: int, runs: int) -> None:
         """Remove entries older than `days` days, then all but the newest `runs` entries."""
-        self._file.attempt(lambda db: _delete_excess(db, days, runs), 0, wait=BRIEF_WAIT)
+        self._file.attempt(lambda db: _delete_excess(db, days, runs), 0, wait=SHORT_LOCK_TIMEOUT)
 
-    def all(self, beside: Sequence[OlderTrace] = ()) -> list[PastRun]:
+    def all(self, beside: Sequence[TraceSummary] = ()) -> list[PastRun]:
         """Return all runs, newest first. A trace that several runs name belongs to the newest of them.
 
         Args:
             beside: traces among which to look for those that are no longer at their recorded path.
         """
-        if not is_there(self.path):
+        if not path_exists(self.path):
             return []
         rows: list[tuple[str]] = self._file.attempt(
             lambda db: db.execute("SELECT body FROM runs ORDER BY started DESC, rowid DESC").fetchall(),
             [],
-            wait=BRIEF_WAIT,
+            wait=SHORT_LOCK_TIMEOUT,
         )
         runs = [run for (body,) in rows if (run := _parse_run(body))]
         found = {trace.run: str(trace.path.absolute()) for trace in beside if trace.run}
@@ -170,8 +172,8 @@ class HistoryStore:
     def problem(self) -> str:
         """Return why the file cannot be read; empty if it can be read or does not exist."""
         try:
-            if is_there(self.path):
-                self._file.connect(BRIEF_WAIT).close()
+            if path_exists(self.path):
+                self._file.connect(SHORT_LOCK_TIMEOUT).close()
         except (OSError, sqlite3.Error) as error:
             return str(error)
         return ""
@@ -184,7 +186,7 @@ class HistoryStore:
         """
         if not self.path.exists():
             return 0
-        with closing(self._file.connect(WAIT)) as db, db:
+        with closing(self._file.connect(LOCK_TIMEOUT)) as db, db:
             return _delete(db, ids)
 
     def clear(self) -> int:
@@ -197,10 +199,10 @@ class HistoryStore:
         self._file.forget_unsound()
         if not self.path.exists():
             return 0
-        with closing(self._file.connect(WAIT)) as db, db:
+        with closing(self._file.connect(LOCK_TIMEOUT)) as db, db:
             return db.execute("DELETE FROM runs WHERE 1").rowcount
 
-    def prune(self, *, days: int, runs: int, beside: Sequence[OlderTrace] = ()) -> int:
+    def prune(self, *, days: int, runs: int, beside: Sequence[TraceSummary] = ()) -> int:
         """Apply the limits, remove the entries of runs whose traces are gone, and return the number removed.
 
         Args:
@@ -214,11 +216,11 @@ class HistoryStore:
         gone = [run.id for run in self.all(beside) if run.gone and run.status != RUNNING]
         if not self.path.exists():
             return 0
-        with closing(self._file.connect(WAIT)) as db, db:
+        with closing(self._file.connect(LOCK_TIMEOUT)) as db, db:
             return _delete_excess(db, days, runs) + _delete(db, gone)
 
 
-def clock(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format a duration in seconds as `0:07`, `12:05` or `1:02:03`."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"

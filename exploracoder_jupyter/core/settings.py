@@ -21,7 +21,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.options import OPTIONS
 from exploracoder_jupyter.core.types import Formulation, Sharing
 from exploracoder_jupyter.core.web_settings import WEB_KEY, Web, expand_web_address, validate_web_address
-from exploracoder_jupyter.core.wording import by_front_end, did_you_mean
+from exploracoder_jupyter.core.wording import choose_wording, did_you_mean
 
 OFFLINE = "offline"
 """Name of the built-in model, which is not a language model and costs nothing."""
@@ -223,11 +223,11 @@ Layer = Mapping[str, Mapping[str, JsonValue]]
 
 def config_path() -> Path:
     """Return the path of the config file: `EXPLORACODER_CONFIG`, else in the user's configuration folder."""
-    named = named_config()
+    named = configured_path()
     return Path(named).expanduser() if named else user_config_path("exploracoder_jupyter") / "config.toml"
 
 
-def named_config() -> str:
+def configured_path() -> str:
     """Return the path in `EXPLORACODER_CONFIG`; empty if it is not set."""
     return os.environ.get(_CONFIG, "")
 
@@ -289,7 +289,7 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
     return settings
 
 
-def secrets(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Secrets:
+def read_secrets(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Secrets:
     """Read the API key from `EXPLORACODER_API_KEY` or `OPENAI_API_KEY`, else from the config file."""
     environ = os.environ if environ is None else environ
     key = next((environ[name] for name in _KEYS if environ.get(name)), None) or _read_file(path)[1]
@@ -298,7 +298,7 @@ def secrets(path: Path | None = None, environ: Mapping[str, str] | None = None) 
 
 def _read_file(path: Path | None) -> tuple[dict[str, dict[str, JsonValue]], str | None]:
     """Read this config file, or the default one; return its settings layer and, separately, its API key."""
-    is_configured, path = path is None and bool(named_config()), path or config_path()
+    is_configured, path = path is None and bool(configured_path()), path or config_path()
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -350,7 +350,7 @@ def _flag_of(option: str) -> str:
 
 
 def _see_help() -> str:
-    return by_front_end(terminal="See `jupyter explora run --help`.", notebook="See `%%explora?`.")
+    return choose_wording(terminal="See `jupyter explora run --help`.", notebook="See `%%explora?`.")
 
 
 def _environment_layer(environ: Mapping[str, str]) -> dict[str, dict[str, JsonValue]]:

@@ -18,20 +18,20 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-WAIT = 5.0
+LOCK_TIMEOUT = 5.0
 """Seconds to wait for another process's transaction."""
-BRIEF_WAIT = 0.5
+SHORT_LOCK_TIMEOUT = 0.5
 """The same while the user is waiting for the result."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFile:
+class SqliteStore:
     """A database file and the statements that create its tables: applied in order, once each, and only appended to."""
 
     path: Path
     migrations: Sequence[str]
 
-    def attempt(self, work: Callable[[sqlite3.Connection], T], otherwise: T, *, wait: float = WAIT) -> T:
+    def attempt(self, work: Callable[[sqlite3.Connection], T], otherwise: T, *, wait: float = LOCK_TIMEOUT) -> T:
         """Run `work` in one transaction and return its result; return `otherwise` if that fails."""
         for _ in range(2):  # retry once after a damaged file was moved
             try:
@@ -97,7 +97,7 @@ class KeptFile:
 
     def _is_intact(self) -> bool:
         try:
-            with closing(self._open(BRIEF_WAIT)) as db:
+            with closing(self._open(SHORT_LOCK_TIMEOUT)) as db:
                 return bool(db.execute("PRAGMA quick_check").fetchone()[0] == "ok")
         except sqlite3.OperationalError:  # locked by another process
             return True

@@ -12,7 +12,7 @@ _MAX_FACTOR: Final = 5.0
 """Upper bound, because in a container the load may be that of a much larger host."""
 
 
-def scale(seconds: float) -> float:
+def scale_limit(seconds: float) -> float:
     """Multiply a limit by the number of runnable processes per core, by at least 1 and at most 5."""
     try:
         load = os.getloadavg()[0]

@@ -15,9 +15,9 @@ from typing import Any
 
 from exploracoder_jupyter.core.truncate import one_line
 
-MOST = 32_768
+PEEK_BYTES = 32_768
 """Bytes to read at either end of a trace file, enough for the run's task and its verdict."""
-REPLAYED = "-replayed"
+REPLAYED_SUFFIX = "-replayed"
 """Suffix of the stem of a trace that is a replay of another one."""
 _MAX_TASK = 80
 _EXPORT_SUFFIX = "-selected.ipynb"
@@ -25,7 +25,7 @@ _EXPORT_SUFFIX = "-selected.ipynb"
 
 
 @dataclass(frozen=True, slots=True)
-class OlderTrace:
+class TraceSummary:
     """Summary of a trace file."""
 
     path: Path
@@ -41,7 +41,7 @@ class OlderTrace:
     """Id of the run; empty if the file does not contain it."""
 
 
-def is_there(path: Path | str) -> bool:
+def path_exists(path: Path | str) -> bool:
     """Return whether the file exists; False if that cannot be determined (no permission, a disconnected disk)."""
     try:
         return Path(path).exists()
@@ -49,7 +49,7 @@ def is_there(path: Path | str) -> bool:
         return False
 
 
-def facts_of(path: Path, *names: str, most: int = MOST) -> dict[str, Any]:
+def read_facts(path: Path, *names: str, most: int = PEEK_BYTES) -> dict[str, Any]:
     """Read these metadata fields from `most` bytes of a trace; a field not completely contained in them is `None`.
 
     The fields are at the end of a trace, after the long records; in a version 1 trace that Jupyter has not saved they
@@ -66,7 +66,7 @@ def facts_of(path: Path, *names: str, most: int = MOST) -> dict[str, Any]:
     return {name: _decode_after(*(tail.rpartition if at_the_end else head.partition)(f'"{name}": ')) for name in names}
 
 
-def traces_beside(folder: Path) -> list[OlderTrace]:
+def list_traces(folder: Path) -> list[TraceSummary]:
     """List the traces of the notebooks in this folder, oldest first, without broken links and exported notebooks."""
     found = []
     for path in (folder / "explorations").glob("*.ipynb"):
@@ -82,11 +82,11 @@ def _decode_after(_: str, found: str, rest: str) -> Any:
     return None
 
 
-def _read_summary(path: Path) -> OlderTrace:
-    found = facts_of(path, "task", "verdict", "started", "run_id")
+def _read_summary(path: Path) -> TraceSummary:
+    found = read_facts(path, "task", "verdict", "started", "run_id")
     changed = path.stat().st_mtime
     task, verdict = found["task"], found["verdict"]
-    return OlderTrace(
+    return TraceSummary(
         path,
         changed,
         _parse_time(found["started"]),
@@ -98,7 +98,7 @@ def _read_summary(path: Path) -> OlderTrace:
 
 def _clean_text(value: object) -> str:
     """Return the text on one line, truncated, without control characters: the file is untrusted."""
-    line = one_line(value, MOST) if isinstance(value, str) else ""
+    line = one_line(value, PEEK_BYTES) if isinstance(value, str) else ""
     return one_line("".join(filter(str.isprintable, line)), _MAX_TASK)
 
 

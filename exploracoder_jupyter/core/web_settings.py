@@ -17,7 +17,7 @@ Web = Literal["off", "ddgs", "searxng", "url", "folder"]
 WEB_KEY = "EXPLORACODER_WEB_KEY"
 """Environment variable whose value replaces `{key}` in an address: the address is recorded, the key never is."""
 
-PLACES = "Use ddgs, the URL of a SearXNG server, a URL that contains {query}, or a folder of saved pages."
+WEB_REMEDY = "Use ddgs, the URL of a SearXNG server, a URL that contains {query}, or a folder of saved pages."
 
 
 def web_key() -> str:
@@ -45,17 +45,17 @@ def validate_web_address(web: Web, address: str | None) -> None:
     if web in ("off", "ddgs"):
         return
     if not address:
-        raise UsageError(f"Web search with {web} needs the setting 'retrieval.web_address'.", remedy=PLACES)
+        raise UsageError(f"Web search with {web} needs the setting 'retrieval.web_address'.", remedy=WEB_REMEDY)
     if web == "folder":
         return
     parts = _split_url(address)
     if parts is None:
-        raise UsageError(f"The address {address!r} is not an http or https URL.", remedy=PLACES)
+        raise UsageError(f"The address {address!r} is not an http or https URL.", remedy=WEB_REMEDY)
     if parts.username is not None or parts.password is not None:
         remedy = f"Write {{key}} in place of a secret, and set {WEB_KEY}."
         raise UsageError("The web search address contains a user name or password.", remedy=remedy)
     if web == "url" and "{query}" not in f"{parts.path}?{parts.query}":
-        raise UsageError(f"The address {address!r} has no {{query}} placeholder.", remedy=PLACES)
+        raise UsageError(f"The address {address!r} has no {{query}} placeholder.", remedy=WEB_REMEDY)
 
 
 def _split_url(address: str) -> SplitResult | None:

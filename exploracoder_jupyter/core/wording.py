@@ -27,8 +27,8 @@ def did_you_mean(unknown: str, known: Iterable[str]) -> str:
 
 
 @contextmanager
-def at_a_terminal() -> Iterator[None]:
-    """Make `by_front_end` return the text for terminal users within this context."""
+def terminal_wording() -> Iterator[None]:
+    """Make `choose_wording` return the text for terminal users within this context."""
     token = _IN_TERMINAL.set(True)
     try:
         yield
@@ -36,6 +36,6 @@ def at_a_terminal() -> Iterator[None]:
         _IN_TERMINAL.reset(token)
 
 
-def by_front_end(*, terminal: str, notebook: str) -> str:
+def choose_wording(*, terminal: str, notebook: str) -> str:
     """Return the text that fits the front end in use."""
     return terminal if _IN_TERMINAL.get() else notebook

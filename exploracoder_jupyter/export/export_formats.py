@@ -13,8 +13,8 @@ from exploracoder_jupyter.export.html_page import render_page
 from exploracoder_jupyter.export.solution_script import render_script
 from exploracoder_jupyter.trace import trace_document
 from exploracoder_jupyter.trace.cells.escaped_text import encodable
-from exploracoder_jupyter.trace.needed_packages import imported
-from exploracoder_jupyter.trace.reduced_notebook import without_losers
+from exploracoder_jupyter.trace.needed_packages import imported_modules
+from exploracoder_jupyter.trace.reduced_notebook import without_unselected
 from exploracoder_jupyter.trace.run_state import fold_all
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
@@ -47,7 +47,9 @@ def export_run(records: Iterable[Record], form: Form, trace: Path, *, pinned: bo
         case "html":
             return render_page(run, trace)
         case "notebook":
-            return trace_document.content(without_losers(trace_document.document(run, ()))).decode()
+            return trace_document.serialize_notebook(
+                without_unselected(trace_document.build_notebook(run, ()))
+            ).decode()
 
 
 def _check_start_time(at: float) -> None:
@@ -67,5 +69,5 @@ def default_export_path(trace: Path, form: Form, content: str) -> Path:
 
 def avoid_module_clash(path: Path, program: str) -> Path:
     """Return the path, or a different name if the script would shadow a module that it imports."""
-    taken = path.suffix == ".py" and path.stem in imported(program)
+    taken = path.suffix == ".py" and path.stem in imported_modules(program)
     return path.with_stem(f"{path.stem}-solution") if taken else path

@@ -41,13 +41,13 @@ _STATUS_TEXT: Final = {
 }
 _MAX_TITLE: Final = 80
 _TEMPLATE_FUNCTIONS: Final = (
-    cell_markdown.task_words,
-    cell_markdown.plan_words,
-    cell_markdown.heading_words,
-    cell_markdown.notice_words,
-    cell_markdown.judgement_words,
-    cell_markdown.input_words,
-    cell_markdown.verdict_words,
+    cell_markdown.task_markdown,
+    cell_markdown.plan_markdown,
+    cell_markdown.heading_markdown,
+    cell_markdown.notice_markdown,
+    cell_markdown.judgement_markdown,
+    cell_markdown.input_code,
+    cell_markdown.verdict_markdown,
     cell_markdown.cost_table,
 )
 
@@ -102,7 +102,7 @@ def _solution_text(run: Run) -> str:
     if SOLUTION not in run.sections:
         return ""
     outcome = run.finished.verdict.outcome if run.finished and final_solution(run) else None
-    return cell_markdown.solution_words(run.sections[SOLUTION], outcome, run.files, over=True).partition("\n\n")[2]
+    return cell_markdown.solution_markdown(run.sections[SOLUTION], outcome, run.files, over=True).partition("\n\n")[2]
 
 
 def _environment_facts(started: RunStarted) -> Iterator[tuple[str, str]]:

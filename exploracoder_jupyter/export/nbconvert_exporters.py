@@ -15,7 +15,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.export.export_formats import ENDINGS, Form, default_export_path, export_run
 from exploracoder_jupyter.trace import load
-from exploracoder_jupyter.trace.stored_records import restored
+from exploracoder_jupyter.trace.stored_records import read_records
 
 _Result = tuple[str, Any]
 """An exporter's result in nbconvert: the text and the resources."""
@@ -50,7 +50,7 @@ class _TraceExporter(Exporter):
         """
         metadata = (resources or {}).get("metadata") or {}
         trace = Path(str(metadata.get("path") or "."), f"{metadata.get('name') or 'trace'}.ipynb")
-        records = restored(deepcopy(nb))
+        records = read_records(deepcopy(nb))
         try:
             if not records:
                 raise UsageError(

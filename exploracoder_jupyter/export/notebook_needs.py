@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Iterator
 from pathlib import Path, PurePosixPath
 
-from exploracoder_jupyter.pipeline.exploring.dependency_slice import GIVEN, lacking, names_in
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import ALWAYS_DEFINED, names_in, unbound_names
 
 _FILE = re.compile(r"[\w .()+@~/\\-]{1,200}\.\w{1,12}")
 
@@ -15,10 +15,12 @@ _FILE = re.compile(r"[\w .()+@~/\\-]{1,200}\.\w{1,12}")
 def needed_variables(code: str, uses: Container[str]) -> list[str]:
     """Return the names that the code reads but never binds, and those of `uses` that it reads before binding them."""
     if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(_parse(code))):
-        return sorted(name for name in lacking(code) or () if name in uses)  # the rest may come from the star import
+        return sorted(
+            name for name in unbound_names(code) or () if name in uses
+        )  # the rest may come from the star import
     names = names_in(code)
-    before = {name for name in lacking(code) or () if name in uses}
-    return sorted((names.read - names.bound - GIVEN) | before)
+    before = {name for name in unbound_names(code) or () if name in uses}
+    return sorted((names.read - names.bound - ALWAYS_DEFINED) | before)
 
 
 def needed_files(code: str, folder: Path, written: Container[str]) -> list[str]:

@@ -15,8 +15,8 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.types import Output
 from exploracoder_jupyter.export.html_tags import adapt_fragment
 from exploracoder_jupyter.export.markdown_html import shown_html
-from exploracoder_jupyter.kernels.observing.output_text import overwritten, strip_ansi
-from exploracoder_jupyter.trace.comparing.output_parts import joined
+from exploracoder_jupyter.kernels.observing.output_text import apply_carriage_returns, strip_ansi
+from exploracoder_jupyter.trace.comparing.output_parts import join_lines
 
 _COLOR_STYLE: Final = re.compile(r"(?:color|background)\s*[:=]", re.IGNORECASE)
 _FORMULA_CAPTION: Final = "LaTeX source"
@@ -32,10 +32,10 @@ def _output(output: Output, label: str) -> str:
         case "stream":
             name = "Standard error" if output.get("name") == "stderr" else "Output"
             kind = "stream stderr" if output.get("name") == "stderr" else "stream"
-            return _text(overwritten(joined(output.get("text"))), f"{name} of {label}", kind)
+            return _text(apply_carriage_returns(join_lines(output.get("text"))), f"{name} of {label}", kind)
         case "error":
             trace = output.get("traceback")
-            lines = [joined(line) for line in trace] if isinstance(trace, list) else []
+            lines = [join_lines(line) for line in trace] if isinstance(trace, list) else []
             return _text(
                 "\n".join(lines) or f"{output.get('ename')}: {output.get('evalue')}", f"Error of {label}", "error"
             )
@@ -45,7 +45,7 @@ def _output(output: Output, label: str) -> str:
 
 
 def _rich(data: Mapping[str, JsonValue], label: str) -> str:
-    plain = strip_ansi(joined(data.get("text/plain")))
+    plain = strip_ansi(join_lines(data.get("text/plain")))
     for mime, show in _RENDERERS.items():
         if mime in data and (shown := show(data[mime], f"{plain or 'Result'}, of {label}")):
             return shown
@@ -58,7 +58,7 @@ def _text(text: str, label: str, kind: str) -> str:
 
 
 def _html(value: JsonValue, label: str) -> str:
-    markup = adapt_fragment(joined(value))
+    markup = adapt_fragment(join_lines(value))
     paper = " paper" if _COLOR_STYLE.search(markup) else ""
     return (
         f'<div class="wide shown{paper}" tabindex="0" role="group" aria-label="{escape(_clip(label))}">{markup}</div>'
@@ -66,12 +66,12 @@ def _html(value: JsonValue, label: str) -> str:
 
 
 def _markdown(value: JsonValue, label: str) -> str:
-    html = shown_html(joined(value))
-    return f'<div class="shown">{adapt_fragment(html)}</div>' if html else _text(joined(value), label, "result")
+    html = shown_html(join_lines(value))
+    return f'<div class="shown">{adapt_fragment(html)}</div>' if html else _text(join_lines(value), label, "result")
 
 
 def _latex(value: JsonValue, label: str) -> str:
-    return f"<figure>{_text(joined(value), label, 'result')}<figcaption>{_FORMULA_CAPTION}</figcaption></figure>"
+    return f"<figure>{_text(join_lines(value), label, 'result')}<figcaption>{_FORMULA_CAPTION}</figcaption></figure>"
 
 
 def _json(value: JsonValue, label: str) -> str:
@@ -79,11 +79,11 @@ def _json(value: JsonValue, label: str) -> str:
 
 
 def _svg(value: JsonValue, label: str) -> str:
-    return _picture("image/svg+xml", b64encode(joined(value).encode()).decode(), label)
+    return _picture("image/svg+xml", b64encode(join_lines(value).encode()).decode(), label)
 
 
 def _image_renderer(mime: str) -> Callable[[JsonValue, str], str]:
-    return lambda value, label: _picture(mime, "".join(joined(value).split()), label)
+    return lambda value, label: _picture(mime, "".join(join_lines(value).split()), label)
 
 
 def _picture(mime: str, content: str, label: str) -> str:

@@ -10,7 +10,13 @@ from importlib.metadata import PackageNotFoundError, requires
 from typing import Final
 
 from exploracoder_jupyter.core.types import Environment, LibraryInfo
-from exploracoder_jupyter.trace.needed_packages import canonical, imported, providers, useful, versions_of
+from exploracoder_jupyter.trace.needed_packages import (
+    canonical_name,
+    imported_modules,
+    optional_requirements,
+    parse_versions,
+    providing_distributions,
+)
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _BUILT_IN: Final = sys.stdlib_module_names | {"__main__"}
@@ -42,15 +48,17 @@ def find_dependencies(
         whole: whether the code needs all of the libraries, because it uses values created elsewhere with them.
     """
     by_name = {info.name: info for info in libraries}
-    versions = versions_of(
+    versions = parse_versions(
         [*(f"{info.distribution}=={info.version}" for info in by_name.values()), *environment.packages]
     )
-    unindexed = {*map(canonical, environment.unindexed)}
+    unindexed = {*map(canonical_name, environment.unindexed)}
     needed, unknown = list[str](), list[str]()
-    for module in sorted((imported(code) | (by_name.keys() if whole else set())) - _BUILT_IN):
+    for module in sorted((imported_modules(code) | (by_name.keys() if whole else set())) - _BUILT_IN):
         info = by_name.get(module)  # no version: not a distribution, and an index may have another of its name
-        names = [info.distribution] if info and info.version else providers(module, versions)
-        known = [canonical(name) for name in names if _NAME.fullmatch(name) and canonical(name) not in unindexed]
+        names = [info.distribution] if info and info.version else providing_distributions(module, versions)
+        known = [
+            canonical_name(name) for name in names if _NAME.fullmatch(name) and canonical_name(name) not in unindexed
+        ]
         needed += known
         unknown += [] if known else [module]
     needed = list(dict.fromkeys(needed))
@@ -64,7 +72,7 @@ def find_dependencies(
 
 def _find_optional(names: Sequence[str]) -> list[str]:
     """Return the optional dependencies in the metadata of these distributions, if they are installed here."""
-    return useful(line for name in names for line in _requires(name))
+    return optional_requirements(line for name in names for line in _requires(name))
 
 
 def _requires(name: str) -> Sequence[str]:

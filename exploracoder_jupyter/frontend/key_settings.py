@@ -13,14 +13,14 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from exploracoder_jupyter.core.atomic_write import put
+from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import (
     Layer,
     config_path,
-    named_config,
+    configured_path,
+    read_secrets,
     resolve,
-    secrets,
     snippets_path,
     unknown_variables,
 )
@@ -70,7 +70,7 @@ def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
 def _file_status(path: Path) -> str:
     if path.is_file():
         return "exists"
-    refused = "; EXPLORACODER_CONFIG names it, so runs need it to start" if named_config() else ""
+    refused = "; EXPLORACODER_CONFIG names it, so runs need it to start" if configured_path() else ""
     return f"does not exist yet{refused}"
 
 
@@ -95,7 +95,7 @@ def _key_source(environ: Mapping[str, str]) -> str:
         return f"taken from the environment variable {name}"
     return (
         "taken from that file"
-        if secrets(config_path(), environ={}).api_key
+        if read_secrets(config_path(), environ={}).api_key
         else "none is set; local endpoints do not need one"
     )
 
@@ -120,7 +120,7 @@ def save_key(key: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         text = f"api_key = {json.dumps(key.strip())}\n{_text_without_key(path)}"
         tomllib.loads(text)
-        put(path, text.encode(), mode=0o600)
+        write_atomic(path, text.encode(), mode=0o600)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(
             f"The config file {path} cannot be changed: {error}.", remedy="Correct it or remove it."

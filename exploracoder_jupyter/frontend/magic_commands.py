@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.settings import Layer, Sandbox, Settings, resolve
-from exploracoder_jupyter.core.trace_peek import REPLAYED
+from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.core.wording import did_you_mean
 from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.frontend.browser.browser_controls import Controls
@@ -43,7 +43,7 @@ from exploracoder_jupyter.frontend.solution_files import copy_files, describe_fi
 from exploracoder_jupyter.frontend.tab_completion import COMMANDS
 from exploracoder_jupyter.frontend.trace_export import export_trace
 from exploracoder_jupyter.protocol.browser_messages import Continue
-from exploracoder_jupyter.protocol.engine_messages import Given, Replay, Resume, Start
+from exploracoder_jupyter.protocol.engine_messages import Continuation, Replay, Resume, Start
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"
@@ -66,7 +66,7 @@ class _Request:
     """A description of the run in a few words, if it continues or replays another one."""
     recorded: Sequence[Layer] = ()
     """The settings of the recorded run, weaker than all others."""
-    given: Given | None = None
+    given: Continuation | None = None
     resume: Resume | None = None
     replay: Replay | None = None
 
@@ -241,7 +241,7 @@ class Commands:
             any_outcome=bool(call.start),
         )
 
-    def _continuation(self, caller: Caller) -> tuple[Given | None, str]:
+    def _continuation(self, caller: Caller) -> tuple[Continuation | None, str]:
         """Return what the page asked to continue, if it did, and a description of it in a few words.
 
         A page refers to runs of this kernel. Any other reference was left in a saved notebook whose cell is run again.
@@ -373,7 +373,9 @@ def _build_replay(recorded_run: RecordedRun, call: Call) -> Replay | None:
     """Return what is replayed; its trace goes to `--out`, or else beside the recorded trace."""
     if not call.replay:
         return None
-    out = call.layer.get("view", {}).get("out") or recorded_run.trace.with_name(f"{recorded_run.stem}{REPLAYED}.ipynb")
+    out = call.layer.get("view", {}).get("out") or recorded_run.trace.with_name(
+        f"{recorded_run.stem}{REPLAYED_SUFFIX}.ipynb"
+    )
     kernel = call.layer.get("sandbox", {}).get("kernel")
     return Replay(
         trace=str(recorded_run.trace),

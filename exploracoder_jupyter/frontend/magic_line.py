@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.options import OPTIONS, Option, Parser, add_options, check_resume, check_text, layer
+from exploracoder_jupyter.core.options import (
+    OPTIONS,
+    Option,
+    OptionParser,
+    add_options,
+    read_check_text,
+    settings_layer,
+    validate_resume_options,
+)
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -62,14 +70,14 @@ def parse_magic_line(line: str) -> Call:
     except ValueError as error:
         raise UsageError(f"The %%explora line cannot be read: {error}.", remedy="Close every quote.") from error
     given = _parser().parse_args(words)
-    check_resume(given)
+    validate_resume_options(given)
     _check_replay(given)
     if not given.libraries and given.resume is None and given.replay is None:
         raise UsageError("Name at least one library.", remedy="For example: %%explora networkx")
     return Call(
         libraries=tuple(dict.fromkeys(given.libraries)),
         uses=tuple(dict.fromkeys(given.use or ())),
-        check=None if given.check is None else check_text(given.check),
+        check=None if given.check is None else read_check_text(given.check),
         solution_name=given.name,
         wait=bool(given.wait),
         resume=given.resume,
@@ -77,7 +85,7 @@ def parse_magic_line(line: str) -> Call:
         hint=given.hint or "",
         replay=given.replay or "",
         delay=given.delay or "none",
-        layer=layer(given),
+        layer=settings_layer(given),
     )
 
 
@@ -107,8 +115,8 @@ def help_text() -> str:
     return _parser().format_help()
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="%%explora", add_help=False, description=_ABOUT, usage=f"%%%%explora {_SYNOPSIS}")
+def _parser() -> OptionParser:
+    parser = OptionParser(prog="%%explora", add_help=False, description=_ABOUT, usage=f"%%%%explora {_SYNOPSIS}")
     parser.add_argument("libraries", nargs="*", metavar="LIB", help="a library, by distribution or import name")
     add_options(parser, place="magic")
     return parser

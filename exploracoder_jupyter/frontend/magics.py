@@ -20,7 +20,7 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_
 from traitlets import Bool, CaselessStrEnum, Float, Integer, List, Unicode
 
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
-from exploracoder_jupyter.core.options import nest
+from exploracoder_jupyter.core.options import nest_settings
 from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.frontend.magic_line import help_text, parse_magic_line
 from exploracoder_jupyter.frontend.recorded_outputs import show_recorded
@@ -124,7 +124,7 @@ class ExploraMagics(Magics):
     def configured(self) -> dict[str, dict[str, JsonValue]]:
         """Return what `%config` has set, as a settings layer."""
         values = {name: getattr(self, name) for name in self.trait_names(config=True)}
-        layer = nest(values)
+        layer = nest_settings(values)
         if self.engine_python:
             layer.setdefault("sandbox", {})["engine_python"] = self.engine_python
         return layer

@@ -32,7 +32,7 @@ _CHECK_SECONDS = 1.0
 _WAIT_SECONDS = 0.3
 
 
-def settle(shell: Any, folder: str, options: dict[str, Any]) -> None:
+def adopt(shell: Any, folder: str, options: dict[str, Any]) -> None:
     """Prepare the kernel of this shell.
 
     Options: `output` (characters in one message), `limits` (see `resource_limits.apply`), `seconds` (initial deadline

@@ -17,7 +17,7 @@ _PANDAS_OPTIONS = {"check_exact": True, "check_dtype": False, "check_names": Fal
 _PANDAS_TYPES = {"DataFrame": {"check_column_type": False}, "Series": {}, "Index": {}}
 
 
-def same(actual: Any, expected: Any) -> bool:
+def values_equal(actual: Any, expected: Any) -> bool:
     """Return whether the actual value equals the expected one.
 
     Lists, tuples and dicts are compared by their items; arrays, frames and tensors by shape and content.
@@ -81,12 +81,12 @@ def _comparable_types(actual: Any, expected: Any) -> bool:
 def _equal_sequences(actual: Any, expected: Any) -> bool:
     kind = list if isinstance(expected, list) else tuple
     one, other = list(kind.__iter__(actual)), list(kind.__iter__(expected))
-    return len(one) == len(other) and all(map(same, one, other))
+    return len(one) == len(other) and all(map(values_equal, one, other))
 
 
 def _equal_mappings(actual: Any, expected: Any) -> bool:
     one, other = dict(dict.items(actual)), dict(dict.items(expected))
-    return len(one) == len(other) and all(key in one and same(one[key], other[key]) for key in other)
+    return len(one) == len(other) and all(key in one and values_equal(one[key], other[key]) for key in other)
 
 
 _CONTAINERS: tuple[tuple[type, Callable[[Any, Any], bool]], ...] = (

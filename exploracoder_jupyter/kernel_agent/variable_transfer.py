@@ -28,7 +28,7 @@ _SEQUENCES: dict[str, Callable[[list[Value]], Value]] = {
 }
 
 
-class CannotSend(ValueError):
+class VariableTransferError(ValueError):
     """A variable cannot be transferred. The message is one sentence with its name and type."""
 
 
@@ -41,7 +41,7 @@ def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str, *, p
     os.makedirs(folder, exist_ok=True)
     for name in names:
         if name not in namespace:
-            raise CannotSend(f"There is no variable {name!r}.")
+            raise VariableTransferError(f"There is no variable {name!r}.")
         document = _Writer(name, folder, pickled).encode(namespace[name])
         with open(os.path.join(folder, f"{name}.json"), "w", encoding="utf-8") as file:
             json.dump(document, file)
@@ -137,10 +137,10 @@ class _Writer:
         self._files += 1
         return f"{self._name}.{self._files}.{extension}"
 
-    def _transfer_error(self, value: Value, why: str = "") -> CannotSend:
+    def _transfer_error(self, value: Value, why: str = "") -> VariableTransferError:
         cls = type(value)
         reason = f" ({why})" if why else ""
-        return CannotSend(
+        return VariableTransferError(
             f"The variable {self._name!r} holds a {cls.__module__}.{cls.__qualname__}, which cannot be sent to another "
             f"kernel{reason}."
         )

@@ -2,7 +2,8 @@
 
 `open_siblings` returns the implementation of the `Branch` port: forking (`fork`), re-running (`rerun`), or another
 machine (`remote`), whichever is the safest that the machine, the settings and the caller's live kernel allow.
-`inspector_of` runs our own inspection code (API walks) in the same interpreter; `find_isolation` reports how far this
+`choose_inspector` runs our own inspection code (API walks) in the same interpreter; `find_isolation` reports how far
+this
 machine can isolate spawned kernels.
 
 Names are imported lazily: reading a library does not need the code that talks to kernels.
@@ -12,41 +13,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.core.lazy_imports import importing
+from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.kernels.agent_programs import Inspect, inspector, inspector_of
+    from exploracoder_jupyter.kernels.agent_programs import Inspect, choose_inspector, local_inspector
     from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch, RerunSiblings
     from exploracoder_jupyter.kernels.live_kernel import Hazard, LiveKernel
     from exploracoder_jupyter.kernels.remote.gateway import gateway_token
     from exploracoder_jupyter.kernels.sandbox.isolation import find_isolation
-    from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
+    from exploracoder_jupyter.kernels.sandbox.sandbox_level import SandboxLevel
     from exploracoder_jupyter.kernels.sibling_choice import SiblingChoice, Siblings, choose_siblings, open_siblings
 
 __all__ = [
     "Hazard",
     "Inspect",
-    "Level",
     "LiveKernel",
     "RerunBranch",
     "RerunSiblings",
+    "SandboxLevel",
     "SiblingChoice",
     "Siblings",
+    "choose_inspector",
     "choose_siblings",
     "find_isolation",
     "gateway_token",
-    "inspector",
-    "inspector_of",
+    "local_inspector",
     "open_siblings",
 ]
 
 if not TYPE_CHECKING:  # so that a type checker accepts these names and no others
-    __getattr__ = importing(
+    __getattr__ = lazy_getattr(
         __name__,
         {
             "Hazard": "live_kernel",
             "Inspect": "agent_programs",
-            "Level": "sandbox.sandbox_level",
+            "SandboxLevel": "sandbox.sandbox_level",
             "LiveKernel": "live_kernel",
             "RerunBranch": "branching.rerun_branch",
             "RerunSiblings": "branching.rerun_branch",
@@ -55,8 +56,8 @@ if not TYPE_CHECKING:  # so that a type checker accepts these names and no other
             "choose_siblings": "sibling_choice",
             "find_isolation": "sandbox.isolation",
             "gateway_token": "remote.gateway",
-            "inspector": "agent_programs",
-            "inspector_of": "agent_programs",
+            "local_inspector": "agent_programs",
+            "choose_inspector": "agent_programs",
             "open_siblings": "sibling_choice",
         },
     )

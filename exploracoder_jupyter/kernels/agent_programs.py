@@ -22,7 +22,7 @@ from anyio.streams.text import TextReceiveStream
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
-from exploracoder_jupyter.kernels.processes.process_tree import Census
+from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
 from exploracoder_jupyter.kernels.sandbox.credential_files import find_credential_files
 from exploracoder_jupyter.kernels.sandbox.isolation import FileView
 
@@ -35,10 +35,10 @@ Ending the iteration early ends the program. Raises KernelError, with the last l
 _serial = count()
 
 
-def inspector_of(sandbox: Sandbox) -> Inspect:
+def choose_inspector(sandbox: Sandbox) -> Inspect:
     """Return an `Inspect` for the environment that siblings with these settings would have, without starting any."""
     if not sandbox.gateway:
-        return inspector(sandbox)
+        return local_inspector(sandbox)
     # Imported late: it imports the kernel clients, which are seldom needed.
     from exploracoder_jupyter.kernels.remote.remote_siblings import remote_inspector
 
@@ -55,7 +55,7 @@ async def read_interpreter_facts(inspect: Inspect) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
 
 
-def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
+def local_inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
     """Return an `Inspect` that needs no siblings: each call opens its own launcher and removes it afterwards.
 
     The iteration raises MissingMeans when the kernel named in the settings cannot be used.
@@ -137,7 +137,7 @@ async def _split_lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:
 
 async def _terminate(process: Process, *, supervised: bool) -> None:
     if process.returncode is None:
-        await Census(process.pid).end(root_follows=supervised)
+        await ProcessTree(process.pid).end(root_follows=supervised)
     await process.aclose()
 
 

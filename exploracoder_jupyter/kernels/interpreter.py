@@ -22,8 +22,8 @@ from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from exploracoder_jupyter.core.errors import MissingMeans
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.errors import MissingRequirement
+from exploracoder_jupyter.core.time_limits import scale_limit
 
 if TYPE_CHECKING:
     from jupyter_client.kernelspec import KernelSpec
@@ -62,7 +62,7 @@ def find_interpreter(kernel: str | None, python: str | None = None) -> Interpret
         return Interpreter("python3", (python,), paths=_read_import_paths(python, (python,)))
     if kernel is None:
         if importlib.util.find_spec("ipykernel") is None:
-            raise MissingMeans(f"{sys.executable} has no ipykernel.", remedy="Install it: pip install ipykernel.")
+            raise MissingRequirement(f"{sys.executable} has no ipykernel.", remedy="Install it: pip install ipykernel.")
         return Interpreter(
             "python3",
             (sys.executable,),
@@ -83,16 +83,18 @@ def _find_spec(kernel: str) -> KernelSpec:
         return manager.get_kernel_spec(kernel)
     except (NoSuchKernel, ValueError) as error:
         installed = ", ".join(sorted(manager.find_kernel_specs())) or "none"
-        raise MissingMeans(f"There is no kernel {kernel!r}.", remedy=f"Installed: {installed}.") from error
+        raise MissingRequirement(f"There is no kernel {kernel!r}.", remedy=f"Installed: {installed}.") from error
 
 
 def _python_command(kernel: str, spec: KernelSpec) -> tuple[str, ...]:
     if spec.language.lower() != "python":
-        raise MissingMeans(f"The kernel {kernel!r} runs {spec.language}, not Python.", remedy="Choose a Python kernel.")
+        raise MissingRequirement(
+            f"The kernel {kernel!r} runs {spec.language}, not Python.", remedy="Choose a Python kernel."
+        )
     argv = list(spec.argv)
     module = argv[argv.index("-m") + 1 : argv.index("-m") + 2] if "-m" in argv else []
     if not module or not module[0].startswith("ipykernel"):
-        raise MissingMeans(
+        raise MissingRequirement(
             f"The kernel {kernel!r} is not started with `python -m ipykernel_launcher`.", remedy="Choose another."
         )
     command = argv[: argv.index("-m")]
@@ -106,7 +108,7 @@ def _read_import_paths(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
             [*command, "-c", _PRINT_PATHS],
             capture_output=True,
             text=True,
-            timeout=scale(_PROBE_SECONDS),
+            timeout=scale_limit(_PROBE_SECONDS),
             stdin=subprocess.DEVNULL,
             cwd=sys.prefix,
         )
@@ -117,7 +119,7 @@ def _read_import_paths(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
 
 def _raise_start_error(kernel: str, why: str) -> tuple[str, ...]:
     last = (why.strip().splitlines() or ["no reason was given"])[-1]
-    raise MissingMeans(
+    raise MissingRequirement(
         f"The interpreter of {kernel!r} does not start: {last.rstrip('.')}.", remedy="Choose another, or reinstall it."
     )
 

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from anyio import to_thread
 
-from exploracoder_jupyter.core.errors import KernelError, MissingMeans, unwrapped
+from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, unwrap_group
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings, Origin
@@ -22,7 +22,7 @@ from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
 from exploracoder_jupyter.kernels.sandbox.isolation import find_isolation
-from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level, find_level
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import SandboxLevel, find_level
 from exploracoder_jupyter.pipeline.ports import Branch
 
 _MAX_NAMES: Final = 3
@@ -65,7 +65,7 @@ class SiblingChoice:
         return f"{'live' if self.live else 'fresh'}: {self.why}"
 
 
-def choose_siblings(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> SiblingChoice:
+def choose_siblings(sandbox: Sandbox, level: SandboxLevel, live: LiveKernel | None) -> SiblingChoice:
     """Choose the safest way that the settings allow.
 
     Raises:
@@ -73,18 +73,18 @@ def choose_siblings(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> 
     """
     fork = _can_fork(sandbox, level)
     if live is None and sandbox.state == "live":
-        raise MissingMeans("There is no live kernel to fork.", remedy="Use --state fresh.")
+        raise MissingRequirement("There is no live kernel to fork.", remedy="Use --state fresh.")
     reason = _reason_against_live(sandbox, level, live)
     return SiblingChoice(live=not reason, fork=fork or not reason, why=reason or _reason_for_live(live))
 
 
-def _can_fork(sandbox: Sandbox, level: Level) -> bool:
+def _can_fork(sandbox: Sandbox, level: SandboxLevel) -> bool:
     if sandbox.branching != "auto":
         return sandbox.branching == "fork"
     return level.name == "namespaces"  # bubblewrap isolates spawned kernels better than the weaker levels do forks
 
 
-def _reason_against_live(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> str:
+def _reason_against_live(sandbox: Sandbox, level: SandboxLevel, live: LiveKernel | None) -> str:
     """Return the reason not to fork the live kernel; empty if it is to be forked."""
     if sandbox.state == "fresh":
         return "as requested"
@@ -139,7 +139,7 @@ async def open_siblings(
 
 
 async def _open(
-    stack: AsyncExitStack, sandbox: Sandbox, level: Level, choice: SiblingChoice, workdir: Path, origin: Origin
+    stack: AsyncExitStack, sandbox: Sandbox, level: SandboxLevel, choice: SiblingChoice, workdir: Path, origin: Origin
 ) -> Siblings:
     """Open what was chosen; re-run where forking fails after all, unless the settings require forking."""
     rerun = RerunSiblings(sandbox, workdir=workdir, setup=origin.setup, variables=origin.variables, state=choice.state)
@@ -150,19 +150,19 @@ async def _open(
     try:
         return await stack.enter_async_context(forks)
     except (KernelError, BaseExceptionGroup) as group:
-        error = unwrapped(group)
+        error = unwrap_group(group)
         if sandbox.branching == "fork" or not isinstance(error, KernelError):
             raise error from None
     rerun.state = f"fresh: the kernel could not be forked ({str(error).rstrip('.')})"
     return await stack.enter_async_context(rerun)
 
 
-def _detect_level() -> Level:
+def _detect_level() -> SandboxLevel:
     with tempfile.TemporaryDirectory() as folder:
         return find_level(write_agent_archive(Path(folder) / "inside.zip"))
 
 
-def _require_isolation(sandbox: Sandbox, level: Level, choice: SiblingChoice) -> None:
+def _require_isolation(sandbox: Sandbox, level: SandboxLevel, choice: SiblingChoice) -> None:
     """Check that full isolation is available, if the settings require it.
 
     Raises:
@@ -171,9 +171,9 @@ def _require_isolation(sandbox: Sandbox, level: Level, choice: SiblingChoice) ->
     if sandbox.isolation != "require":
         return
     if choice.fork and level.name != "namespaces":
-        raise MissingMeans(
+        raise MissingRequirement(
             f"Experiments would not be fully isolated: {level.why}.", remedy="Use --state fresh, or --isolation best."
         )
     isolation = find_isolation(network=sandbox.network)
     if not choice.fork and not isolation.mounts:
-        raise MissingMeans(f"Experiments would not be fully isolated: {isolation.description}.", remedy=_REMEDY)
+        raise MissingRequirement(f"Experiments would not be fully isolated: {isolation.description}.", remedy=_REMEDY)

@@ -15,7 +15,7 @@ import zmq.asyncio
 from anyio import to_thread
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.kernels.launcher import Launcher, remove_tree
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
@@ -134,7 +134,7 @@ async def run_setup(sibling: AnySibling, code: str) -> None:
     if not code:
         return
     collector = OutputCollector(10_000)
-    result = await sibling.execute(code, timeout=scale(_SETUP_SECONDS), collector=collector)
+    result = await sibling.execute(code, timeout=scale_limit(_SETUP_SECONDS), collector=collector)
     if result.cause != "finished" or result.reply.get("status") != "ok":
         why = collector.error.headline if collector.error else result.note or result.cause
         raise KernelError(f"The code that prepares each sibling failed: {why}.")

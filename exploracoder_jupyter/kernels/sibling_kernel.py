@@ -19,7 +19,7 @@ import zmq
 from jupyter_client.asynchronous.client import AsyncKernelClient
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.kernels.observing.message_validation import Message, parse_message, replace_surrogates
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.process_tree import TreeUsage
@@ -173,7 +173,7 @@ class Sibling:
         self._client.start_channels(stdin=False, hb=False)
         for channel in (self._client.shell_channel, self._client.control_channel):
             channel.socket.sndtimeo = 0  # code in the sibling can break the connection: sending would block forever
-        with anyio.move_on_after(scale(_START_SECONDS)):
+        with anyio.move_on_after(scale_limit(_START_SECONDS)):
             intervals = iter(_HANDSHAKE_SECONDS)
             while self.is_alive:
                 with anyio.move_on_after(next(intervals, _HANDSHAKE_SECONDS[-1])):
@@ -203,7 +203,7 @@ class Sibling:
         # Messages reach into a process namespace, signals do not.
         with suppress(zmq.Again):
             self._client.control_channel.send(self._client.session.msg("interrupt_request"))
-        with anyio.move_on_after(scale(_GRACE_SECONDS)):
+        with anyio.move_on_after(scale_limit(_GRACE_SECONDS)):
             await request.ended.wait()
         if not request.ended.is_set():
             await self.end("it did not respond to an interrupt and its kernel was ended")

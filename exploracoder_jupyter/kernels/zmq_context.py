@@ -10,7 +10,7 @@ import zmq.asyncio
 _SECONDS: Final = 2.0
 
 
-def end_context(context: zmq.asyncio.Context) -> None:
+def close_context(context: zmq.asyncio.Context) -> None:
     """Close the sockets of the context and terminate it. Gives up after two seconds: with an incomplete socket, as when
     descriptors run out, terminating would wait forever."""
     ending = threading.Thread(target=context.destroy, kwargs={"linger": 0}, daemon=True, name="end-of-context")

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.core.lazy_imports import importing
+from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.knowledge.extraction.public_surface import Inspect
     from exploracoder_jupyter.knowledge.search.dense_index import Embedder
-    from exploracoder_jupyter.knowledge.search.embedding_cache import done_without
-    from exploracoder_jupyter.knowledge.task_libraries import Library, LibraryReport
+    from exploracoder_jupyter.knowledge.search.embedding_cache import embedder_fallback_message
+    from exploracoder_jupyter.knowledge.task_libraries import LibraryReport, TaskLibraries
 
-__all__ = ["Embedder", "Inspect", "Library", "LibraryReport", "done_without"]
+__all__ = ["Embedder", "Inspect", "LibraryReport", "TaskLibraries", "embedder_fallback_message"]
 
 if not TYPE_CHECKING:  # lazy: the process that reads documents does not need the index
-    __getattr__ = importing(
+    __getattr__ = lazy_getattr(
         __name__,
         {
             "Embedder": "search.dense_index",
             "Inspect": "extraction.public_surface",
-            "Library": "task_libraries",
+            "TaskLibraries": "task_libraries",
             "LibraryReport": "task_libraries",
-            "done_without": "search.embedding_cache",
+            "embedder_fallback_message": "search.embedding_cache",
         },
     )

@@ -34,7 +34,7 @@ def digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-class Store:
+class KnowledgeCache:
     """A table of bodies by kind and key. No method raises because of a disk or file error."""
 
     def __init__(self, folder: Path) -> None:
@@ -119,15 +119,15 @@ class Store:
         return True
 
 
-def pack(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
+def pack_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
     """Serialize named arrays."""
     stream = io.BytesIO()
     np.savez(stream, **arrays)  # type: ignore[arg-type]
     return stream.getvalue()
 
 
-def unpack(body: bytes) -> dict[str, NDArray[np.generic]]:
-    """Deserialize the arrays that `pack` serialized. Raises ValueError or KeyError for any other body."""
+def unpack_arrays(body: bytes) -> dict[str, NDArray[np.generic]]:
+    """Deserialize the arrays that `pack_arrays` serialized. Raises ValueError or KeyError for any other body."""
     try:
         with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}

@@ -22,17 +22,17 @@ from exploracoder_jupyter.knowledge.documents import DocumentSource, OpenReader,
 from exploracoder_jupyter.knowledge.extraction.api_source import read_source
 from exploracoder_jupyter.knowledge.extraction.library_overview import build_overview
 from exploracoder_jupyter.knowledge.extraction.library_reader import (
+    LibraryReader,
     LoadedLibraries,
     LoadedLibrary,
-    Reader,
     ShowProgress,
 )
 from exploracoder_jupyter.knowledge.extraction.public_surface import Inspect
-from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest, pack, unpack
-from exploracoder_jupyter.knowledge.search.api_index import FORMAT, Index
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
+from exploracoder_jupyter.knowledge.search.api_index import FORMAT, ApiIndex
 from exploracoder_jupyter.knowledge.search.dense_index import Embedder
-from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings, done_without, embed_apis
-from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
+from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings, embed_apis, embedder_fallback_message
+from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
 
 _INTRODUCTION: TypeAdapter[Introduction] = TypeAdapter(Introduction)
 
@@ -52,16 +52,16 @@ class LibraryReport:
     cached: bool
 
 
-class Library:
+class TaskLibraries:
     """Implements `pipeline.ports.Knowledge` for installed and documented libraries. Created by `Library.open`."""
 
     def __init__(
         self,
         libraries: LoadedLibraries,
-        index: Index,
+        index: ApiIndex,
         *,
         meaning: ApiEmbeddings | None,
-        store: Store,
+        store: KnowledgeCache,
         key: str,
         inspect: Inspect,
         say: Callable[[str], None],
@@ -98,7 +98,7 @@ class Library:
         open_reader: OpenReader = PageProcess,
         say: Callable[[str], None] | None = None,
         acquainted: bool = True,
-    ) -> Library:
+    ) -> TaskLibraries:
         """Read and index the libraries of these names. Cancelling leaves only complete cache entries behind.
 
         `environment`: everything that determines which interpreter `inspect` starts and where that looks for libraries.
@@ -121,8 +121,8 @@ class Library:
         """
         show = progress or (lambda what, done, total: None)
         say = say or (lambda sentence: None)
-        store = Store(cache)
-        found = await Reader(inspect, store, show, environment, open_reader).libraries(libraries, docs)
+        store = KnowledgeCache(cache)
+        found = await LibraryReader(inspect, store, show, environment, open_reader).libraries(libraries, docs)
         apis = tuple({api.path: api for one in found.read for api in one.surface.apis}.values())
         key = digest(str(FORMAT), *sorted(found.keys))
         # A walk cut short by its time limit may find other APIs next time, so the index is keyed by these exact paths.
@@ -141,7 +141,7 @@ class Library:
         return self._documents
 
     @property
-    def latent(self) -> Latent:
+    def latent(self) -> LatentEmbedder:
         """The built-in embedder, fitted on the documentation of these libraries."""
         return self._index.latent
 
@@ -188,7 +188,7 @@ class Library:
             return await find(meaning)
         except ExploraError as error:
             if self._embeddings:  # report once, even if several searches fail at the same time
-                self._say(done_without(error))
+                self._say(embedder_fallback_message(error))
             self._embeddings = None
             return await find(None)
 
@@ -236,31 +236,31 @@ class Library:
 
 
 async def _embeddings(
-    apis: Sequence[ApiDoc], embedder: Embedder, *, store: Store, show: ShowProgress, say: Callable[[str], None]
+    apis: Sequence[ApiDoc], embedder: Embedder, *, store: KnowledgeCache, show: ShowProgress, say: Callable[[str], None]
 ) -> ApiEmbeddings | None:
     try:
         return await embed_apis(
             apis, embedder, store=store, advance=lambda done: show("Embedding the documentation", done, len(apis))
         )
     except EndpointError as error:
-        say(done_without(error))
+        say(embedder_fallback_message(error))
         return None
 
 
-async def _open_index(apis: Sequence[ApiDoc], key: str, *, store: Store, show: ShowProgress) -> Index:
+async def _open_index(apis: Sequence[ApiDoc], key: str, *, store: KnowledgeCache, show: ShowProgress) -> ApiIndex:
     cached = await anyio.to_thread.run_sync(_cached_index, apis, key, store, abandon_on_cancel=True)
     if cached:
         return cached
     show(f"Indexing the documentation of {len(apis):,} APIs", 0, 0)
-    index = await anyio.to_thread.run_sync(Index.build, apis, abandon_on_cancel=True)
-    await anyio.to_thread.run_sync(lambda: store.put("index", key, pack(index.arrays())))
+    index = await anyio.to_thread.run_sync(ApiIndex.build, apis, abandon_on_cancel=True)
+    await anyio.to_thread.run_sync(lambda: store.put("index", key, pack_arrays(index.arrays())))
     return index
 
 
-def _cached_index(apis: Sequence[ApiDoc], key: str, store: Store) -> Index | None:
+def _cached_index(apis: Sequence[ApiDoc], key: str, store: KnowledgeCache) -> ApiIndex | None:
     body = store.get("index", key)
     try:
-        return Index.reopen(apis, unpack(body)) if body else None
+        return ApiIndex.reopen(apis, unpack_arrays(body)) if body else None
     except (KeyError, ValueError, zipfile.BadZipFile):
         return None
 

@@ -3,7 +3,7 @@
 - `OpenAIModel` uses any OpenAI-compatible endpoint; `EndpointEmbedder` gets vectors from one; `probe` checks whether
   one answers. Only `endpoint_connection` and `fault_detection` import the client, on first use.
 - `offline` is the built-in default, which is not a language model.
-- `ReplayModel` answers from a trace, `RememberingModel` from one first, `ScriptedModel` from a list or a function.
+- `ReplayModel` answers from a trace, `RecordedRepliesModel` from one first, `ScriptedModel` from a list or a function.
 - `endpoint_presets` maps names to addresses; `is_local` checks whether an address is on this machine.
 """
 
@@ -11,14 +11,14 @@ from exploracoder_jupyter.llm.endpoint_embeddings import EndpointEmbedder
 from exploracoder_jupyter.llm.endpoint_presets import is_local
 from exploracoder_jupyter.llm.endpoint_probe import Probe, probe, resolve_model
 from exploracoder_jupyter.llm.openai_model import OpenAIModel
-from exploracoder_jupyter.llm.replay_model import RememberingModel, ReplayModel
+from exploracoder_jupyter.llm.replay_model import RecordedRepliesModel, ReplayModel
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 
 __all__ = [
     "EndpointEmbedder",
     "OpenAIModel",
     "Probe",
-    "RememberingModel",
+    "RecordedRepliesModel",
     "ReplayModel",
     "ScriptedModel",
     "is_local",

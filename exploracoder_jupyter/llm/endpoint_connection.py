@@ -66,7 +66,7 @@ class Connection(AsyncClosable):
         self._retries = endpoint.retries
         self._report = report or (lambda sentence: None)
         self.target = Target(
-            url=endpoint_presets.shown(endpoint.base_url),
+            url=endpoint_presets.redact_address(endpoint.base_url),
             model=model,
             key=self._key is not None,
             timeout=endpoint.timeout,

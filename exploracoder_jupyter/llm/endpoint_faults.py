@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.settings import config_path
-from exploracoder_jupyter.core.wording import by_front_end
+from exploracoder_jupyter.core.wording import choose_wording
 from exploracoder_jupyter.llm.traffic_limits import Traffic, format_seconds
 
 _MAX_CHARACTERS = 300
@@ -104,7 +104,7 @@ class Target:
     """What was requested from which endpoint, for the error message."""
 
     url: str
-    """As returned by `endpoint_presets.shown`."""
+    """As returned by `endpoint_presets.redact_address`."""
     model: str
     key: bool
     """Whether a key is configured."""
@@ -207,7 +207,7 @@ def key_remedy() -> str:
     """Return a sentence on where to set a key."""
     names = "EXPLORACODER_API_KEY or OPENAI_API_KEY in the environment"
     otherwise = f"{names}, or api_key in {config_path()}"
-    return by_front_end(terminal=f"Set {otherwise}.", notebook=f"Run `%explora config key`, or set {otherwise}.")
+    return choose_wording(terminal=f"Set {otherwise}.", notebook=f"Run `%explora config key`, or set {otherwise}.")
 
 
 def quote_message(text: str, key: str | None) -> str:

@@ -56,7 +56,7 @@ def is_local(base_url: str | None) -> bool:
     return number.is_loopback or number.is_unspecified
 
 
-def shown(base_url: str | None) -> str:
+def redact_address(base_url: str | None) -> str:
     """Return the address without user name, password or query, which may be secrets."""
     parts = urlsplit(resolve_address(base_url))
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

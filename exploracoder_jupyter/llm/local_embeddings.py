@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
-from exploracoder_jupyter.core.errors import EndpointError, MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import EndpointError, MissingRequirement, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +65,7 @@ class LocalEmbedder:
 
         if find_spec(self._package) is None:
             wanted = self._package.replace("_", "-")
-            raise MissingMeans(
+            raise MissingRequirement(
                 f"The embedding model in {str(self._folder)!r} needs {wanted}.",
                 remedy=f"Install it in the engine's environment: pip install {wanted}.",
             )

@@ -27,7 +27,7 @@ from exploracoder_jupyter.llm.reply_choices import Choice
 from exploracoder_jupyter.llm.reply_delivery import Delivery, DeliveryResult, PendingRequest
 from exploracoder_jupyter.llm.request_body import Refused
 from exploracoder_jupyter.llm.traffic_limits import Report
-from exploracoder_jupyter.pipeline.merged_streams import Put, merged
+from exploracoder_jupyter.pipeline.merged_streams import Put, merge_streams
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 
 if TYPE_CHECKING:
@@ -90,12 +90,12 @@ class OpenAIModel(AsyncClosable):
         n = pending.request.sampling.n
         missing = set(range(n))
         if n > 1 and "n" not in self._refused:
-            async with aclosing(merged([partial(self._request_all, pending, n)])) as replies:
+            async with aclosing(merge_streams([partial(self._request_all, pending, n)])) as replies:
                 async for reply in replies:
                     missing.discard(reply.index)
                     yield reply
         jobs = [partial(self._request_one, pending, index) for index in sorted(missing)]
-        async with aclosing(merged(jobs)) as replies:
+        async with aclosing(merge_streams(jobs)) as replies:
             async for reply in replies:
                 missing.discard(reply.index)
                 yield reply

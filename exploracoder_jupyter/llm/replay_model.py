@@ -11,7 +11,7 @@ import anyio
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Exchange, Message, Usage
 from exploracoder_jupyter.pipeline.ports import Model, ModelRequest, Reply
-from exploracoder_jupyter.pipeline.prompting.tool_call_text import asked
+from exploracoder_jupyter.pipeline.prompting.tool_call_text import pending_calls
 
 
 class ReplayModel:
@@ -63,7 +63,7 @@ class ReplayModel:
         return found
 
 
-class RememberingModel:
+class RecordedRepliesModel:
     """Reuses replies that a model of the same name gave to the same request, each exchange once and at no cost; other
     requests go to the model itself. A reply that calls a look-up is reused only where look-ups are available.
     """
@@ -111,7 +111,7 @@ class RememberingModel:
 
 def _looks_up(exchange: Exchange) -> bool:
     """Whether a reply calls a look-up before it continues."""
-    return any(exchange.calls) or any(asked(text) for text in exchange.replies)
+    return any(exchange.calls) or any(pending_calls(text) for text in exchange.replies)
 
 
 def _replies(exchange: Exchange) -> list[Reply]:

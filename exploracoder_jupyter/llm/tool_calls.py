@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.types import Call, Message
 from exploracoder_jupyter.llm.untyped_json import as_count, as_list, as_object
 from exploracoder_jupyter.pipeline.ports import Tool
-from exploracoder_jupyter.pipeline.prompting.tool_call_text import argument
+from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_argument
 
 _MAX_CALLS = 100
 """Limit for one choice; further calls are ignored."""
@@ -117,7 +117,7 @@ def _tool_definition(tool: Tool) -> JsonValue:
 
 
 def _call(id_: str, name: str, arguments: str) -> Call | None:
-    found = argument(arguments) if len(arguments) <= _MAX_ARGUMENTS else ""
+    found = parse_argument(arguments) if len(arguments) <= _MAX_ARGUMENTS else ""
     return Call(name, found, id_) if name and found else None
 
 

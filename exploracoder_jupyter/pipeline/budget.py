@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from itertools import count
 from time import monotonic
 
-from exploracoder_jupyter.core.errors import BudgetSpent
+from exploracoder_jupyter.core.errors import BudgetExceeded
 from exploracoder_jupyter.core.settings import Budget
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.core.wording import plural
@@ -63,10 +63,10 @@ class Meter:
             summed.calls, summed.prompt_tokens, summed.completion_tokens, round(self.elapsed, 3), summed.executions
         )
 
-    def out_of_time(self) -> BudgetSpent:
+    def out_of_time(self) -> BudgetExceeded:
         """Return the error for a run whose time budget is spent."""
         spent = f"The budget of {plural(self._budget.seconds, 'second')} is spent."
-        return BudgetSpent(spent, remedy="Raise --budget-seconds.")
+        return BudgetExceeded(spent, remedy="Raise --budget-seconds.")
 
     def reserve(self) -> None:
         """Count one execution before it starts, so that concurrent executions keep to the budget.
@@ -81,13 +81,13 @@ class Meter:
         """Raise BudgetSpent if the budget is exhausted, or does not allow that many executions."""
         spent = self.total
         if spent.tokens >= self._budget.tokens:
-            raise BudgetSpent(
+            raise BudgetExceeded(
                 f"The budget of {plural(self._budget.tokens, 'token')} is spent.", remedy="Raise --budget-tokens."
             )
         if spent.seconds >= self._budget.seconds:
             raise self.out_of_time()
         if spent.executions + executions > self._budget.executions:
-            raise BudgetSpent(
+            raise BudgetExceeded(
                 f"The budget of {plural(self._budget.executions, 'execution')} is spent.",
                 remedy="Raise budget.executions in the config file.",
             )

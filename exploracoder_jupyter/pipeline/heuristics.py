@@ -16,7 +16,7 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TypeVar, cast
 
-from exploracoder_jupyter.core.errors import ExploraError, described
+from exploracoder_jupyter.core.errors import ExploraError, format_error
 from exploracoder_jupyter.core.events import Notice
 from exploracoder_jupyter.pipeline.ports import Emit
 
@@ -49,7 +49,7 @@ def reporting(emit: Emit) -> Iterator[None]:
 
 def failure_notice(what: str, error: BaseException) -> Notice:
     """Return a warning made of this text and the error, with the traceback for the trace."""
-    return Notice(f"{what} {described(error)}.", "warning", "".join(traceback.format_exception(error)))
+    return Notice(f"{what} {format_error(error)}.", "warning", "".join(traceback.format_exception(error)))
 
 
 def heuristic(name: str, fallback: Callable[..., object]) -> Callable[[_F], _F]:

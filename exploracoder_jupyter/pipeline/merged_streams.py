@@ -24,7 +24,7 @@ class _End:
 _END: Final = _End()
 
 
-async def merged(producers: Sequence[Producer[_T]]) -> AsyncGenerator[_T]:
+async def merge_streams(producers: Sequence[Producer[_T]]) -> AsyncGenerator[_T]:
     """Run the producers concurrently and yield the items they put, as they arrive.
 
     Producers continue while the consumer is busy. An exception of a producer is raised when all the others are done.

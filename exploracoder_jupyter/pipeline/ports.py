@@ -169,7 +169,7 @@ class Source(Protocol):
         ...
 
 
-class Soup(Protocol):
+class PassageSearch(Protocol):
     """All sources of a run behind one search: the "soup" of ARKS (section 2.1). Implementation: `knowledge.Soup`."""
 
     @property

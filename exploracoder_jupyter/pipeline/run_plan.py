@@ -19,7 +19,7 @@ CHANGED_BY_USER = "changed by the user"
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedSubtask:
     """The outcome of a subtask in an earlier run, reused without asking the model again."""
 
     code: str = ""
@@ -39,12 +39,12 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ResumePoint:
     """Where to resume an earlier run."""
 
     titles: tuple[str, ...] = ()
     """Titles of all subtasks; empty if there was no plan yet."""
-    carried: tuple[Carried | None, ...] = ()
+    carried: tuple[CarriedSubtask | None, ...] = ()
     """What is reused for each subtask, in order; subtasks missing at the end are explored."""
     hint: str = ""
     """Hint for the first subtask that is explored."""
@@ -75,7 +75,7 @@ class Agenda:
     """Hints that this run starts with, until an event records them."""
     skipped: set[str] = field(default_factory=set)
     """Subtasks not started yet that the user has skipped."""
-    carried: dict[str, Carried] = field(default_factory=dict)
+    carried: dict[str, CarriedSubtask] = field(default_factory=dict)
     """Outcomes reused from an earlier run without asking the model."""
     chosen: dict[str, Experience] = field(default_factory=dict)
     """Candidates to be run again and carried forward."""
@@ -108,7 +108,7 @@ class Agenda:
         self.unannounced = {now[id_]: hint for id_, hint in self.unannounced.items() if id_ in now}
         return numbered
 
-    def adopt(self, given: Given) -> None:
+    def adopt(self, given: ResumePoint) -> None:
         """Adopt the plan of an earlier run, with the outcomes to reuse."""
         subtasks = self.new_subtasks(given.titles, given.queries)
         self.plan, self.revisions, self.fixed = Plan(subtasks), given.revisions, given.fixed

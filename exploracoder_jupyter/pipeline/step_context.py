@@ -10,9 +10,9 @@ import anyio.lowlevel
 from exploracoder_jupyter.core.settings import Exploration, Retrieval
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Sharing, Task
 from exploracoder_jupyter.pipeline.budget import Meter
-from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, Soup, Steering
+from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, PassageSearch, Steering
 from exploracoder_jupyter.pipeline.retrieval.null_retriever import NullSoup
-from exploracoder_jupyter.pipeline.run_plan import Agenda, Given
+from exploracoder_jupyter.pipeline.run_plan import Agenda, ResumePoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Run:
     """What branches would lack if they had to be made with another method than at the start; a sentence, or empty."""
     steerable: bool = False
     """Whether the run can be steered: then the states before the subtasks are kept, and the plan may be reviewed."""
-    given: Given | None = None
+    given: ResumePoint | None = None
     """Set if the run resumes an earlier one."""
     retrieval: Retrieval = field(default_factory=Retrieval)
-    soup: Soup = field(default_factory=NullSoup)
+    soup: PassageSearch = field(default_factory=NullSoup)
     """Sources that are searched besides the index of the libraries' APIs."""
     python: str = ""
     """Version of the interpreter that experiments run in, such as `3.11.9`; empty if unknown."""

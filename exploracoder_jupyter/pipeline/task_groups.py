@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.abc import TaskGroup
 
-from exploracoder_jupyter.core.errors import unwrapped
+from exploracoder_jupyter.core.errors import unwrap_group
 
 
 @asynccontextmanager
@@ -18,4 +18,4 @@ async def task_group() -> AsyncIterator[TaskGroup]:
         async with anyio.create_task_group() as group:
             yield group
     except BaseExceptionGroup as failures:
-        raise unwrapped(failures) from None
+        raise unwrap_group(failures) from None

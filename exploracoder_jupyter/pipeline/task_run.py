@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import anyio
 
-from exploracoder_jupyter.core.errors import BudgetSpent, ExploraError, described
+from exploracoder_jupyter.core.errors import BudgetExceeded, ExploraError, format_error
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.types import Experience, Solution, Verdict
 from exploracoder_jupyter.pipeline.control_handling import ControlHandler
@@ -31,13 +31,13 @@ async def run_task(run: Run) -> RunResult:
     try:
         with reporting(run.emit):
             result = await loop.execute(ControlHandler(loop).listen)
-    except (BudgetSpent, Futile) as reason:
+    except (BudgetExceeded, Futile) as reason:
         result = _stop_result(loop.states, str(reason))
     except ExploraError as error:
         result = _stop_result(loop.states, str(error))
         raise
     except Exception as error:
-        result = _stop_result(loop.states, f"An internal error ended the run: {described(error)}.")
+        result = _stop_result(loop.states, f"An internal error ended the run: {format_error(error)}.")
         run.emit(failure_notice("An internal error ended the run:", error))
         raise
     except anyio.get_cancelled_exc_class():

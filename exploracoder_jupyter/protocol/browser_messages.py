@@ -400,12 +400,12 @@ class Continue(BaseModel):
 _TO_KERNEL: TypeAdapter[ToKernel] = TypeAdapter(ToKernel)
 
 
-def control(data: object) -> ToKernel:
+def parse_control(data: object) -> ToKernel:
     """Parse a control received over the comm. Raises pydantic.ValidationError."""
     return _TO_KERNEL.validate_python(data)
 
 
-def plain(message: BaseModel) -> dict[str, JsonValue]:
+def to_comm_data(message: BaseModel) -> dict[str, JsonValue]:
     """Convert a message to comm data."""
     data: dict[str, JsonValue] = message.model_dump(mode="json")
     return data

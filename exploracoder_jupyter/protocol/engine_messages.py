@@ -40,7 +40,7 @@ class LiveOffer(BaseModel):
     """The kernel's import path."""
 
 
-class Given(BaseModel):
+class Continuation(BaseModel):
     """How a run continues one that has ended."""
 
     model_config = _MESSAGE
@@ -107,7 +107,7 @@ class Start(BaseModel):
     """Set if the kernel can be forked, as far as the kernel itself can determine."""
     cells: bool = False
     """Whether the kernel wants `CellsChanged`."""
-    given: Given | None = None
+    given: Continuation | None = None
     """Set if this run continues another one."""
     resume: Resume | None = None
     """Set if the other run is given by its trace."""

@@ -7,7 +7,7 @@ by Jupyter messages and gives each an address that survives a restart.
 """
 
 from exploracoder_jupyter.provisioner.fork_provisioner import ForkProvisioner
-from exploracoder_jupyter.provisioner.fork_server import Served, open_fork
+from exploracoder_jupyter.provisioner.fork_server import ForkServer, open_fork
 from exploracoder_jupyter.provisioner.kernel_requests import RunningKernel
 
-__all__ = ["ForkProvisioner", "RunningKernel", "Served", "open_fork"]
+__all__ = ["ForkProvisioner", "ForkServer", "RunningKernel", "open_fork"]

@@ -23,8 +23,8 @@ from traitlets import Bool, Dict, Unicode
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernels.processes.forked_process import Forked
-from exploracoder_jupyter.provisioner.fork_server import Served
+from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
+from exploracoder_jupyter.provisioner.fork_server import ForkServer
 from exploracoder_jupyter.provisioner.kernel_requests import RunningKernel
 
 
@@ -35,10 +35,10 @@ class ForkProvisioner(KernelProvisionerBase):
     confined = Bool(True, help="whether forks are isolated like experiments").tag(config=True)
     sandbox = Dict(help="settings of the section [sandbox] for confined forks").tag(config=True)
 
-    _server: Served | None = None
+    _server: ForkServer | None = None
 
     @property
-    def _fork(self) -> Forked | None:
+    def _fork(self) -> ForkedProcess | None:
         return self._server.fork if self._server else None
 
     @property
@@ -102,7 +102,7 @@ class ForkProvisioner(KernelProvisionerBase):
             await self._server.close()
             self._server = None
 
-    def _make_server(self) -> Served:
+    def _make_server(self) -> ForkServer:
         if not self.connection_file:
             raise KernelError("The kernelspec does not name the kernel to fork: config.connection_file is missing.")
         try:
@@ -110,7 +110,7 @@ class ForkProvisioner(KernelProvisionerBase):
         except ValidationError as error:
             raise KernelError(f"The kernelspec's config.sandbox is not valid: {error.errors()[0]['msg']}.") from error
         kernel = RunningKernel(Path(self.connection_file).expanduser())
-        return Served(kernel, self.confined, sandbox)
+        return ForkServer(kernel, self.confined, sandbox)
 
     async def _end_fork(self) -> None:
         if self._server and self._server.fork:

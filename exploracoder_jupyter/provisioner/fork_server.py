@@ -22,13 +22,13 @@ import zmq.asyncio
 from anyio import to_thread
 
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernels.branching.fork_request import Order, Orders
-from exploracoder_jupyter.kernels.branching.forker import Forker, seen_from_here
+from exploracoder_jupyter.kernels.branching.fork_request import ForkRequest, ForkRequestBuilder
+from exploracoder_jupyter.kernels.branching.forker import Forker, host_path
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
-from exploracoder_jupyter.kernels.processes.forked_process import Forked
-from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level, find_level
+from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import SandboxLevel, find_level
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, take_snapshot
-from exploracoder_jupyter.kernels.zmq_context import end_context
+from exploracoder_jupyter.kernels.zmq_context import close_context
 from exploracoder_jupyter.provisioner.kernel_requests import RunningKernel
 
 _PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
@@ -36,7 +36,7 @@ _MAX_FOLDER_LENGTH: Final = 60
 
 
 @dataclass(slots=True)
-class Served:
+class ForkServer:
     """Serves at most one fork of a kernel at a time. Await `close` in the end."""
 
     kernel: RunningKernel
@@ -44,9 +44,9 @@ class Served:
     """Whether the fork is isolated like an experiment; otherwise it may do whatever the kernel may."""
     sandbox: Sandbox = field(default_factory=Sandbox)
     key: str = field(default_factory=lambda: secrets.token_hex(16))
-    level: Level | None = None
+    level: SandboxLevel | None = None
     """The isolation level of the last fork."""
-    fork: Forked | None = None
+    fork: ForkedProcess | None = None
     """The process of the last fork."""
     _folder: Path = field(default_factory=lambda: _make_folder())
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
@@ -83,7 +83,9 @@ class Served:
         workdir = await self.kernel.working_directory()
         async with AsyncExitStack() as stack:
             launcher = await stack.enter_async_context(open_launcher(self.sandbox, workdir=workdir))
-            self.level = await to_thread.run_sync(find_level, launcher.archive) if self.confined else Level("open")
+            self.level = (
+                await to_thread.run_sync(find_level, launcher.archive) if self.confined else SandboxLevel("open")
+            )
             forker = await self._make_forker(launcher, self.level, workdir, stack)
             self.fork = await self._start_fork(forker, stack)
             self._stack = stack.pop_all()
@@ -103,7 +105,9 @@ class Served:
         await self.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def _make_forker(self, launcher: Launcher, level: Level, workdir: Path, stack: AsyncExitStack) -> Forker:
+    async def _make_forker(
+        self, launcher: Launcher, level: SandboxLevel, workdir: Path, stack: AsyncExitStack
+    ) -> Forker:
         snapshot = Snapshot(workdir, workdir, (), ())
         if level.name != "open":
             hidden, borrow = (*launcher.files.hidden, launcher.folder), level.name == "namespaces"
@@ -112,10 +116,10 @@ class Served:
                 lambda: take_snapshot(workdir, files, most_mb=self.sandbox.copy_mb, hidden=hidden, borrow=borrow)
             )
         context = zmq.asyncio.Context()
-        stack.callback(end_context, context)
-        return Forker(Orders(launcher, snapshot, level, watched=False), context)
+        stack.callback(close_context, context)
+        return Forker(ForkRequestBuilder(launcher, snapshot, level, watched=False), context)
 
-    async def _start_fork(self, forker: Forker, stack: AsyncExitStack) -> Forked:
+    async def _start_fork(self, forker: Forker, stack: AsyncExitStack) -> ForkedProcess:
         root = await forker.root(self.kernel.fork, chdir=None)
         stack.push_async_callback(_end_and_release, root)
         order = forker.orders.branch(1, root.home)
@@ -126,9 +130,9 @@ class Served:
         await self._link_sockets(order, fork)
         return fork
 
-    async def _link_sockets(self, order: Order, fork: Forked) -> None:
+    async def _link_sockets(self, order: ForkRequest, fork: ForkedProcess) -> None:
         """Point the address at the sockets of this fork."""
-        target = seen_from_here(order["connection"]["ip"], fork)
+        target = host_path(order["connection"]["ip"], fork)
         for port in _PORTS.values():
             link = self._folder / f"k-{port}"
             with suppress(FileNotFoundError):
@@ -143,7 +147,7 @@ def _make_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="xfork-", dir=default if len(default) <= _MAX_FOLDER_LENGTH else "/tmp"))
 
 
-async def _end_and_release(process: Forked) -> None:
+async def _end_and_release(process: ForkedProcess) -> None:
     await process.end()
     await process.release()
 
@@ -151,13 +155,13 @@ async def _end_and_release(process: Forked) -> None:
 @asynccontextmanager
 async def open_fork(
     connection_file: Path, *, confined: bool = True, sandbox: Sandbox | None = None
-) -> AsyncIterator[Served]:
+) -> AsyncIterator[ForkServer]:
     """Serve a fork of the running kernel with this connection file until the block is left.
 
     Raises:
         KernelError: the kernel could not be forked.
     """
-    server = Served(RunningKernel(connection_file), confined, sandbox or Sandbox())
+    server = ForkServer(RunningKernel(connection_file), confined, sandbox or Sandbox())
     try:
         await server.start()
         yield server

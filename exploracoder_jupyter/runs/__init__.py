@@ -1,8 +1,9 @@
 """The composition root, which wires runs from settings. The only package that imports concrete adapters.
 
-- `run` executes an `Order`; `RunSteering` stops or steers it from outside. `resumed` returns an order that resumes a
-  recorded run. `replayed` prepares a replay of a recorded run, and `replay` executes it.
-- `KernelLine` requests a fork from the caller's kernel.
+- `run` executes an `Order`; `RunSteering` stops or steers it from outside. `resume_order` returns an order that
+  resumes a
+  recorded run. `prepare_replay` prepares a replay of a recorded run, and `replay` executes it.
+- `KernelForkClient` requests a fork from the caller's kernel.
 - `snippets` and `clear_snippets` list and remove stored code that ran in earlier runs.
 - `index`, `search` and `diagnose` wire the same parts for the command line.
 
@@ -13,47 +14,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.core.lazy_imports import importing
+from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.pipeline import Carried, Given
+    from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint
     from exploracoder_jupyter.runs.diagnosis import diagnose
     from exploracoder_jupyter.runs.event_recorder import Listener, Summary
     from exploracoder_jupyter.runs.exploration_run import run
     from exploracoder_jupyter.runs.library_search import index, search
-    from exploracoder_jupyter.runs.live_fork import KernelLine
-    from exploracoder_jupyter.runs.recorded.run_replay import Replay, replay, replayed
-    from exploracoder_jupyter.runs.recorded.run_resume import resumed
+    from exploracoder_jupyter.runs.live_fork import KernelForkClient
+    from exploracoder_jupyter.runs.recorded.run_replay import Replay, prepare_replay, replay
+    from exploracoder_jupyter.runs.recorded.run_resume import resume_order
     from exploracoder_jupyter.runs.run_order import Order, RunSteering
     from exploracoder_jupyter.runs.snippet_listing import clear_snippets, snippets
 
 __all__ = [
-    "Carried",
-    "Given",
-    "KernelLine",
+    "CarriedSubtask",
+    "KernelForkClient",
     "Listener",
     "Order",
     "Replay",
+    "ResumePoint",
     "RunSteering",
     "Summary",
     "clear_snippets",
     "diagnose",
     "index",
+    "prepare_replay",
     "replay",
-    "replayed",
-    "resumed",
+    "resume_order",
     "run",
     "search",
     "snippets",
 ]
 
 if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would allow any name
-    __getattr__ = importing(
+    __getattr__ = lazy_getattr(
         __name__,
         {
-            "Carried": "recorded.recorded_progress",
-            "Given": "run_order",
-            "KernelLine": "live_fork",
+            "CarriedSubtask": "recorded.recorded_progress",
+            "ResumePoint": "run_order",
+            "KernelForkClient": "live_fork",
             "Listener": "event_recorder",
             "Order": "run_order",
             "Replay": "recorded.run_replay",
@@ -63,8 +64,8 @@ if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would a
             "diagnose": "diagnosis",
             "index": "library_search",
             "replay": "recorded.run_replay",
-            "replayed": "recorded.run_replay",
-            "resumed": "recorded.run_resume",
+            "prepare_replay": "recorded.run_replay",
+            "resume_order": "recorded.run_resume",
             "run": "exploration_run",
             "search": "library_search",
             "snippets": "snippet_listing",

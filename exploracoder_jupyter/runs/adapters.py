@@ -17,19 +17,19 @@ from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.core.library_check import check_libraries, is_checked_here
 from exploracoder_jupyter.core.settings import OFFLINE, Endpoint, Exploration, Secrets, Settings
 from exploracoder_jupyter.core.web_settings import web_key
-from exploracoder_jupyter.core.wording import by_front_end
+from exploracoder_jupyter.core.wording import choose_wording
 from exploracoder_jupyter.kernels import Inspect, gateway_token
-from exploracoder_jupyter.kernels.agent_programs import inspector
-from exploracoder_jupyter.knowledge import Embedder, Library, done_without
-from exploracoder_jupyter.knowledge.extraction.library_name_cache import Remembered
-from exploracoder_jupyter.knowledge.extraction.public_surface import find
-from exploracoder_jupyter.knowledge.knowledge_cache import Store
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.knowledge import Embedder, TaskLibraries, embedder_fallback_message
+from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
+from exploracoder_jupyter.knowledge.extraction.public_surface import find_libraries
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 from exploracoder_jupyter.llm import EndpointEmbedder, OpenAIModel, is_local, probe, resolve_model
-from exploracoder_jupyter.llm.endpoint_presets import shown
+from exploracoder_jupyter.llm.endpoint_presets import redact_address
 from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.pipeline.ports import Knowledge, Model
-from exploracoder_jupyter.runs.environment_key import environment_of
+from exploracoder_jupyter.runs.environment_key import environment_key
 
 Advance = Callable[[str, int, int], None]
 """Called with a description of the current work, the amount done, and the total (0: unknown)."""
@@ -69,7 +69,7 @@ async def open_knowledge(
     stack: AsyncExitStack,
     folder: Path | None = None,
     acquainted: bool = True,
-) -> Library:
+) -> TaskLibraries:
     """Read and index the libraries, with embeddings from a local model folder or from the endpoint if configured.
 
     Args:
@@ -93,11 +93,11 @@ async def open_knowledge(
     def report(sentence: str) -> None:
         advance(sentence, 0, 0)
 
-    library = await Library.open(
+    library = await TaskLibraries.open(
         libraries,
         inspect=inspect,
         cache=cache_folder(),
-        environment=environment_of(settings.sandbox, folder or Path.cwd()),
+        environment=environment_key(settings.sandbox, folder or Path.cwd()),
         embedder=await _open_embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
         progress=advance,
         docs=[_resolve_path(path, folder) for path in settings.retrieval.docs],
@@ -121,9 +121,11 @@ async def check_libraries_at_target(libraries: Sequence[str], settings: Settings
     if is_checked_here(settings):
         check_libraries(libraries, settings, workdir=folder)
     elif not (settings.sandbox.gateway or settings.retrieval.docs):
-        environment = environment_of(settings.sandbox, folder)
-        remembered = Remembered(Store(cache_folder()), environment) if environment else None
-        await find(libraries, inspect=inspector(settings.sandbox, workdir=folder), remembered=remembered)
+        environment = environment_key(settings.sandbox, folder)
+        remembered = LibraryNameCache(KnowledgeCache(cache_folder()), environment) if environment else None
+        await find_libraries(
+            libraries, inspect=local_inspector(settings.sandbox, workdir=folder), remembered=remembered
+        )
 
 
 def _resolve_path(given: str, folder: Path | None) -> Path:
@@ -149,7 +151,7 @@ async def _open_embedder(
     try:
         return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys, report=report))
     except EndpointError as error:
-        say(done_without(error))
+        say(embedder_fallback_message(error))
         return None
 
 
@@ -187,7 +189,7 @@ def recordable_settings(settings: Settings) -> dict[str, JsonValue]:
     """Return the settings as recorded in the trace, without secrets in the endpoint's address."""
     endpoint = settings.endpoint
     if endpoint.base_url:
-        endpoint = endpoint.model_copy(update={"base_url": shown(endpoint.base_url)})
+        endpoint = endpoint.model_copy(update={"base_url": redact_address(endpoint.base_url)})
     return settings.model_copy(update={"endpoint": endpoint}).model_dump(mode="json")
 
 
@@ -230,7 +232,7 @@ def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
             "No language model is configured: the embedded offline model splits the task, finds documented examples"
             " and adapts them mechanically. "
         )
-        text += by_front_end(
+        text += choose_wording(
             terminal="Configure an endpoint with --base-url and --model, or with EXPLORACODER_BASE_URL and"
             " EXPLORACODER_MODEL.",
             notebook="`%explora config` shows how to configure an endpoint.",
@@ -240,7 +242,7 @@ def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
         return []
     return [
         Notice(
-            f"{_SENT_DATA[endpoint.share]} is sent to {shown(endpoint.base_url)}."
+            f"{_SENT_DATA[endpoint.share]} is sent to {redact_address(endpoint.base_url)}."
             f" {_SHARE_LESS_HINTS[endpoint.share]}".strip()
         )
     ]

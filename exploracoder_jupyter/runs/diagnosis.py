@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.core.settings import OFFLINE, Layer, Settings, resolve, secrets, unknown_variables
+from exploracoder_jupyter.core.settings import OFFLINE, Layer, Settings, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.llm import probe
@@ -38,7 +38,7 @@ async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
 async def _diagnose_endpoint(settings: Settings, problems: Problems) -> str:
     if is_offline(settings.endpoint):
         return f"none configured: the embedded model `{OFFLINE}` is used"
-    found = await probe(settings.endpoint, secrets())
+    found = await probe(settings.endpoint, read_secrets())
     if found.remedy:
         problems.append({"what": found.sentence, "remedy": found.remedy})
     return found.sentence

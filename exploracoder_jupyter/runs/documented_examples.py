@@ -6,20 +6,20 @@ import ast
 import builtins
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool
-from exploracoder_jupyter.llm.offline.inputs.example_slices import called, loads
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
+from exploracoder_jupyter.llm.offline.inputs.example_slices import called_names, loaded_names
 from exploracoder_jupyter.pipeline.ports import Knowledge
 
 _BUILTINS = frozenset(dir(builtins))
 
 
-def runnable(api: ApiDoc, knowledge: Knowledge) -> tuple[str, ...]:
+def runnable_examples(api: ApiDoc, knowledge: Knowledge) -> tuple[str, ...]:
     """Return the examples of an API with their imports; first those that are complete and call the API."""
-    completed = [_complete(code, api, Pool(knowledge)) for code in api.examples]
+    completed = [_complete(code, api, DocumentationPool(knowledge)) for code in api.examples]
     return tuple(dict.fromkeys(code for *_, code in sorted(completed, key=lambda one: one[:2])))
 
 
-def _complete(code: str, api: ApiDoc, pool: Pool) -> tuple[bool, bool, str]:
+def _complete(code: str, api: ApiDoc, pool: DocumentationPool) -> tuple[bool, bool, str]:
     """Return whether a name is undefined, whether the API is not called, and the code with its imports."""
     try:
         tree = ast.parse(code)
@@ -29,12 +29,12 @@ def _complete(code: str, api: ApiDoc, pool: Pool) -> tuple[bool, bool, str]:
     lines = [*dict.fromkeys(line for line in imports if line)]
     gap = [] if not lines or isinstance(tree.body[0], ast.Import | ast.ImportFrom) else [""]
     names = {path.rpartition(".")[2] for path in (api.path, *api.aliases)}
-    return None in imports, names.isdisjoint(called(tree)), "\n".join([*lines, *gap, code])
+    return None in imports, names.isdisjoint(called_names(tree)), "\n".join([*lines, *gap, code])
 
 
 def _free_names(tree: ast.Module) -> set[str]:
     """Return the names that the code reads but does not define."""
-    return {name for name in loads(tree) - _BUILTINS if not name.startswith("_")} - _bound_names(tree)
+    return {name for name in loaded_names(tree) - _BUILTINS if not name.startswith("_")} - _bound_names(tree)
 
 
 def _bound_names(tree: ast.Module) -> set[str]:

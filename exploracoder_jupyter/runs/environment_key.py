@@ -15,7 +15,7 @@ _PREFIXES = ("PYTHON", "CONDA", "VIRTUAL_ENV", "LD_", "DYLD_", "HOME", "PATH")
 """Prefixes of environment variables that determine an interpreter and its search path."""
 
 
-def environment_of(sandbox: Sandbox, folder: Path) -> str | None:
+def environment_key(sandbox: Sandbox, folder: Path) -> str | None:
     """Return a key for the environment of siblings that run in this folder.
 
     `None` if it cannot be determined here: the kernels are on another machine, or the kernelspec does not exist.

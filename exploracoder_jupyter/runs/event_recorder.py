@@ -10,14 +10,14 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.errors import ExploraError, InternalError, UsageError, as_known, unwrapped
+from exploracoder_jupyter.core.errors import ExploraError, InternalError, UsageError, to_explora_error, unwrap_group
 from exploracoder_jupyter.core.events import Event, LibraryRead, ModelCalled, Notice, Progress, Record, RunFinished
 from exploracoder_jupyter.core.settings import Settings
 from exploracoder_jupyter.core.types import Usage, Verdict
 from exploracoder_jupyter.pipeline.heuristics import failure_notice
 from exploracoder_jupyter.runs.run_order import Order
 from exploracoder_jupyter.runs.trace_lock import TraceLock
-from exploracoder_jupyter.trace.run_summary import summary
+from exploracoder_jupyter.trace.run_summary import summarize_run
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.trace_file import Trace
 from exploracoder_jupyter.trace.trace_paths import (
@@ -127,9 +127,9 @@ class EventRecorder:
 
     def fail(self, error: BaseException) -> ExploraError:
         """End the run with this error, and return it as an `ExploraError` whose remedy names the trace, if any."""
-        known = as_known(error)
+        known = to_explora_error(error)
         if isinstance(known, InternalError) and self.records and not self._is_finished:
-            self(failure_notice("An internal error ended the run:", unwrapped(error)))
+            self(failure_notice("An internal error ended the run:", unwrap_group(error)))
         self._finish(str(known))
         if not self._trace:
             return known
@@ -176,7 +176,7 @@ class EventRecorder:
 
     def summary(self) -> Summary:
         """Summarize the recorded events."""
-        result = summary(self.records, trace=self._path if self._trace else None)
+        result = summarize_run(self.records, trace=self._path if self._trace else None)
         return result | {"trace_problem": self.problem} if self.problem else result
 
 

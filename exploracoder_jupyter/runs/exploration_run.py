@@ -10,17 +10,17 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.errors import EndpointError, ExploraError, UsageError, unwrapped
+from exploracoder_jupyter.core.errors import EndpointError, ExploraError, UsageError, unwrap_group
 from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunStarted
-from exploracoder_jupyter.core.settings import OFFLINE, Secrets, Settings, secrets, unknown_variables
+from exploracoder_jupyter.core.settings import OFFLINE, Secrets, Settings, read_secrets, unknown_variables
 from exploracoder_jupyter.core.types import Environment, Task
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.llm import RememberingModel
+from exploracoder_jupyter.knowledge import TaskLibraries
+from exploracoder_jupyter.llm import RecordedRepliesModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
-from exploracoder_jupyter.pipeline.ports import Model, Soup
-from exploracoder_jupyter.pipeline.prompting.prompt_templates import without_offer
+from exploracoder_jupyter.pipeline.ports import Model, PassageSearch
+from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
 from exploracoder_jupyter.pipeline.solving.check_names import missing_names_notice
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.runs.adapters import (
@@ -78,7 +78,7 @@ async def run(
     """
     steering = steering or RunSteering()
     settings = validate_order(order)
-    keys = secrets()
+    keys = read_secrets()
     hidden = secret_strings(settings.endpoint, keys)
     if cells and order.cell:
         listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
@@ -93,7 +93,7 @@ async def run(
             await _explore(order, settings, keys, emit, steering)
     except Exception as error:
         failure = emit.fail(error)
-        failure.__cause__ = unwrapped(error)
+        failure.__cause__ = unwrap_group(error)
     finally:
         emit.close()
     if failure is None:
@@ -211,8 +211,13 @@ def _check_variables(order: Order, environment: Environment) -> None:
 
 
 async def _open_model_and_sources(
-    order: Order, settings: Settings, keys: Secrets, knowledge: Library, emit: EventRecorder, stack: AsyncExitStack
-) -> tuple[Model, Soup]:
+    order: Order,
+    settings: Settings,
+    keys: Secrets,
+    knowledge: TaskLibraries,
+    emit: EventRecorder,
+    stack: AsyncExitStack,
+) -> tuple[Model, PassageSearch]:
     """Return the model and the sources to search; in a replay, the recorded ones."""
     if order.recording:
         return order.recording.model, order.recording.soup
@@ -220,7 +225,9 @@ async def _open_model_and_sources(
     model = await choose_model(settings, keys, knowledge, stack, advance=emit.advance)
     if order.earlier and order.earlier.exchanges:
         redact = Redactor(secret_strings(settings.endpoint, keys), homes=local_homes()).text  # as in the trace
-        model = RememberingModel(model, order.earlier.exchanges, clean=lambda text: without_offer(redact(text)))
+        model = RecordedRepliesModel(
+            model, order.earlier.exchanges, clean=lambda text: strip_lookup_offer(redact(text))
+        )
     return model, soup
 
 

@@ -21,7 +21,7 @@ from exploracoder_jupyter.core.events import (
     SolutionTested,
     SubtaskFinished,
 )
-from exploracoder_jupyter.core.process_id import Process
+from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
 from exploracoder_jupyter.core.settings import Settings, history_path
 from exploracoder_jupyter.core.types import LibraryInfo
@@ -84,7 +84,7 @@ def _first_entry(at: float, event: RunStarted) -> PastRun:
     names = [_clip(name, _MAX_TASK) for name in event.task.libraries[:_MAX_LIBRARIES]]
     task = _clip(event.task.text.strip().partition("\n")[0], _MAX_TASK)
     libraries = tuple(LibraryInfo(name, name, "") for name in names)
-    return PastRun(event.run_id, at, at, Process.own(), task, libraries, event.model, resumes=event.resumes)
+    return PastRun(event.run_id, at, at, ProcessId.own(), task, libraries, event.model, resumes=event.resumes)
 
 
 def _next_entry(line: PastRun, record: Record) -> PastRun:

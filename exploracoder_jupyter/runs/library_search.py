@@ -10,12 +10,12 @@ from dataclasses import asdict
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Event, Notice
-from exploracoder_jupyter.core.settings import Layer, resolve, secrets, unknown_variables
+from exploracoder_jupyter.core.settings import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.types import Parameter, ScoredApi
-from exploracoder_jupyter.kernels import inspector_of
-from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.kernels import choose_inspector
+from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.runs.adapters import Advance, open_knowledge
-from exploracoder_jupyter.runs.documented_examples import runnable
+from exploracoder_jupyter.runs.documented_examples import runnable_examples
 from exploracoder_jupyter.runs.exit_on_broken_pipe import interrupt_on_broken_pipe
 
 Row = dict[str, JsonValue]
@@ -61,7 +61,7 @@ async def search(
 @asynccontextmanager
 async def _open_library(
     libraries: Sequence[str], layers: Sequence[Layer], advance: Advance, say: Callable[[str], None]
-) -> AsyncIterator[Library]:
+) -> AsyncIterator[TaskLibraries]:
     def emit(event: Event) -> None:
         if isinstance(event, Notice):
             say(event.text)
@@ -74,15 +74,15 @@ async def _open_library(
         yield await open_knowledge(
             libraries,
             settings,
-            secrets(),
-            inspect=inspector_of(settings.sandbox),
+            read_secrets(),
+            inspect=choose_inspector(settings.sandbox),
             advance=advance,
             emit=emit,
             stack=stack,
         )
 
 
-def _row(found: ScoredApi, library: Library) -> Row:
+def _row(found: ScoredApi, library: TaskLibraries) -> Row:
     api = found.api
     return {
         "path": api.path,
@@ -93,7 +93,7 @@ def _row(found: ScoredApi, library: Library) -> Row:
         "library": api.library,
         "version": api.version,
         "documentation": api.description,
-        "examples": [*runnable(api, library)],
+        "examples": [*runnable_examples(api, library)],
         "parameters": [_parameter(parameter) for parameter in api.parameters],
         "returns": api.returns,
         "notes": [*api.notes],

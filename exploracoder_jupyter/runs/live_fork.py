@@ -15,7 +15,7 @@ from itertools import count
 import anyio
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.kernels.live_kernel import Hazard, LiveKernel
 from exploracoder_jupyter.protocol.engine_messages import ForkKernel, KernelForked, LiveOffer
 
@@ -25,7 +25,7 @@ PATIENCE = 20.0
 _GONE = "it is gone"
 
 
-class KernelLine:
+class KernelForkClient:
     """Sends fork requests to one kernel.
 
     Args:
@@ -35,7 +35,7 @@ class KernelLine:
 
     def __init__(self, ask: Callable[[ForkKernel], None], *, patience: float | None = None) -> None:
         self._ask = ask
-        self._patience = scale(PATIENCE) if patience is None else patience
+        self._patience = scale_limit(PATIENCE) if patience is None else patience
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._waiting: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[str]]] = {}

@@ -16,8 +16,8 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import Layer, Settings, resolve
 from exploracoder_jupyter.core.types import Environment, Exchange, Task
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
-from exploracoder_jupyter.pipeline import Given
-from exploracoder_jupyter.pipeline.ports import Branch, Model, Soup
+from exploracoder_jupyter.pipeline import ResumePoint
+from exploracoder_jupyter.pipeline.ports import Branch, Model, PassageSearch
 from exploracoder_jupyter.pipeline.run_controls import Choose, Control, Replan, Retry, Skip
 from exploracoder_jupyter.pipeline.solving.user_check import check_code
 
@@ -46,7 +46,7 @@ class Recording:
     """The recorded model and sources of a replay, which replace the real ones."""
 
     model: Model
-    soup: Soup
+    soup: PassageSearch
     message: str
     """Message for the user: what is replayed."""
     begin: Callable[[Branch], Awaitable[Branch]]
@@ -73,7 +73,7 @@ class Order:
     """Variables of that kernel that the task mentions."""
     steerable: bool = False
     """Whether the run may be steered beyond stopping it: the states needed for that are kept."""
-    given: Given | None = None
+    given: ResumePoint | None = None
     """What the run starts with, if it resumes another."""
     earlier: ResumedRun | None = None
     """The run that is resumed, if its trace is known."""

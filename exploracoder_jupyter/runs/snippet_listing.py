@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import snippets_path
-from exploracoder_jupyter.knowledge.sources import Kept, SnippetStore
+from exploracoder_jupyter.knowledge.sources import SnippetStore, StoredSnippet
 
 Row = dict[str, JsonValue]
 
@@ -44,7 +44,7 @@ def _names(library: str) -> list[str]:
     return sorted({library, *modules})
 
 
-def _row(stored: Kept) -> Row:
+def _row(stored: StoredSnippet) -> Row:
     one = stored.snippet
     return {
         "id": stored.id,

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.core.settings import Endpoint, Secrets, Settings, snippets_path
-from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, Soup, WorkspaceSource
+from exploracoder_jupyter.knowledge import TaskLibraries
+from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, SourceSearch, WorkspaceSource
 from exploracoder_jupyter.llm import is_local
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.runs.adapters import cache_folder, is_offline, secret_strings
@@ -27,10 +27,10 @@ async def open_soup(
     settings: Settings,
     keys: Secrets,
     *,
-    knowledge: Library,
+    knowledge: TaskLibraries,
     emit: Callable[[Event], None],
     stack: AsyncExitStack,
-) -> Soup:
+) -> SourceSearch:
     """Combine the sources of this order into one search; `stack` closes their connections.
 
     Raises:
@@ -52,7 +52,7 @@ async def open_soup(
         if number := 0 if _prompts_stay_local(settings.endpoint) else len(store.of(versions, share)):
             emit(Notice(_SNIPPETS_NOTICE.format(number=number)))
     sources = [source for source in (knowledge.documents, files, web) if source]
-    return Soup(sources, kept=kept, say=lambda sentence: emit(Notice(sentence, "warning")))
+    return SourceSearch(sources, kept=kept, say=lambda sentence: emit(Notice(sentence, "warning")))
 
 
 def _prompts_stay_local(endpoint: Endpoint) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.process_id import Process
+from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.trace.trace_paths import notebook_path
 
 PATIENCE = 6.0
@@ -32,7 +32,7 @@ _MAX_BYTES = 10_000
 class Owner:
     """The run that has the lock."""
 
-    process: Process
+    process: ProcessId
     since: float
     """When it took the lock, in seconds since the epoch."""
 
@@ -92,7 +92,7 @@ class TraceLock:
         """Write the owner to the file. A full disk does not matter: the lock itself needs no space."""
         with suppress(OSError):
             os.ftruncate(file, 0)
-            os.write(file, _OWNER.dump_json(Owner(Process.own(), time.time())))
+            os.write(file, _OWNER.dump_json(Owner(ProcessId.own(), time.time())))
 
 
 def refuse_active(trace: Path, *, patience: float | None = None) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.core.settings import Retrieval
-from exploracoder_jupyter.core.web_settings import PLACES, web_key
+from exploracoder_jupyter.core.web_settings import WEB_REMEDY, web_key
 from exploracoder_jupyter.pipeline.ports import Source
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.web import Http, Provider
+    from exploracoder_jupyter.web import HttpClient, SearchEngine
 
 _WEB_NOTICE = (
     "The web is searched: queries made of words from the task, library names and error types are sent to {}."
@@ -49,21 +49,21 @@ async def open_web(
         emit(Notice(sentence, "warning"))
 
     if settings.web == "folder":
-        pages = web.Folder(_resolve_folder(settings.web_address, workdir))
+        pages = web.SavedPages(_resolve_folder(settings.web_address, workdir))
         pages.prepare()
         emit(Notice(f"Saved pages in {settings.web_address} are searched instead of the web."))
         return web.WebSource(pages, pages, None, name="folder", say=warn, clean=clean)
-    http = await stack.enter_async_context(web.Http())
+    http = await stack.enter_async_context(web.HttpClient())
     provider, name = _create_provider(settings, http)
-    pages_cache = web.Cache(cache)
+    pages_cache = web.WebCache(cache)
     trusted = web.origin_of(settings.web_address or "") if settings.web == "url" else ""
-    reader = web.WebReader(http, pages_cache, trusted=trusted)
+    reader = web.PageFetcher(http, pages_cache, trusted=trusted)
     emit(Notice(_WEB_NOTICE.format(name)))
     name = f"{settings.web} {settings.web_address}"
     return web.WebSource(provider, reader, pages_cache, name=name, say=warn, clean=clean)
 
 
-def _create_provider(settings: Retrieval, http: Http) -> tuple[Provider, str]:
+def _create_provider(settings: Retrieval, http: HttpClient) -> tuple[SearchEngine, str]:
     """Return the search engine and its display name."""
     from exploracoder_jupyter import web
 
@@ -74,12 +74,12 @@ def _create_provider(settings: Retrieval, http: Http) -> tuple[Provider, str]:
     host = urlsplit(address).hostname or ""
     if settings.web == "searxng":
         return web.SearXNG(http, address), f"{host}, which asks other search engines"
-    return web.Template(http, address.replace("{key}", web_key())), host
+    return web.UrlTemplate(http, address.replace("{key}", web_key())), host
 
 
 def _check_installed(package: str, doing: str) -> None:
     if find_spec(package) is None:
-        raise MissingMeans(
+        raise MissingRequirement(
             f"{doing} needs the package {package}, which is not installed.",
             remedy="Install it with `pip install 'exploracoder-jupyter[web]'`.",
         )
@@ -92,4 +92,4 @@ def _resolve_folder(address: str | None, workdir: Path) -> Path:
             return folder
     except (RuntimeError, OSError):  # no such user, no permission, or the name is too long
         pass
-    raise UsageError(f"There is no folder {address!r} of saved pages to search.", remedy=PLACES)
+    raise UsageError(f"There is no folder {address!r} of saved pages to search.", remedy=WEB_REMEDY)

@@ -1,6 +1,7 @@
 """Renders a run as notebook cells, as a trace file and as a summary, all computed from the run's events.
 
-`CellView` returns the cell changes that each record causes, `Trace` writes a separate notebook to disk, and `summary`
+`CellView` returns the cell changes that each record causes, `Trace` writes a separate notebook to disk, and
+`summarize_run`
 returns a run as one JSON object. Outputs are sanitized and secrets are redacted before anything is written.
 """
 
@@ -8,11 +9,11 @@ import exploracoder_jupyter.trace.nbformat_import  # noqa: F401  must come first
 from exploracoder_jupyter.trace.cell_metadata import Cell, generated_metadata, schema
 from exploracoder_jupyter.trace.cells.cell_changes import CellView
 from exploracoder_jupyter.trace.journal import Journal
-from exploracoder_jupyter.trace.reduced_notebook import clean, without_losers
-from exploracoder_jupyter.trace.run_summary import summary
+from exploracoder_jupyter.trace.reduced_notebook import clean, without_unselected
+from exploracoder_jupyter.trace.run_summary import summarize_run
 from exploracoder_jupyter.trace.sanitizing.output_sanitizer import Limits, sanitize
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
-from exploracoder_jupyter.trace.schema_validation import problems
+from exploracoder_jupyter.trace.schema_validation import find_problems
 from exploracoder_jupyter.trace.trace_file import Trace, load, render
 from exploracoder_jupyter.trace.trace_paths import default_path, journal_path, prepare_path
 
@@ -25,14 +26,14 @@ __all__ = [
     "Trace",
     "clean",
     "default_path",
+    "find_problems",
     "generated_metadata",
     "journal_path",
     "load",
     "prepare_path",
-    "problems",
     "render",
     "sanitize",
     "schema",
-    "summary",
-    "without_losers",
+    "summarize_run",
+    "without_unselected",
 ]

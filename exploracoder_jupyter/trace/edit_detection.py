@@ -27,7 +27,7 @@ from exploracoder_jupyter.trace.comparing.output_comparison import (
     comparable_result,
     describe_difference,
 )
-from exploracoder_jupyter.trace.comparing.output_parts import Text, joined, map_strings
+from exploracoder_jupyter.trace.comparing.output_parts import Text, join_lines, map_strings
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.stored_records import run_metadata
@@ -83,7 +83,7 @@ def edited_cell_names(notebook: NotebookNode) -> tuple[str, ...]:
 
 def _matches_hash(cell: NotebookNode) -> bool:
     """Whether the cell's source matches its hash."""
-    return source_hash(joined(cell.source)) == (generated_metadata(cell) or {}).get("source_hash")
+    return source_hash(join_lines(cell.source)) == (generated_metadata(cell) or {}).get("source_hash")
 
 
 def _by_place(cells: Iterable[NotebookNode]) -> dict[_Place, list[NotebookNode]]:
@@ -146,7 +146,7 @@ def _redact_cell(cell: NotebookNode) -> NotebookNode:
     redactor = Redactor(homes=Homes())
     outputs = map_strings(cell.get("outputs", []), redactor.text)
     redacted: NotebookNode = nbformat.from_dict(  # type: ignore[no-untyped-call]
-        {**cell, "source": redactor.text(joined(cell.source)), "outputs": outputs}
+        {**cell, "source": redactor.text(join_lines(cell.source)), "outputs": outputs}
     )
     return redacted
 
@@ -158,7 +158,7 @@ def _describe_edit(expected: NotebookNode, actual: NotebookNode, *, as_written: 
     if role not in (*_PROGRAMS, "setup"):
         same = as_written or _same_text(expected, actual)
         return _describe_metadata_edit(expected, actual) if same else _describe_text_edit(expected, actual)
-    if joined(actual.source).rstrip() != expected.source.rstrip():
+    if join_lines(actual.source).rstrip() != expected.source.rstrip():
         return "its code was edited"
     if role == "setup":
         return ""  # it runs with the notebook, and fails if this package is not installed
@@ -176,12 +176,12 @@ def _describe_metadata_edit(expected: NotebookNode, actual: NotebookNode) -> str
 
 
 def _same_text(expected: NotebookNode, actual: NotebookNode) -> bool:
-    return _LARGE_NOTE.sub("", joined(actual.source)) == _LARGE_NOTE.sub("", expected.source)
+    return _LARGE_NOTE.sub("", join_lines(actual.source)) == _LARGE_NOTE.sub("", expected.source)
 
 
 def _describe_text_edit(expected: NotebookNode, actual: NotebookNode) -> str:
     """Describe the first line that differs."""
-    why = Text(expected.source).describe_difference(Text(joined(actual.source)), 0)
+    why = Text(expected.source).describe_difference(Text(join_lines(actual.source)), 0)
     return f"its text was edited{f': {why}' if why else ''}"
 
 
@@ -209,15 +209,17 @@ def _normalize_outputs(outputs: Iterable[NotebookNode]) -> list[JsonValue]:
     stream: dict[str, JsonValue] = {}
     for output in outputs:
         if output.output_type == "stream" and output.name == stream.get("name"):
-            stream["text"] = f"{stream['text']}{joined(output.text)}"
+            stream["text"] = f"{stream['text']}{join_lines(output.text)}"
             continue
         one: dict[str, JsonValue] = json.loads(json.dumps(output))
         one.pop("execution_count", None)
         one.pop("metadata", None)
         if isinstance(data := one.get("data"), dict):
-            one["data"] = {mime: value if isinstance(value, dict) else joined(value) for mime, value in data.items()}
+            one["data"] = {
+                mime: value if isinstance(value, dict) else join_lines(value) for mime, value in data.items()
+            }
         if output.output_type == "stream":
-            one["text"] = joined(output.text)
+            one["text"] = join_lines(output.text)
         stream = one if output.output_type == "stream" else {}
         plain.append(one)
     return plain

@@ -7,10 +7,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import normal as canonical
-from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import owners
+from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import distributions_by_module
+from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import normalize_name as canonical_name
 
-__all__ = ["PINNED", "canonical", "imported", "imported_at_once", "providers", "useful", "versions_of"]
+__all__ = [
+    "PINNED",
+    "canonical_name",
+    "imported_modules",
+    "optional_requirements",
+    "parse_versions",
+    "providing_distributions",
+    "unconditional_imports",
+]
 
 PINNED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9._!]*)(?:\+[A-Za-z0-9.]+)?")
 """Name and version. A local version, as in `2.9.0+cu130`, is dropped because no package index has it."""
@@ -50,18 +58,18 @@ _DISTRIBUTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 """Distributions whose name differs from the module's, for runs in environments that cannot be inspected here."""
 
 
-def useful(requirements: Iterable[str]) -> list[str]:
+def optional_requirements(requirements: Iterable[str]) -> list[str]:
     """Return the optional packages among a distribution's requirements (its extras), except development extras."""
     names = (re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in requirements if _EXTRA.search(line))
-    return list(dict.fromkeys(map(canonical, names)))
+    return list(dict.fromkeys(map(canonical_name, names)))
 
 
-def imported(code: str) -> set[str]:
+def imported_modules(code: str) -> set[str]:
     """Return the top-level modules that the code imports anywhere; none if it is not plain Python."""
     return {name for node in ast.walk(_parse(code)) for name in _imported_modules(node)}
 
 
-def imported_at_once(code: str) -> set[str]:
+def unconditional_imports(code: str) -> set[str]:
     """Return the modules that are imported unconditionally: not within a function, an `if` or a `try`."""
     return {name for node in _parse(code).body for name in _imported_modules(node)}
 
@@ -80,12 +88,12 @@ def _imported_modules(node: ast.AST) -> Iterator[str]:
         yield node.module.partition(".")[0]
 
 
-def versions_of(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of `name==version` lines by canonical name; the last line for a name wins."""
-    return {canonical(found[1]): found[2] for line in packages if (found := PINNED.fullmatch(line))}
+def parse_versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of `name==version` lines by canonical_name name; the last line for a name wins."""
+    return {canonical_name(found[1]): found[2] for line in packages if (found := PINNED.fullmatch(line))}
 
 
-def providers(module: str, versions: Mapping[str, str]) -> list[str]:
+def providing_distributions(module: str, versions: Mapping[str, str]) -> list[str]:
     """Return the recorded distributions that provide a module."""
-    names = (*owners().get(module, ()), *_DISTRIBUTIONS.get(module, ()), module)
-    return list(dict.fromkeys(canonical(name) for name in names if canonical(name) in versions))
+    names = (*distributions_by_module().get(module, ()), *_DISTRIBUTIONS.get(module, ()), module)
+    return list(dict.fromkeys(canonical_name(name) for name in names if canonical_name(name) in versions))

@@ -17,7 +17,7 @@ _CANDIDATE_ROLES = ("candidate", "test", "judgement")
 """Roles of cells about one candidate."""
 
 
-def without_losers(notebook: NotebookNode, *, run_id: str | None = None) -> NotebookNode:
+def without_unselected(notebook: NotebookNode, *, run_id: str | None = None) -> NotebookNode:
     """Return the notebook with only the selected candidates (expanded), the solution and the summary.
 
     The run's records in the metadata of a trace are removed as well. `run_id` restricts this to one run.
@@ -34,7 +34,7 @@ def without_losers(notebook: NotebookNode, *, run_id: str | None = None) -> Note
     return reduced
 
 
-def untouched(notebook: NotebookNode) -> bool:
+def is_untouched(notebook: NotebookNode) -> bool:
     """Whether the notebook has cells, and all of them are generated and unedited."""
     return bool(notebook.cells) and all(generated_metadata(cell) and not _is_edited(cell) for cell in notebook.cells)
 

@@ -15,7 +15,7 @@ from exploracoder_jupyter.trace.run_state import SOLUTION, InputResult, InputRou
 _CUT_OFF = Verdict("stopped", "The run was cut off before its end.")
 
 
-def summary(records: Iterable[Record], *, trace: Path | None = None) -> dict[str, JsonValue]:
+def summarize_run(records: Iterable[Record], *, trace: Path | None = None) -> dict[str, JsonValue]:
     """Summarize the run with these records, whether or not it has finished.
 
     Args:

@@ -21,7 +21,7 @@ _MAX_PROBLEMS: Final = 20
 _MAX_LENGTH: Final = 300
 
 
-def problems(notebook: NotebookNode) -> list[str]:
+def find_problems(notebook: NotebookNode) -> list[str]:
     """List the problems of a trace, one sentence each, at most twenty; empty if it is valid.
 
     Traces of earlier versions are migrated first, as when they are loaded.

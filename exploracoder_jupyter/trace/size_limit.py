@@ -27,7 +27,7 @@ _END: Final = LARGE // 4
 """Characters that stay at either end of a shortened text."""
 
 
-class Room:
+class SizeBudget:
     """Tracks how much more may be stored in a trace."""
 
     def __init__(self, most: int = MAX_SUBTASKS, most_of_solutions: int = MAX_SOLUTIONS) -> None:

@@ -36,7 +36,7 @@ def without_prompts(record: Record) -> Record:
     return replace(record, event=replace(event, exchange=replace(event.exchange, messages=messages)))
 
 
-def restored(notebook: object) -> list[Record]:
+def read_records(notebook: object) -> list[Record]:
     """Read the records of a trace of any version; unreadable ones are skipped."""
     metadata = run_metadata(notebook)
     raw, clock = _dicts(metadata.get("records")), metadata.get("clock")

@@ -41,7 +41,7 @@ _MAX_EXACT_INTEGER: Final = 2**53
 """Integers up to this size are exact as floats."""
 
 
-def document(run: Run, records: Sequence[Record]) -> NotebookNode:
+def build_notebook(run: Run, records: Sequence[Record]) -> NotebookNode:
     """Build the notebook of a run. Without `records` the run cannot be restored from it."""
     cells = Layout(show=_shown_candidates(run)).cells(run)
     metadata: dict[str, JsonValue] = {"language_info": {"name": "python"}}
@@ -87,7 +87,7 @@ def _count_and_size(count: int, size: int) -> str:
     return f"{plural(count, 'output')} ({size / 1e6:.1f} MB)"
 
 
-def content(notebook: NotebookNode) -> bytes:
+def serialize_notebook(notebook: NotebookNode) -> bytes:
     """Serialize the notebook to exactly the bytes that Jupyter writes when it saves it."""
     lines = _floats_to_integers(split_lines(notebook))  # type: ignore[no-untyped-call]
     return f"{json.dumps(lines, ensure_ascii=False, indent=1, sort_keys=True)}\n".encode()

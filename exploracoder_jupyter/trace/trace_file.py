@@ -18,7 +18,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from exploracoder_jupyter.core.atomic_write import put
+from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import (
     CandidateSelected,
@@ -34,9 +34,9 @@ from exploracoder_jupyter.trace.migration import newer_version_message, version_
 from exploracoder_jupyter.trace.run_state import Run, fold, fold_all
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
-from exploracoder_jupyter.trace.size_limit import Room
-from exploracoder_jupyter.trace.stored_records import restored, run_metadata, without_prompts
-from exploracoder_jupyter.trace.trace_document import content, document, stores_prompts
+from exploracoder_jupyter.trace.size_limit import SizeBudget
+from exploracoder_jupyter.trace.stored_records import read_records, run_metadata, without_prompts
+from exploracoder_jupyter.trace.trace_document import build_notebook, serialize_notebook, stores_prompts
 from exploracoder_jupyter.trace.trace_paths import journal_path, rename_existing_trace, spare_journal_path
 
 _ENDS_OF_STEPS = (RunStarted, PlanMade, Steered, CandidateSelected, SubtaskFinished, RunFinished)
@@ -53,11 +53,11 @@ class Trace:
     """
 
     def __init__(
-        self, path: Path, *, secrets: Iterable[str] = (), interval: float = 1.0, room: Room | None = None
+        self, path: Path, *, secrets: Iterable[str] = (), interval: float = 1.0, room: SizeBudget | None = None
     ) -> None:
         self.path = path
         self._redactor = Redactor(secrets, homes=local_homes())
-        self._room = room or Room()
+        self._room = room or SizeBudget()
         self._interval = interval
         self._records: list[Record] = []
         self._run = Run()
@@ -103,7 +103,7 @@ class Trace:
         if self._saved_count < len(self._records):
             self._write()
             if self._problem and self._journal.written >= self._saved_count:
-                self._try_writing(document(self._run, ()))
+                self._try_writing(build_notebook(self._run, ()))
         journals = [journal for journal in (self._journal, self._spare) if journal]
         for journal in journals:
             journal.close()
@@ -128,7 +128,7 @@ class Trace:
 
     def _write(self) -> None:
         start = time.monotonic()
-        self._problem = self._try_writing(document(self._run, self._records))
+        self._problem = self._try_writing(build_notebook(self._run, self._records))
         self._due, now = False, time.monotonic()
         self._saved_count = self._saved_count if self._problem else len(self._records)
         # a large trace is written less often, so that writing takes only a small part of the run
@@ -136,13 +136,13 @@ class Trace:
 
     def _try_writing(self, notebook: NotebookNode) -> str | None:
         try:
-            put(self.path, content(notebook))
+            write_atomic(self.path, serialize_notebook(notebook))
         except OSError as error:
             return f"The trace {self.path} could not be written: {error.strerror or error}."
         return None
 
     def _reads_back(self) -> bool:
-        return not self._problem and (not self._records or restored(_read_notebook(self.path)) == self._records)
+        return not self._problem and (not self._records or read_records(_read_notebook(self.path)) == self._records)
 
 
 def render(records: Iterable[Record]) -> NotebookNode:
@@ -152,7 +152,7 @@ def render(records: Iterable[Record]) -> NotebookNode:
     """
     redactor = Redactor(homes=Homes())
     redacted = [redactor.record(record) for record in records]
-    return document(fold_all(redacted), redacted)
+    return build_notebook(fold_all(redacted), redacted)
 
 
 def load(path: Path | str) -> list[Record]:
@@ -167,7 +167,7 @@ def load(path: Path | str) -> list[Record]:
     path = Path(path)
     journal = path if path.suffix == ".jsonl" else journal_path(path)
     notebook = _read_notebook(path)
-    records = _merge_records(restored(notebook), _read_journal(journal))
+    records = _merge_records(read_records(notebook), _read_journal(journal))
     if spare := spare_journal_path(_run_id_of(records)):
         records = _merge_records(records, _read_journal(spare))
     if not records and (sentence := newer_version_message(version_of(run_metadata(notebook)))):

@@ -6,28 +6,28 @@ reduced to what its readers see (`html_parser`, `hidden_elements`), divided into
 are untrusted data: their instructions are never executed, and links on them are not followed.
 """
 
-from exploracoder_jupyter.web.fetching.bounded_request import Http
-from exploracoder_jupyter.web.fetching.page_fetcher import WebReader
+from exploracoder_jupyter.web.fetching.bounded_request import HttpClient
+from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
 from exploracoder_jupyter.web.fetching.public_addresses import origin_of
-from exploracoder_jupyter.web.fetching.web_cache import Cache
-from exploracoder_jupyter.web.saved_pages import Folder
-from exploracoder_jupyter.web.search_engines import DuckDuckGo, SearXNG, Template
+from exploracoder_jupyter.web.fetching.web_cache import WebCache
+from exploracoder_jupyter.web.saved_pages import SavedPages
+from exploracoder_jupyter.web.search_engines import DuckDuckGo, SearXNG, UrlTemplate
 from exploracoder_jupyter.web.web_source import WebSource
-from exploracoder_jupyter.web.web_types import Hit, Page, Provider, Reader, WebError
+from exploracoder_jupyter.web.web_types import Page, PageReader, SearchEngine, SearchHit, WebError
 
 __all__ = [
-    "Cache",
     "DuckDuckGo",
-    "Folder",
-    "Hit",
-    "Http",
+    "HttpClient",
     "Page",
-    "Provider",
-    "Reader",
+    "PageFetcher",
+    "PageReader",
+    "SavedPages",
     "SearXNG",
-    "Template",
+    "SearchEngine",
+    "SearchHit",
+    "UrlTemplate",
+    "WebCache",
     "WebError",
-    "WebReader",
     "WebSource",
     "origin_of",
 ]

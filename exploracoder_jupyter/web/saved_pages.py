@@ -18,7 +18,7 @@ import anyio.to_thread
 from exploracoder_jupyter.web.fetching.public_addresses import origin_of
 from exploracoder_jupyter.web.passage_ranking import Ranking
 from exploracoder_jupyter.web.reading.site_rules import extract_content
-from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, Hit, Page, PageFormat, WebError
+from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, Page, PageFormat, SearchHit, WebError
 
 _FORMS: dict[str, PageFormat] = {
     ".html": "html",
@@ -38,8 +38,8 @@ _HREF = re.compile(r"\bhref\s*=\s*[\"']?([^\s\"'>]+)", re.IGNORECASE)
 _SAVED_FROM = re.compile(r"<!--\s*saved from url=\(\d+\)(\S+)\s*-->")
 
 
-class Folder:
-    """Searches and reads saved pages; satisfies `web_types.Provider` and `web_types.Reader`.
+class SavedPages:
+    """Searches and reads saved pages; satisfies `web_types.SearchEngine` and `web_types.PageReader`.
 
     A page is identified by the address that it was saved from, if the file contains it, otherwise by its path in the
     folder.
@@ -62,7 +62,7 @@ class Folder:
 
         Thread(target=read, name="saved pages", daemon=True).start()
 
-    async def find(self, query: str, most: int) -> Sequence[Hit]:
+    async def find(self, query: str, most: int) -> Sequence[SearchHit]:
         """Return the pages with the best sections, best first.
 
         Raises:
@@ -81,12 +81,12 @@ class Folder:
             raise WebError("The folder does not contain this page.")
         return pages[address]
 
-    def _find(self, query: str, most: int) -> list[Hit]:
+    def _find(self, query: str, most: int) -> list[SearchHit]:
         self._read()
         best: dict[str, str] = {}
         for at, _ in self._ranking.best(query):
             best.setdefault(*self._sections[at])
-        return [Hit(title, address) for address, title in best.items()][:most]
+        return [SearchHit(title, address) for address, title in best.items()][:most]
 
     def _read(self) -> dict[str, Page]:
         with self._lock:

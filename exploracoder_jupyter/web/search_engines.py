@@ -9,12 +9,12 @@ from urllib.parse import parse_qs, quote_plus, urlencode, urlsplit
 import anyio.to_thread
 from pydantic import JsonValue
 
-from exploracoder_jupyter.web.fetching.bounded_request import Http
+from exploracoder_jupyter.web.fetching.bounded_request import HttpClient
 from exploracoder_jupyter.web.fetching.public_addresses import join_link, origin_of
 from exploracoder_jupyter.web.reading.hidden_elements import remove_hidden
 from exploracoder_jupyter.web.reading.html_parser import Node, parse_html
 from exploracoder_jupyter.web.reading.main_content import find_main_element
-from exploracoder_jupyter.web.web_types import Hit, WebError
+from exploracoder_jupyter.web.web_types import SearchHit, WebError
 
 _JSON = ("application/json", "text/json", "application/vnd.api+json")
 _SECONDS = 15
@@ -30,7 +30,7 @@ _MAX_VALUES = 20_000
 class DuckDuckGo:
     """DuckDuckGo, as in ToolCoder; needs the package `ddgs`, which makes the requests itself."""
 
-    async def find(self, query: str, most: int) -> Sequence[Hit]:
+    async def find(self, query: str, most: int) -> Sequence[SearchHit]:
         """Return the best hits, best first.
 
         Raises:
@@ -38,7 +38,7 @@ class DuckDuckGo:
         """
         return await anyio.to_thread.run_sync(self._find, query, most, abandon_on_cancel=True)
 
-    def _find(self, query: str, most: int) -> list[Hit]:
+    def _find(self, query: str, most: int) -> list[SearchHit]:
         try:
             from ddgs import DDGS
             from ddgs.engines import ENGINES
@@ -53,19 +53,19 @@ class DuckDuckGo:
             if "No results" in str(error):
                 return []
             raise WebError(f"Searching DuckDuckGo failed ({type(error).__name__}).") from error
-        hits = (Hit(item.get("title", ""), item.get("href", ""), item.get("body", "")) for item in found)
+        hits = (SearchHit(item.get("title", ""), item.get("href", ""), item.get("body", "")) for item in found)
         return [hit for hit in hits if origin_of(hit.address)]
 
 
 class SearXNG:
     """A SearXNG server that returns JSON; `address` is that of the server or of its search page."""
 
-    def __init__(self, http: Http, address: str) -> None:
+    def __init__(self, http: HttpClient, address: str) -> None:
         self._http = http
         base = address.rstrip("/")
         self._address = base if base.endswith("/search") else f"{base}/search"
 
-    async def find(self, query: str, most: int) -> Sequence[Hit]:
+    async def find(self, query: str, most: int) -> Sequence[SearchHit]:
         """Return the best hits, best first.
 
         Raises:
@@ -80,14 +80,14 @@ class SearXNG:
         return _from_json(answer.text, answer.address)[:most]
 
 
-class Template:
+class UrlTemplate:
     """A site searched at a URL that contains `{query}`; it returns JSON or a page of links."""
 
-    def __init__(self, http: Http, template: str) -> None:
+    def __init__(self, http: HttpClient, template: str) -> None:
         self._http = http
         self._template = template
 
-    async def find(self, query: str, most: int) -> Sequence[Hit]:
+    async def find(self, query: str, most: int) -> Sequence[SearchHit]:
         """Return the best hits, best first.
 
         Raises:
@@ -102,7 +102,7 @@ class Template:
         return found[:most]
 
 
-def _from_json(text: str, base: str) -> list[Hit]:
+def _from_json(text: str, base: str) -> list[SearchHit]:
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -124,7 +124,7 @@ def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
             stack += reversed(value)
 
 
-def _hit(item: dict[str, JsonValue], base: str) -> Hit | None:
+def _hit(item: dict[str, JsonValue], base: str) -> SearchHit | None:
     """Convert an object to a hit, if it has an address and a title.
 
     Read the Docs returns a domain and a path instead of an address.
@@ -136,10 +136,10 @@ def _hit(item: dict[str, JsonValue], base: str) -> Hit | None:
     title = next((texts[key] for key in _TITLES if texts.get(key)), "")
     summary = next((texts[key] for key in _SUMMARIES if key in texts), "")
     address = join_link(base, address) if address else ""
-    return Hit(title, address, summary) if address and title else None
+    return SearchHit(title, address, summary) if address and title else None
 
 
-def _from_page(text: str, base: str) -> list[Hit]:
+def _from_page(text: str, base: str) -> list[SearchHit]:
     """Return the links of a results page; if some are in headings, only those."""
     root = parse_html(text)
     remove_hidden(root)
@@ -149,11 +149,11 @@ def _from_page(text: str, base: str) -> list[Hit]:
     return _deduplicate(hit for hit in links if len(hit.title) > 3 and not _is_search(hit.address, base))
 
 
-def _link(node: Node, base: str) -> Hit:
+def _link(node: Node, base: str) -> SearchHit:
     address = join_link(base, node.attributes.get("href", ""))
     query = parse_qs(urlsplit(address).query)
     inner = next((query[name][0] for name in _WRAPPER_PARAMETERS if name in query and origin_of(query[name][0])), "")
-    return Hit(node.text, inner or address)
+    return SearchHit(node.text, inner or address)
 
 
 def _is_search(address: str, base: str) -> bool:
@@ -161,8 +161,8 @@ def _is_search(address: str, base: str) -> bool:
     return not origin_of(address) or urlsplit(address)[1:3] == urlsplit(base)[1:3]
 
 
-def _deduplicate(hits: Iterable[Hit]) -> list[Hit]:
-    found: dict[str, Hit] = {}
+def _deduplicate(hits: Iterable[SearchHit]) -> list[SearchHit]:
+    found: dict[str, SearchHit] = {}
     for hit in hits:
         found.setdefault(hit.address, hit)
     return list(found.values())

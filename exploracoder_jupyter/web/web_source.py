@@ -14,13 +14,13 @@ import anyio.to_thread
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, SourceKind
 from exploracoder_jupyter.web.fetching.public_addresses import origin_of
-from exploracoder_jupyter.web.fetching.web_cache import Cache
+from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.outgoing_query import sanitize_query
 from exploracoder_jupyter.web.passage_ranking import Ranking
 from exploracoder_jupyter.web.reading.hidden_elements import strip_invisible
 from exploracoder_jupyter.web.reading.page_sections import Section
 from exploracoder_jupyter.web.reading.site_rules import extract_content
-from exploracoder_jupyter.web.web_types import Hit, Page, Provider, Reader, WebError
+from exploracoder_jupyter.web.web_types import Page, PageReader, SearchEngine, SearchHit, WebError
 
 _MAX_PAGES = 3
 """How many hits are tried until a page has usable text."""
@@ -44,9 +44,9 @@ class WebSource:
 
     def __init__(
         self,
-        provider: Provider,
-        reader: Reader,
-        cache: Cache | None,
+        provider: SearchEngine,
+        reader: PageReader,
+        cache: WebCache | None,
         *,
         name: str,
         say: Callable[[str], None],
@@ -83,7 +83,7 @@ class WebSource:
         return [ScoredPassage(passage, 1 / rank) for rank, passage in enumerate(found[:k], 1)]
 
     async def _search(self, query: str) -> list[Passage]:
-        hits: list[Hit] = []
+        hits: list[SearchHit] = []
         with anyio.move_on_after(_SECONDS) as scope:
             hits = await self._find_hits(query)
             if passages := await self._first_passages(hits[:_MAX_PAGES], query):
@@ -92,7 +92,7 @@ class WebSource:
             raise WebError(f"Searching the web timed out after {_SECONDS:g} s.")
         return [_summary(hit) for hit in hits[:_MAX_PAGES] if hit.summary and origin_of(hit.address)]
 
-    async def _first_passages(self, hits: Sequence[Hit], query: str) -> list[Passage]:
+    async def _first_passages(self, hits: Sequence[SearchHit], query: str) -> list[Passage]:
         """Return the passages of the first page that has some."""
         for hit in hits:
             try:
@@ -104,10 +104,10 @@ class WebSource:
                 return passages
         return []
 
-    async def _find_hits(self, query: str) -> list[Hit]:
+    async def _find_hits(self, query: str) -> list[SearchHit]:
         cached = await anyio.to_thread.run_sync(self._cache.get, "hits", self._name, query) if self._cache else None
         if cached is not None:
-            return [Hit(**item) for item in json.loads(cached)]
+            return [SearchHit(**item) for item in json.loads(cached)]
         if self._failures >= _MAX_FAILURES:
             return []
         if self._left <= 0:
@@ -135,7 +135,7 @@ class WebSource:
             self._say(message)
 
 
-def _passages(page: Page, hit: Hit, query: str) -> list[Passage]:
+def _passages(page: Page, hit: SearchHit, query: str) -> list[Passage]:
     content = extract_content(page)
     found = list(content.sections) if content.ordered else _relevant(query, content.sections)
     title = _clean_line(content.title or hit.title, _TITLE_CHARS)
@@ -165,7 +165,7 @@ def _passage(section: Section, page: str, place: str) -> Passage:
     return Passage("web", title, section.text, place, section.apis, licence=licence)
 
 
-def _summary(hit: Hit) -> Passage:
+def _summary(hit: SearchHit) -> Passage:
     host = urlsplit(hit.address).hostname or ""
     title = f"{_clean_line(hit.title, _TITLE_CHARS)} ({host}, as the search engine shows it)"
     return Passage("web", title, _clean_line(hit.summary, _SUMMARY_CHARS), hit.address)

@@ -14,7 +14,7 @@ MAX_PAGE_BYTES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """One result of a search."""
 
     title: str
@@ -42,10 +42,10 @@ class WebError(Exception):
         """HTTP status of the reply; 0 without a reply."""
 
 
-class Provider(Protocol):
+class SearchEngine(Protocol):
     """A search engine. Implementations: DuckDuckGo, SearXNG, a URL template, a folder."""
 
-    async def find(self, query: str, most: int) -> Sequence[Hit]:
+    async def find(self, query: str, most: int) -> Sequence[SearchHit]:
         """Return the best hits, best first.
 
         Raises:
@@ -54,7 +54,7 @@ class Provider(Protocol):
         ...
 
 
-class Reader(Protocol):
+class PageReader(Protocol):
     """Reads the page that a hit points to."""
 
     async def read(self, address: str) -> Page:

@@ -15,8 +15,8 @@ from exploracoder_jupyter.core.events import ModelCalled, RunStarted
 from exploracoder_jupyter.core.settings import Budget, Exploration, Retrieval, Sandbox
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.kernels.agent_programs import inspector
-from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.llm.replay_model import ReplayModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.trace import load
@@ -64,7 +64,7 @@ async def explored(library, tmp_path, retrieval):
 
 @pytest.mark.anyio
 async def test_a_task_that_fails_with_the_first_retrieval_is_solved_by_searching_again(tmp_path):
-    library = await Library.open(["statistics"], inspect=inspector(Sandbox()), cache=tmp_path / "cache")
+    library = await TaskLibraries.open(["statistics"], inspect=local_inspector(Sandbox()), cache=tmp_path / "cache")
     without, outcome = await explored(library, tmp_path, Retrieval(rounds=0))
     assert outcome == "unsolved" and "statistics.quantiles" not in happened(without, "knowledge_searched")[0].apis
     run, outcome = await explored(library, tmp_path, Retrieval())
@@ -85,7 +85,7 @@ async def replayed(recording, tmp_path):
     shutil.copytree(EXAMPLES / "tidebook", folder / "tidebook")
     told = []
     async with open_siblings(Sandbox(), workdir=folder) as siblings:
-        library = await Library.open(["tidebook"], inspect=siblings.inspect, cache=tmp_path / "cache")
+        library = await TaskLibraries.open(["tidebook"], inspect=siblings.inspect, cache=tmp_path / "cache")
         model, meter = ReplayModel(exchanges), Meter(Budget())
         run = Run(started.task, exploration, model, library, await siblings.root(), told.append, NoSteering(), meter)
         run = replace(run, retrieval=Retrieval(**started.settings["retrieval"]))

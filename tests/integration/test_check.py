@@ -15,8 +15,8 @@ import nbformat
 import psutil
 import pytest
 
-from exploracoder_jupyter.core.errors import MissingMeans, UsageError
-from exploracoder_jupyter.runs.trace_check import Asked, check
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
+from exploracoder_jupyter.runs.trace_check import CheckRequest, check_trace
 from exploracoder_jupyter.trace import load, trace_document
 from tests.integration.traces import VARYING, explore, rewrite
 from tests.patience import patience
@@ -37,7 +37,7 @@ def checked(path, **options):
     """The report of a check."""
 
     async def main():
-        return await check(Asked(path, **options), lambda what, done, total: None)
+        return await check_trace(CheckRequest(path, **options), lambda what, done, total: None)
 
     return anyio.run(main)
 
@@ -199,7 +199,7 @@ def test_a_library_that_behaves_differently_is_named_with_the_calls_that_changed
 def test_a_package_that_is_not_there_is_no_difference_but_a_refusal(toy, tmp_path, monkeypatch, library):
     trace = explore(tmp_path, {"a": ["import toylib"]}, "print(1)", library=library, monkeypatch=monkeypatch)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(MissingMeans, match=r"toylib.*--env"):
+    with pytest.raises(MissingRequirement, match=r"toylib.*--env"):
         checked(trace)
 
 
@@ -210,7 +210,7 @@ def test_a_library_that_lay_beside_the_notebook_is_looked_for_there(tmp_path, mo
     assert unlike(checked(trace)) == {}
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "mylib.py").rename(tmp_path / "elsewhere" / "mylib.py")
-    with pytest.raises(MissingMeans, match=r"mylib.*--workdir"):
+    with pytest.raises(MissingRequirement, match=r"mylib.*--workdir"):
         checked(trace)
     assert unlike(checked(trace, workdir=tmp_path / "elsewhere")) == {}
 
@@ -241,7 +241,7 @@ def test_what_stands_before_the_exploration_is_run_first(tmp_path, monkeypatch):
     assert checked(trace).same
     notebook.cells[0].source = "import nosuch"
     nbformat.write(notebook, trace)
-    with pytest.raises(MissingMeans, match=r"'nosuch'.*--env"):
+    with pytest.raises(MissingRequirement, match=r"'nosuch'.*--env"):
         checked(trace)
     notebook.cells[0].source = "df = 1 / 0"
     nbformat.write(notebook, trace)
@@ -328,7 +328,7 @@ def test_an_environment_is_built_with_another_version_and_kept(toy, tmp_path, mo
     assert report.differs[0] == "toylib 1.0 -> 0.9"
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     assert unlike(checked(trace, overrides=("toylib==0.9",))) == {"1.1": "changed"}
-    with pytest.raises(MissingMeans, match=r"cannot be built: .*toylib==0\.8"):
+    with pytest.raises(MissingRequirement, match=r"cannot be built: .*toylib==0\.8"):
         checked(trace, overrides=("toylib==0.8",))
     [folder] = Path(os.environ["XDG_CACHE_HOME"]).glob("*/environments")
     assert len(list(folder.iterdir())) == 1

@@ -9,7 +9,7 @@ import pytest
 from exploracoder_jupyter.knowledge.documents import PageProcess, read_documents
 from exploracoder_jupyter.knowledge.documents.document_files import File
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import NotText, TookTooLong
-from exploracoder_jupyter.knowledge.knowledge_cache import Store
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
 GOOD = "# `acmekit.connect(host)`\n\nOpen a connection to a device.\n"
 SLOW = File("slow.md", b"# `acmekit.connect(host)`\n\nOpen a connection to a device.\n\n" * 50_000)
@@ -53,7 +53,7 @@ def test_a_folder_of_hostile_documents_is_read_in_bounded_time(tmp_path, ref):
         (ref / name).write_text(text)
     (ref / "objects.inv").write_bytes(HEAD + zlib.compress(b"a" * 100_000_000))
     with PageProcess(seconds=3) as page_of:
-        documents = read_documents([ref], Store(tmp_path / "cache"), read=page_of)
+        documents = read_documents([ref], KnowledgeCache(tmp_path / "cache"), read=page_of)
     assert "acmekit.connect" in [api.path for api in documents.apis]
 
 

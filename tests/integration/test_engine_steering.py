@@ -10,7 +10,7 @@ from werkzeug import Response
 
 from exploracoder_jupyter.protocol.engine_messages import (
     Choose,
-    Given,
+    Continuation,
     Replan,
     Retry,
     Skip,
@@ -180,7 +180,7 @@ def test_a_run_is_steered_while_its_candidates_run(engine, endpoint):  # noqa: F
 
 def test_a_run_goes_on_from_what_was_selected_before(engine, endpoint):  # noqa: F811
     code = [MARK.format(mark="x"), MARK.format(mark="y")]
-    run = Driven(engine, endpoint, given=Given(plan=["one", "two", TITLES[2]], code=code, hint="be quick"))
+    run = Driven(engine, endpoint, given=Continuation(plan=["one", "two", TITLES[2]], code=code, hint="be quick"))
     assert run.until("candidate_observed", candidate="2.1").observation.text == "['x', 'y']"
     assert run.until("candidate_observed").observation.text == "['x', 'y', 'last']"
     steps = {record.event.exchange.step for record in run.records if record.event.kind == "model_called"}

@@ -12,9 +12,9 @@ import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.core.errors import KernelError, MissingMeans
+from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernels import RerunSiblings, find_isolation, inspector, launcher
+from exploracoder_jupyter.kernels import RerunSiblings, find_isolation, launcher, local_inspector
 from tests.patience import patience, wait_until
 
 pytestmark = pytest.mark.anyio
@@ -101,7 +101,9 @@ def test_siblings_die_with_a_killed_engine(own_temporary, tmp_path):
 
 
 async def test_a_program_of_ours_reads_the_environment(tmp_path):
-    lines = [line async for line in inspector(Sandbox(), workdir=tmp_path)("introspection.installed_packages", [])]
+    lines = [
+        line async for line in local_inspector(Sandbox(), workdir=tmp_path)("introspection.installed_packages", [])
+    ]
     assert len(lines) == 1
     assert '"ipykernel==' in lines[0]
 
@@ -113,18 +115,18 @@ async def test_a_program_of_ours_does_not_see_credentials_beside_the_library(tmp
     (tmp_path / "mylib.py").write_text(
         "try:\n    __doc__ = open('.env').read() + '.'\nexcept OSError:\n    __doc__ = 'Refused.'\n"
     )
-    lines = [line async for line in inspector(Sandbox(), workdir=tmp_path)("introspection.api_walk", ["mylib"])]
+    lines = [line async for line in local_inspector(Sandbox(), workdir=tmp_path)("introspection.api_walk", ["mylib"])]
     assert "tr0ub4dor" not in "".join(lines)
     assert "Refused." in "".join(lines)
 
 
 async def test_a_program_that_fails_says_why(tmp_path):
     with pytest.raises(KernelError, match="no_such_program"):
-        [line async for line in inspector(Sandbox(), workdir=tmp_path)("no_such_program", [])]
+        [line async for line in local_inspector(Sandbox(), workdir=tmp_path)("no_such_program", [])]
 
 
 async def test_a_program_ends_when_nobody_reads_on(own_temporary, tmp_path):
-    async with aclosing(inspector(Sandbox(), workdir=tmp_path)("introspection.installed_packages", [])) as lines:
+    async with aclosing(local_inspector(Sandbox(), workdir=tmp_path)("introspection.installed_packages", [])) as lines:
         async for _ in lines:
             break
     assert commands(str(own_temporary)) == []
@@ -149,7 +151,7 @@ async def test_siblings_do_not_see_one_another_wherever_temporary_files_are(monk
 
 
 async def test_an_unknown_kernel_is_refused_with_the_names_of_others(tmp_path):
-    with pytest.raises(MissingMeans, match=r"no kernel 'nowhere'.*Installed: .*python3"):
+    with pytest.raises(MissingRequirement, match=r"no kernel 'nowhere'.*Installed: .*python3"):
         async with RerunSiblings(Sandbox(kernel="nowhere"), workdir=tmp_path):
             pass
 

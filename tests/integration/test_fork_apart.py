@@ -10,7 +10,7 @@ import pytest
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings, Origin
-from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import SandboxLevel
 from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine
 from tests.levels import best_level, fully_confined
@@ -91,7 +91,7 @@ async def root(request, tmp_path):
     else:
         if not fully_confined():
             pytest.skip(best_level().why)
-        level = Level("namespaces", overlay=request.param == "overlay")
+        level = SandboxLevel("namespaces", overlay=request.param == "overlay")
         async with ForkSiblings(Sandbox(**LIMITS), level, workdir=tmp_path, origin=Origin(), state="fresh") as siblings:
             yield await siblings.root()
 

@@ -10,7 +10,7 @@ import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.core.errors import BranchingChanged, MissingMeans
+from exploracoder_jupyter.core.errors import BranchingChanged, MissingRequirement
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels import RerunBranch, open_siblings
 from exploracoder_jupyter.kernels.branching.fork_blocklist import blocked_libraries
@@ -185,7 +185,7 @@ async def test_the_full_level_can_be_required(workdir, monkeypatch):
         async with open_siblings(Sandbox(isolation="require"), workdir=workdir) as siblings:
             assert siblings.environment().isolation == best
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
-    with pytest.raises(MissingMeans, match="not be fully isolated"):
+    with pytest.raises(MissingRequirement, match="not be fully isolated"):
         async with open_siblings(Sandbox(isolation="require", branching="rerun"), workdir=workdir):
             pass
 

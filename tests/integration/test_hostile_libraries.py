@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.errors import MissingMeans
+from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernels import find_isolation, inspector
+from exploracoder_jupyter.kernels import find_isolation, local_inspector
 from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.public_surface import Surface
 
@@ -28,9 +28,9 @@ def anyio_backend():
 
 
 async def read(folder: Path, name: str, *, seconds: float = 60) -> Surface:
-    inspect = inspector(Sandbox(), workdir=folder)
-    (found,) = await surfaces.find([name], inspect=inspect)
-    return await surfaces.read(found, inspect=inspect, advance=lambda done: None, seconds=seconds)
+    inspect = local_inspector(Sandbox(), workdir=folder)
+    (found,) = await surfaces.find_libraries([name], inspect=inspect)
+    return await surfaces.read_surface(found, inspect=inspect, advance=lambda done: None, seconds=seconds)
 
 
 async def test_modules_that_do_harm_are_left_out_and_the_rest_is_read(tmp_path):
@@ -56,5 +56,5 @@ async def test_modules_that_do_harm_are_left_out_and_the_rest_is_read(tmp_path):
 )
 async def test_a_library_that_cannot_be_imported_ends_with_one_clear_message(tmp_path, source, why):
     (tmp_path / "mean.py").write_text(source)
-    with pytest.raises(MissingMeans, match=f"'mean' is installed but cannot be imported: .*{why}"):
+    with pytest.raises(MissingRequirement, match=f"'mean' is installed but cannot be imported: .*{why}"):
         await read(tmp_path, "mean", seconds=1)

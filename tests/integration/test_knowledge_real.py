@@ -2,10 +2,10 @@
 
 import pytest
 
-from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernels.agent_programs import inspector
-from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.extraction import stdlib_stubs
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ def cache(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 async def networkx(cache):
-    return await Library.open(["networkx"], inspect=inspector(Sandbox()), cache=cache)
+    return await TaskLibraries.open(["networkx"], inspect=local_inspector(Sandbox()), cache=cache)
 
 
 async def test_a_real_library_is_read_whole(networkx):
@@ -64,7 +64,7 @@ async def test_documented_examples_are_programs(networkx):
 
 
 async def test_a_second_opening_comes_from_the_cache(networkx, cache):
-    again = await Library.open(["networkx"], inspect=inspector(Sandbox()), cache=cache)
+    again = await TaskLibraries.open(["networkx"], inspect=local_inspector(Sandbox()), cache=cache)
     assert again.report()[0].cached
     query = "connected components"
     assert await again.search(query, 10) == await networkx.search(query, 10)
@@ -72,10 +72,10 @@ async def test_a_second_opening_comes_from_the_cache(networkx, cache):
 
 async def test_names_that_cannot_be_opened(cache, tmp_path):
     with pytest.raises(UsageError, match=r"'netwrkx' is not installed.*'networkx'"):
-        await Library.open(["netwrkx"], inspect=inspector(Sandbox()), cache=cache)
+        await TaskLibraries.open(["netwrkx"], inspect=local_inspector(Sandbox()), cache=cache)
     (tmp_path / "leaves_at_once.py").write_text("import os; os._exit(3)")
-    with pytest.raises(MissingMeans, match="'leaves_at_once' is installed but cannot be imported"):
-        await Library.open(["leaves_at_once"], inspect=inspector(Sandbox(), workdir=tmp_path), cache=cache)
+    with pytest.raises(MissingRequirement, match="'leaves_at_once' is installed but cannot be imported"):
+        await TaskLibraries.open(["leaves_at_once"], inspect=local_inspector(Sandbox(), workdir=tmp_path), cache=cache)
 
 
 def test_stubs_tell_the_signature_of_compiled_standard_functions_without_self():

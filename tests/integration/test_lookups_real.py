@@ -7,8 +7,8 @@ from werkzeug import Response
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.kernels import inspector
-from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.kernels import local_inspector
+from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.runs import Order, run
 from exploracoder_jupyter.trace.trace_file import load
 
@@ -76,8 +76,8 @@ def test_source_says_whether_it_is_the_users_own(tmp_path):
     (tmp_path / "beans.py").write_text('def fill(jar):\n    """Fill it."""\n    return jar\n')
 
     async def told():
-        inspect = inspector(Sandbox(), workdir=tmp_path)
-        library = await Library.open(["beans", "statistics"], inspect=inspect, cache=tmp_path / "cache")
+        inspect = local_inspector(Sandbox(), workdir=tmp_path)
+        library = await TaskLibraries.open(["beans", "statistics"], inspect=inspect, cache=tmp_path / "cache")
         return await library.source("beans.fill"), await library.source("statistics.median")
 
     own, public = anyio.run(told)

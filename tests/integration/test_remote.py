@@ -18,10 +18,10 @@ import psutil
 import pytest
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.errors import KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernel_agent import variable_transfer
-from exploracoder_jupyter.kernels import inspector
+from exploracoder_jupyter.kernels import local_inspector
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.observing.output_text import shown_text
 from exploracoder_jupyter.kernels.remote import remote_channel
@@ -264,7 +264,7 @@ async def test_variables_setup_bounds_and_floods(server, tmp_path):
 
 
 async def test_the_environment_over_there_is_read_as_the_one_here(quiet):
-    over_there, here = remote_inspector(Sandbox(gateway=quiet.url), token=SecretStr(TOKEN)), inspector(Sandbox())
+    over_there, here = remote_inspector(Sandbox(gateway=quiet.url), token=SecretStr(TOKEN)), local_inspector(Sandbox())
     for module, arguments in [
         ("introspection.installed_packages", []),
         ("introspection.api_walk", ["json", "colorsys"]),
@@ -346,15 +346,20 @@ async def test_a_lost_server_is_noticed_while_code_runs(tmp_path, anyio_backend)
 
 
 FAULTS = {
-    "wrong token": ({}, "wrong", MissingMeans, "refuses the token"),
-    "no token": ({}, None, MissingMeans, "requires a token"),
-    "no such kernel": ({"kernel": "nowhere"}, TOKEN, MissingMeans, "no kernel 'nowhere'"),
-    "nobody there": ({"gateway": "http://127.0.0.1:9"}, TOKEN, MissingMeans, "cannot be reached: Connection refused"),
+    "wrong token": ({}, "wrong", MissingRequirement, "refuses the token"),
+    "no token": ({}, None, MissingRequirement, "requires a token"),
+    "no such kernel": ({"kernel": "nowhere"}, TOKEN, MissingRequirement, "no kernel 'nowhere'"),
+    "nobody there": (
+        {"gateway": "http://127.0.0.1:9"},
+        TOKEN,
+        MissingRequirement,
+        "cannot be reached: Connection refused",
+    ),
     "no address": ({"gateway": "localhost:8888"}, TOKEN, UsageError, "not an http"),
     "a token in it": ({"gateway": "http://localhost:1/?token=abc"}, None, UsageError, "EXPLORACODER_GATEWAY_TOKEN"),
-    "isolation": ({"isolation": "require"}, TOKEN, MissingMeans, "The isolation of a remote kernel is unknown"),
-    "live state": ({"state": "live"}, TOKEN, MissingMeans, "start in fresh kernels"),
-    "forks": ({"branching": "fork"}, TOKEN, MissingMeans, "are not forked"),
+    "isolation": ({"isolation": "require"}, TOKEN, MissingRequirement, "The isolation of a remote kernel is unknown"),
+    "live state": ({"state": "live"}, TOKEN, MissingRequirement, "start in fresh kernels"),
+    "forks": ({"branching": "fork"}, TOKEN, MissingRequirement, "are not forked"),
     "none": ({"gateway": None}, TOKEN, UsageError, "No gateway"),
 }
 
@@ -383,14 +388,14 @@ class _Page(BaseHTTPRequestHandler):
 async def test_another_kind_of_server_is_told_apart(tmp_path):
     with HTTPServer(("127.0.0.1", 0), _Page) as page:
         Thread(target=page.serve_forever, daemon=True).start()
-        with pytest.raises(MissingMeans, match="does not answer like a Jupyter Server"):
+        with pytest.raises(MissingRequirement, match="does not answer like a Jupyter Server"):
             await open_gateway(f"http://127.0.0.1:{page.server_port}", kernel=None, token=None)
         page.shutdown()
 
 
 async def test_the_optional_dependency_is_named_when_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "jupyter_server", None)
-    with pytest.raises(MissingMeans) as caught:
+    with pytest.raises(MissingRequirement) as caught:
         await open_gateway("http://127.0.0.1:9", kernel=None, token=None)
     assert "exploracoder-jupyter[remote]" in caught.value.remedy
 

@@ -5,9 +5,9 @@ import os
 import pytest
 
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernels.agent_programs import inspector
-from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.runs.environment_key import environment_of
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.knowledge import TaskLibraries
+from exploracoder_jupyter.runs.environment_key import environment_key
 
 pytestmark = pytest.mark.anyio
 
@@ -45,18 +45,18 @@ class Opening:
         self.place, self.started = tmp_path, []
 
     async def __call__(self, name):
-        library = await Library.open(
+        library = await TaskLibraries.open(
             [name],
             inspect=self._counted,
             cache=self.place / "cache",
-            environment=environment_of(Sandbox(), self.place),
+            environment=environment_key(Sandbox(), self.place),
         )
         self.started, started = [], self.started
         return library, started
 
     async def _counted(self, module, arguments):
         self.started.append(module)
-        async for line in inspector(Sandbox(), workdir=self.place)(module, arguments):
+        async for line in local_inspector(Sandbox(), workdir=self.place)(module, arguments):
             yield line
 
 

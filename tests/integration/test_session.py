@@ -8,11 +8,11 @@ import anyio
 import pytest
 from werkzeug import Response
 
-from exploracoder_jupyter.core.errors import EndpointError, InternalError, KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import EndpointError, InternalError, KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.events import dump
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
-from exploracoder_jupyter.runs import Order, RunSteering, resumed, run
+from exploracoder_jupyter.runs import Order, RunSteering, resume_order, run
 from exploracoder_jupyter.trace.trace_file import load
 from tests.unit.factories import recorded, started
 
@@ -176,7 +176,7 @@ def test_a_kernel_that_cannot_be_forked_after_all_is_an_error_where_its_variable
 
 def test_a_live_kernel_that_is_required_and_not_there_is_a_sentence(tmp_path):
     order = Order(Task("x", ("statistics",)), ({"sandbox": {"state": "live"}},), workdir=tmp_path)
-    with pytest.raises(MissingMeans):
+    with pytest.raises(MissingRequirement):
         _run(order)
     assert list(tmp_path.iterdir()) == []
 
@@ -198,7 +198,9 @@ def test_of_an_address_that_a_trace_alone_names_it_is_said_where_it_cannot_be_re
     records = recorded([started(settings={"endpoint": endpoint})])
     (tmp_path / "t.journal.jsonl").write_text("".join(f"{dump(record)}\n" for record in records))
     layers = ({"endpoint": endpoint},) if named_now else ()
-    order = resumed(Order(Task("", ()), layers, tmp_path), tmp_path / "t.journal.jsonl", confirm=lambda address: True)
+    order = resume_order(
+        Order(Task("", ()), layers, tmp_path), tmp_path / "t.journal.jsonl", confirm=lambda address: True
+    )
     with pytest.raises(EndpointError, match="cannot be reached") as caught:
         _run(order)
     assert ("That address comes from the trace: use --base-url" in caught.value.remedy) != named_now
@@ -239,5 +241,5 @@ def test_a_fault_in_the_middle_keeps_what_there_is_and_is_resumed(endpoint, tmp_
     told = [record.event for record in load(trace)]
     assert any(event.kind == "notice" and "Traceback" in event.details for event in told)
     layers = ({"endpoint": {"base_url": endpoint}},)
-    again = _run(resumed(Order(Task("", ()), layers, tmp_path), trace))
+    again = _run(resume_order(Order(Task("", ()), layers, tmp_path), trace))
     assert again["status"] == "solved"

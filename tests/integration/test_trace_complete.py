@@ -7,10 +7,10 @@ from functools import partial
 import anyio
 import nbformat
 
-from exploracoder_jupyter.runs.trace_check import Asked, check
-from exploracoder_jupyter.trace import load, problems
+from exploracoder_jupyter.runs.trace_check import CheckRequest, check_trace
+from exploracoder_jupyter.trace import find_problems, load
 from exploracoder_jupyter.trace.recorded_executions import executions
-from exploracoder_jupyter.trace.size_limit import Room, count_omitted
+from exploracoder_jupyter.trace.size_limit import SizeBudget, count_omitted
 from tests.integration.test_session import KEY, TASK, _order, _run, endpoint  # noqa: F401  a fixture
 from tests.integration.traces import explore
 
@@ -27,7 +27,7 @@ def facts(path):
 
 def test_a_trace_holds_what_is_needed_to_repeat_it(endpoint, tmp_path):  # noqa: F811
     path = traced(_order(tmp_path, endpoint))
-    assert problems(nbformat.read(path, 4)) == []
+    assert find_problems(nbformat.read(path, 4)) == []
     found, records = facts(path), load(path)
     assert found["task"]["text"] == TASK
     assert set(found["settings"]) >= {"exploration", "retrieval", "budget", "endpoint", "sandbox", "view"}
@@ -54,7 +54,7 @@ def test_a_trace_without_prompts_is_complete_else(endpoint, tmp_path):  # noqa: 
     order = _order(tmp_path, endpoint)
     quiet = {"view": {"prompts": False}}
     path = traced(type(order)(order.task, (*order.layers, quiet), workdir=tmp_path))
-    assert problems(nbformat.read(path, 4)) == []
+    assert find_problems(nbformat.read(path, 4)) == []
     exchanges = [record.event.exchange for record in load(path) if record.event.kind == "model_called"]
     assert all(exchange.replies and not exchange.messages for exchange in exchanges)
 
@@ -69,13 +69,15 @@ def test_a_home_that_code_names_and_a_key_are_not_in_the_trace_of_a_real_run(end
 
 
 def test_a_trace_that_had_no_room_for_what_was_shown_still_holds(tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.trace.trace_file.Room", partial(Room, most=0, most_of_solutions=0))
+    monkeypatch.setattr(
+        "exploracoder_jupyter.trace.trace_file.SizeBudget", partial(SizeBudget, most=0, most_of_solutions=0)
+    )
     figure = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()"
     many = "print('\\n'.join(map(str, range(2_000))))\nnumbers = list(range(900))\nnumbers"
     path = explore(tmp_path, {"Draw": [figure], "Count": [many]}, "print('end')", monkeypatch=monkeypatch)
     count, _ = count_omitted(load(path))
     assert count == 3
-    report = anyio.run(check, Asked(path, workdir=tmp_path), lambda what, done, of: None)
+    report = anyio.run(check_trace, CheckRequest(path, workdir=tmp_path), lambda what, done, of: None)
     told = {row.id: (row.result, row.why) for row in report.rows}
     assert told["1.1"] == ("same", "not compared: image/png, too large for the trace")
     assert told["2.1"] == ("same", "not compared: text, text/plain, too large for the trace")
@@ -84,7 +86,7 @@ def test_a_trace_that_had_no_room_for_what_was_shown_still_holds(tmp_path, monke
 def test_code_that_named_a_home_of_another_machine_is_said_to_have_done_so(tmp_path, monkeypatch):
     named = "place = '/home/mariachen/thesis/data.csv'\nlen(place)"
     path = explore(tmp_path, {"Name": [named, "len('/api/home/a')"]}, "print('end')", monkeypatch=monkeypatch)
-    report = anyio.run(check, Asked(path, workdir=tmp_path), lambda what, done, of: None)
+    report = anyio.run(check_trace, CheckRequest(path, workdir=tmp_path), lambda what, done, of: None)
     told = {row.id: (row.result, row.why) for row in report.rows}
     assert told["1.1"][0] == "changed"
     assert told["1.1"][1].endswith("; its code contained a home folder or key, which traces redact")

@@ -47,7 +47,7 @@ from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
 from exploracoder_jupyter.frontend.panel.panel_state import State, fold
 from exploracoder_jupyter.frontend.searching.highlighted_code import highlight_python
 from exploracoder_jupyter.frontend.searching.search_magic import parse_search_line as search_line
-from exploracoder_jupyter.kernels.observing.output_text import cut_middle, overwritten, strip_ansi
+from exploracoder_jupyter.kernels.observing.output_text import apply_carriage_returns, cut_middle, strip_ansi
 from exploracoder_jupyter.knowledge.documents import section_passages as document_chunks
 from exploracoder_jupyter.knowledge.documents.document_files import File
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import parse_page
@@ -58,7 +58,7 @@ from exploracoder_jupyter.knowledge.search import indexed_text as api_texts
 from exploracoder_jupyter.knowledge.search import query_terms as knowledge_query
 from exploracoder_jupyter.knowledge.search import tokenizer
 from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_words
-from exploracoder_jupyter.knowledge.search.api_index import Index
+from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
 from exploracoder_jupyter.knowledge.sources import credential_removal, gitignore
 from exploracoder_jupyter.llm.endpoint_faults import Fault, Target, explain, quote_message
@@ -100,7 +100,7 @@ from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
 from exploracoder_jupyter.trace.comparing import output_comparison
 from exploracoder_jupyter.trace.comparing.text_normalization import normalize
-from exploracoder_jupyter.trace.needed_packages import imported, imported_at_once
+from exploracoder_jupyter.trace.needed_packages import imported_modules, unconditional_imports
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
 from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
@@ -204,7 +204,7 @@ def of_a_run(text):
 def of_documents(text):
     apis, passages = [documented(text)], [found(text)]
     return (
-        passage_packing.packed(apis, passages, 500),
+        passage_packing.pack(apis, passages, 500),
         passage_packing.api_table(apis),
         api_description.describe_in_full(apis[0], 300),
     )
@@ -215,7 +215,7 @@ def of_code(text):
         fingerprint(text),
         called_apis.find_called_names(text),
         called_apis.find_called_apis(text, FewApis(MATH), before=[text]),
-        dependency_slice.lacking(text),
+        dependency_slice.unbound_names(text),
         dependency_slice.contained_in(text, text),
         dependency_slice.slice_dependencies(seen(text)),
         error_redaction.redact_foreign_source(text, text),
@@ -236,8 +236,8 @@ PIPELINE = {
     "told": lambda text: [observation_text.format_experience(seen(text), most) for most in (100, 10_000)],
     "quoted": each(
         quoting.quote,
-        prompt_templates.without_offer,
-        api_description.squeezed,
+        prompt_templates.strip_lookup_offer,
+        api_description.strip_whitespace,
         partial(observation_text.shorten, most=9),
     ),
     "markdown": each(
@@ -250,8 +250,8 @@ PIPELINE = {
     "code of a reply": each(
         reply_forms.parse_code,
         tool_call_text.parse_code_without_calls,
-        tool_call_text.asked,
-        tool_call_text.argument,
+        tool_call_text.pending_calls,
+        tool_call_text.parse_argument,
         tool_call_text.parse_calls,
     ),
     "structured replies": each(
@@ -269,7 +269,7 @@ PIPELINE = {
     "test inputs": each(test_inputs.parse_inputs, of_test_inputs),
     "checks": each(
         lambda text: user_check.check_code(Task("x", ("m",), check=text, solution_name="f")),
-        lambda text: user_check.probe(Task("x", ("m",), uses=("x",), check=text)),
+        lambda text: user_check.build_check(Task("x", ("m",), uses=("x",), check=text)),
     ),
 }
 
@@ -285,7 +285,7 @@ def of_documents_read(text):
 
 
 def of_an_index(text):
-    index = Index.build([*MATH, documented(text)])
+    index = ApiIndex.build([*MATH, documented(text)])
     return anyio.run(index.search, text, 3), anyio.run(index.search_together, [text, "root"], 3)
 
 
@@ -303,7 +303,7 @@ KNOWLEDGE = {
         tokenizer.tokens,
         knowledge_query.find_named_apis,
         lambda t: knowledge_query.drop_library_names(t, [t]),
-        knowledge_words.vector,
+        knowledge_words.embed_text,
     ),
     "the user's files": each(
         *(
@@ -455,7 +455,8 @@ SHOWN = {
         lambda text: sanitize([rich(text)]),
         lambda text: sanitize([{"output_type": "error", "ename": text, "evalue": text, "traceback": [text]}]),
         *(notebook_text.prose, notebook_text.span, notebook_text.html, safe_html, safe_markdown, safe_latex, safe_svg),
-        *(imported, imported_at_once, strip_ansi, overwritten, lambda text: cut_middle(text, 30), one_line_of),
+        *(imported_modules, unconditional_imports, strip_ansi, apply_carriage_returns,
+          lambda text: cut_middle(text, 30), one_line_of),
     ),
     "programs": each(
         lambda text: to_plain_python(text, shows_last=True), compiles, lambda text: code_html(text, "x"),

@@ -23,8 +23,8 @@ from exploracoder_jupyter.frontend.panel.panel_state import (
     CandidateState,
     State,
     SubtaskRow,
+    describe_cost,
     fold,
-    spent,
 )
 
 _STATUS_STYLES: dict[SubtaskStatus, tuple[str, str]] = {
@@ -135,7 +135,7 @@ def _last_problem(candidates: tuple[CandidateRow, ...]) -> str:
 
 def _render_footer(state: State, now: float) -> Text:
     minutes, seconds = divmod(int(state.seconds(now)), 60)
-    parts = [sanitize(state.activity), f"{spent(state)}, {minutes}:{seconds:02d}"]
+    parts = [sanitize(state.activity), f"{describe_cost(state)}, {minutes}:{seconds:02d}"]
     if not state.over:
         parts += [state.estimate, "Ctrl-C stops"]
     return Text("  ".join(part for part in parts if part), style="dim")

@@ -17,7 +17,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.frontend.browser.browser_comms import Answer, BrowserComms
 from exploracoder_jupyter.frontend.browser.browser_pages import Pages
@@ -41,8 +41,8 @@ from exploracoder_jupyter.protocol.browser_messages import (
     TraceView,
     Welcome,
     WhoMessage,
-    control,
-    plain,
+    parse_control,
+    to_comm_data,
 )
 
 HANDSHAKE_SECONDS = 0.5
@@ -87,7 +87,7 @@ class Controls:
     def broadcast(self, message: FromKernel) -> None:
         """Send a message to all pages."""
         if self._link:
-            self._link.send(plain(message))
+            self._link.send(to_comm_data(message))
 
     def assign_owner(self, run: LiveRun) -> None:
         """Make the page of the calling cell the owner of a run without one, if the page has sent a hello."""
@@ -103,7 +103,7 @@ class Controls:
         """
         if self._link is None:
             return lambda: ""
-        until = time.monotonic() + scale(HANDSHAKE_SECONDS)
+        until = time.monotonic() + scale_limit(HANDSHAKE_SECONDS)
         self._pages.reset_unsupported()
         self._open("call")
         return lambda: self._pages.wait_for_hello(session, until=until)
@@ -118,7 +118,7 @@ class Controls:
     def _open(self, reason: Literal["call", "hello"]) -> None:
         if self._link:
             with self._views() as views:
-                self._link.open(plain(Opening(package=__version__, reason=reason, runs=views)))
+                self._link.open(to_comm_data(Opening(package=__version__, reason=reason, runs=views)))
 
     @contextmanager
     def _views(self) -> Iterator[list[RunView]]:
@@ -143,11 +143,13 @@ class Controls:
     def _handle(self, data: object, answer: Answer) -> None:
         request = _request_number(data)
         if problem := _version_problem(data):
-            return answer(plain(Done(request=request, problem=problem)))
+            return answer(to_comm_data(Done(request=request, problem=problem)))
         try:
-            message = control(data)
+            message = parse_control(data)
         except ValidationError:
-            return answer(plain(Done(request=request, problem=f"The kernel does not know this request. {_UPDATE}")))
+            return answer(
+                to_comm_data(Done(request=request, problem=f"The kernel does not know this request. {_UPDATE}"))
+            )
         match message:
             case Hello():
                 self._handle_hello(message, answer)
@@ -164,7 +166,7 @@ class Controls:
         self._open("hello")
         traces = self._earlier_traces(hello.session)
         with self._views() as views:
-            answer(plain(Welcome(request=hello.request, runs=views, traces=traces)))
+            answer(to_comm_data(Welcome(request=hello.request, runs=views, traces=traces)))
 
     def _set_notebook(self, hello: Hello) -> None:
         """Store the present path of the notebook; the links of its runs are relative to its folder."""
@@ -187,14 +189,14 @@ class Controls:
     def _handle_for_run(self, message: RunControl, answer: Answer) -> None:
         run = self.runs.find(message.run)
         if run is None:
-            return answer(plain(Done(request=message.request, problem="This kernel no longer knows this run.")))
+            return answer(to_comm_data(Done(request=message.request, problem="This kernel no longer knows this run.")))
         match message:
             case Sync():
                 self._sync(run, message, answer)
             case ExportTrace():
-                _start_thread(message.request, answer, lambda: answer(plain(_export(run, message.request))))
+                _start_thread(message.request, answer, lambda: answer(to_comm_data(_export(run, message.request))))
             case _:
-                answer(plain(Done(request=message.request, problem=apply_control(run, message))))
+                answer(to_comm_data(Done(request=message.request, problem=apply_control(run, message))))
 
     def _sync(self, run: Run, sync: Sync, answer: Answer) -> None:
         owner = run.live.owner
@@ -205,7 +207,7 @@ class Controls:
     def _ask_owner(self, run: Run, sync: Sync, owner: str, answer: Answer) -> None:
         """Hand the run over, unless its owner confirms that it still shows it, or the owner has changed by now."""
         ask = partial(self.broadcast, WhoMessage(run=run.live.key))
-        confirmed = self._pages.wait_for_confirmation(owner, run.live.key, ask, seconds=scale(_OWNER_SECONDS))
+        confirmed = self._pages.wait_for_confirmation(owner, run.live.key, ask, seconds=scale_limit(_OWNER_SECONDS))
         if confirmed or run.live.owner != owner:
             return self._send_snapshot(run, sync, answer)
         self._hand_over(run, sync, answer)
@@ -216,7 +218,7 @@ class Controls:
 
     def _send_snapshot(self, run: Run, sync: Sync, answer: Answer) -> None:
         with run.live.paused_updates:
-            answer(plain(run.live.snapshot(sync.request)))
+            answer(to_comm_data(run.live.snapshot(sync.request)))
 
 
 def _export(run: Run, request: int) -> Done:
@@ -239,7 +241,7 @@ def _answer_errors(request: int, answer: Answer, work: Callable[[], None]) -> No
         work()
     except Exception as error:
         problem = f"The kernel could not do this: {type(error).__name__}: {error}".splitlines()[0]
-        answer(plain(Done(request=request, problem=problem)))
+        answer(to_comm_data(Done(request=request, problem=problem)))
 
 
 def _request_number(data: object) -> int:

@@ -15,7 +15,7 @@ from IPython.display import display
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.run_history import CUT_OFF, HistoryStore, PastRun
 from exploracoder_jupyter.core.settings import history_path
-from exploracoder_jupyter.core.trace_peek import OlderTrace, is_there, traces_beside
+from exploracoder_jupyter.core.trace_peek import TraceSummary, list_traces, path_exists
 from exploracoder_jupyter.frontend.jupyter_server import Reach
 from exploracoder_jupyter.protocol.browser_messages import TraceView
 
@@ -40,7 +40,7 @@ _DEFAULT_LIMIT = 20
 _CAPTION = "Explored before, newest first"
 
 
-ListedRun = PastRun | OlderTrace
+ListedRun = PastRun | TraceSummary
 """A run in the history, or a trace that the history does not contain."""
 
 
@@ -54,7 +54,7 @@ def list_runs(
         excluded_traces: paths of traces that are shown elsewhere.
         excluded_runs: ids of runs that are shown elsewhere.
     """
-    traces = traces_beside(folder) if folder else []
+    traces = list_traces(folder) if folder else []
     history = HistoryStore(history_path()).all(traces)
     ids = {run.id for run in history}
     names = {trace.path.name for trace in traces}
@@ -119,7 +119,7 @@ def _sort_key(one: ListedRun) -> float:
 def _run_view(run: PastRun, reach: Reach) -> TraceView:
     return TraceView(
         path=run.trace,
-        link=reach.link(run.trace) if run.trace and is_there(run.trace) else "",
+        link=reach.link(run.trace) if run.trace and path_exists(run.trace) else "",
         changed=run.updated,
         started=run.started,
         task=run.task,
@@ -131,7 +131,7 @@ def _run_view(run: PastRun, reach: Reach) -> TraceView:
     )
 
 
-def _trace_view(trace: OlderTrace, reach: Reach) -> TraceView:
+def _trace_view(trace: TraceSummary, reach: Reach) -> TraceView:
     path = str(trace.path)
     return TraceView(
         path=path,

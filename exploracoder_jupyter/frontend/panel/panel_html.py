@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.events import FilesKept
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Outcome, SubtaskStatus
 from exploracoder_jupyter.core.wording import plural
-from exploracoder_jupyter.frontend.panel.panel_state import SOLUTION, CandidateRow, State, SubtaskRow, spent
+from exploracoder_jupyter.frontend.panel.panel_state import SOLUTION, CandidateRow, State, SubtaskRow, describe_cost
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
 _OUTCOMES: dict[Outcome, str] = {
@@ -64,7 +64,7 @@ def headline(state: State) -> str:
 
 def cost(state: State, now: float) -> str:
     """Return what was spent so far: time, calls, tokens, executions."""
-    return f"{_clock(state.seconds(now))}, {spent(state)}"
+    return f"{_clock(state.seconds(now))}, {describe_cost(state)}"
 
 
 def as_text(state: State, now: float, *, hint: str = "") -> str:

@@ -219,7 +219,7 @@ def fold(state: State, record: Record) -> State:
             return _fold_step(state, event)
 
 
-def finished(state: State, summary: Mapping[str, JsonValue]) -> State:
+def with_summary(state: State, summary: Mapping[str, JsonValue]) -> State:
     """Return the state after the engine's summary, which has the path of the trace."""
     trace, solution = summary.get("trace"), summary.get("solution")
     verdict = state.verdict or _verdict_from_summary(summary)
@@ -449,7 +449,7 @@ def _verdict_from_summary(summary: Mapping[str, JsonValue]) -> Verdict | None:
     return Verdict(outcome, str(reason or "")) if outcome else None
 
 
-def spent(state: State) -> str:
+def describe_cost(state: State) -> str:
     """Describe the cost: `3 model calls, 1,234 tokens, 5 executions`; only executions for the offline model."""
     usage, executions = state.usage, plural(state.usage.executions, "execution")
     if state.model == OFFLINE:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.recorded_settings import as_layer
-from exploracoder_jupyter.core.trace_peek import REPLAYED, facts_of
+from exploracoder_jupyter.core.recorded_settings import recorded_layer
+from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX, read_facts
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.kernel_agent.forking.secret_variables import secretive
+from exploracoder_jupyter.kernel_agent.forking.secret_variables import find_credential_variables
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.core.settings import Layer
@@ -53,7 +53,7 @@ class RecordedRun:
 
     def settings_layer(self, *stronger: Layer) -> Layer:
         """Return its settings, without those that the stronger layers set."""
-        return as_layer(self.settings, stronger)
+        return recorded_layer(self.settings, stronger)
 
     def has_trace(self, path: str | None) -> bool:
         """Whether this is the path of its trace."""
@@ -70,7 +70,7 @@ class RecordedRun:
         """
         task = self.task
         present = {name: namespace[name] for name in task.uses if name in namespace and name not in call.uses}
-        guarded = secretive(present)  # the trace may come from anyone
+        guarded = find_credential_variables(present)  # the trace may come from anyone
         if not call.replay:
             _check_variables([name for name in task.uses if name not in namespace], guarded)
         used = [name for name in present if name not in guarded]
@@ -173,7 +173,7 @@ def _traces(folder: Path, pattern: str) -> Iterable[Path]:
     """Return the traces that match, and the journals that have no trace yet; without the traces of replays."""
     traces = {path.name.removesuffix(".ipynb"): path for path in folder.glob(f"{pattern}.ipynb")}
     journals = {path.name.removesuffix(_JOURNAL): path for path in folder.glob(f"{pattern}{_JOURNAL}")}
-    return [path for name, path in {**journals, **traces}.items() if not name.endswith(REPLAYED)]
+    return [path for name, path in {**journals, **traces}.items() if not name.endswith(REPLAYED_SUFFIX)]
 
 
 def _newest_first(paths: Iterable[Path]) -> list[Path]:
@@ -200,7 +200,7 @@ def _read(path: Path) -> RecordedRun | None:
 
 def _read_notebook(path: Path) -> dict[str, Any] | None:
     try:
-        facts = facts_of(path, "task", "settings", "run_id", "verdict", most=_MAX_BYTES)
+        facts = read_facts(path, "task", "settings", "run_id", "verdict", most=_MAX_BYTES)
         content = path.read_bytes()
     except OSError:
         return None

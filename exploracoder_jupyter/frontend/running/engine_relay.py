@@ -25,9 +25,9 @@ from typing import IO, Protocol
 
 from pydantic import ValidationError
 
-from exploracoder_jupyter.core.errors import ExploraError, MissingMeans
+from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement
 from exploracoder_jupyter.core.events import RunStarted
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.protocol.engine_messages import (
     Choose,
     Failed,
@@ -193,7 +193,7 @@ class Relay:
         with self._writing:
             _close(self._process.stdin)
         for signal_number in (signal.SIGTERM, signal.SIGKILL):
-            if self._wait(scale(PATIENCE) if patience is None else patience):
+            if self._wait(scale_limit(PATIENCE) if patience is None else patience):
                 break
             self._signal(signal_number)
         self._process.wait()
@@ -293,7 +293,7 @@ def _launch(command: Sequence[str]) -> subprocess.Popen[str]:
             start_new_session=True,
         )
     except OSError as error:
-        raise MissingMeans(
+        raise MissingRequirement(
             f"The engine cannot be started with {command[0]!r}: {error.strerror}.",
             remedy="Check engine_python in `%explora config`.",
         ) from error

@@ -19,7 +19,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.frontend.mentioned_variables import find_mentioned
 from exploracoder_jupyter.protocol.engine_messages import Hazard, LiveOffer
 
@@ -36,10 +36,12 @@ def make_offer(shell: InteractiveShell, *, task: str, check: str | None) -> Live
     from exploracoder_jupyter.kernel_agent.forking import fork_hazards
 
     try:
-        found = [Hazard.model_validate(hazard) for hazard in fork_hazards.find(shell.user_ns)]
+        found = [Hazard.model_validate(hazard) for hazard in fork_hazards.find_hazards(shell.user_ns)]
         names = find_mentioned(task, check, shell.user_ns, hidden=shell.user_ns_hidden)
         paths = [os.path.abspath(path) for path in sys.path if isinstance(path, str) and path]  # noqa: PTH100
-        return LiveOffer(hazards=found, secretive=fork_hazards.secretive(shell.user_ns), mentioned=names, paths=paths)
+        return LiveOffer(
+            hazards=found, secretive=fork_hazards.find_credential_variables(shell.user_ns), mentioned=names, paths=paths
+        )
     except Exception as error:  # a namespace may contain anything; unknown hazards are a reason not to fork
         what = f"the kernel could not be inspected ({type(error).__name__}: {error})"
         return LiveOffer(hazards=[Hazard(kind="refuse", what=what)])
@@ -70,7 +72,12 @@ def _can_confine() -> bool:
     command = [sys.executable, "-P", "-m", "exploracoder_jupyter.kernel_agent.confinement.sandbox_probe"]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=scale(_PROBE_SECONDS), stdin=subprocess.DEVNULL, check=True
+            command,
+            capture_output=True,
+            text=True,
+            timeout=scale_limit(_PROBE_SECONDS),
+            stdin=subprocess.DEVNULL,
+            check=True,
         )
         return not json.loads(done.stdout)["namespaces"]
     except (OSError, subprocess.SubprocessError, ValueError):
@@ -81,5 +88,5 @@ def fork_function(shell: InteractiveShell) -> Fork:
     """Return the function that forks this kernel."""
     from exploracoder_jupyter.kernel_agent.forking import context_variables, kernel_fork
 
-    context_variables.follow(shell)
+    context_variables.track_context(shell)
     return partial(kernel_fork.fork, shell)

@@ -17,12 +17,12 @@ from secrets import token_hex
 from typing import Literal
 
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.frontend.browser.browser_run import Broadcaster, LiveRun, NullBroadcaster
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext
 from exploracoder_jupyter.frontend.jupyter_server import server_root
 from exploracoder_jupyter.frontend.panel.panel_display import Display
-from exploracoder_jupyter.frontend.panel.panel_state import State, finished, fold, with_failure, with_trace
+from exploracoder_jupyter.frontend.panel.panel_state import State, fold, with_failure, with_summary, with_trace
 from exploracoder_jupyter.frontend.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
 from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
 
@@ -94,7 +94,7 @@ class Run:
     def stop(self) -> None:
         """Ask the run to stop; returns at once. An engine that does not end in time is killed."""
         self._stopping = True
-        self._deadline = time.monotonic() + 2 * scale(PATIENCE)
+        self._deadline = time.monotonic() + 2 * scale_limit(PATIENCE)
         self.live.mark_stopping()  # before the end, which may follow immediately
         self._relay.stop()
 
@@ -130,7 +130,7 @@ class Run:
         """Stop the run and wait for its end for a while; a second interrupt skips the wait."""
         try:
             self.stop()
-            self._deadline = time.monotonic() + scale(PATIENCE)
+            self._deadline = time.monotonic() + scale_limit(PATIENCE)
             self._follow()
         except KeyboardInterrupt:
             self._relay.end(patience=0.0)
@@ -167,7 +167,7 @@ class Run:
             case TraceAt():
                 return with_trace(self.state, message.path)
             case Finished():
-                return finished(self.state, message.summary)
+                return with_summary(self.state, message.summary)
             case Failed():
                 reason = f"{message.error} {message.remedy}".strip()
                 reason = f"Stopped. {reason}" if self._stopping else reason
@@ -182,7 +182,7 @@ class Run:
     def _release(self) -> None:
         """End the engine, process its last messages and show the end of the run."""
         try:
-            self._relay.end(patience=scale(_AFTER_STOP_SECONDS if self._stopping else PATIENCE))
+            self._relay.end(patience=scale_limit(_AFTER_STOP_SECONDS if self._stopping else PATIENCE))
             self._deadline = time.monotonic() + 1.0
             self._follow()
             if not self.state.over:
@@ -230,7 +230,7 @@ class Runs:
         with ExitStack() as undo:
             undo.callback(resources.close)
             relay = FailedEngine(refused) if refused else Relay(order, command=command, fork=fork)
-            undo.callback(relay.end, patience=scale(_AFTER_STOP_SECONDS))
+            undo.callback(relay.end, patience=scale_limit(_AFTER_STOP_SECONDS))
             state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
             context = RunContext(token_hex(6), order.cell, folder, origin, root=server_root())

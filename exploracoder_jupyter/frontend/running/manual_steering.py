@@ -16,7 +16,7 @@ from exploracoder_jupyter.protocol.browser_messages import (
     StopRun,
     Sync,
 )
-from exploracoder_jupyter.protocol.engine_messages import Given
+from exploracoder_jupyter.protocol.engine_messages import Continuation
 
 RunControl = Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace
 """A control that refers to a run."""
@@ -85,7 +85,7 @@ def _selection_problem(row: SubtaskRow, candidate: CandidateRow) -> str:
     return f"Candidate {candidate.id} is already carried forward." if row.selected == candidate.id else ""
 
 
-def build_continuation(state: State, request: Continue) -> Given:
+def build_continuation(state: State, request: Continue) -> Continuation:
     """Return what a run that continues this ended one starts with.
 
     Subtasks before the requested one are executed again with the candidates that were carried forward; a subtask
@@ -100,7 +100,7 @@ def build_continuation(state: State, request: Continue) -> Given:
     before = [row for row in state.subtasks[:first] if _carried_code(row)]
     plan = [row.title for row in (*before, *state.subtasks[first:])]
     code = [*map(_carried_code, before), *([chosen.code] if chosen else [])]
-    return Given(plan=plan, code=code, chosen=chosen is not None, hint=request.hint.strip())
+    return Continuation(plan=plan, code=code, chosen=chosen is not None, hint=request.hint.strip())
 
 
 def describe_continuation(state: State, request: Continue) -> str:

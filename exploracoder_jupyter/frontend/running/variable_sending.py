@@ -15,7 +15,7 @@ from typing import Literal
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernel_agent.variable_transfer import CannotSend, dump
+from exploracoder_jupyter.kernel_agent.variable_transfer import VariableTransferError, dump
 
 Forks = Literal["will", "may", "never"]
 """Whether experiments start from a fork of this kernel."""
@@ -50,7 +50,7 @@ def _write(name: str, namespace: Mapping[str, object], folder: str, *, pickled: 
     """Write one variable; return why that failed, or an empty string."""
     try:
         dump([name], namespace, folder, pickled=pickled)
-    except (CannotSend, ImportError, OSError) as error:
+    except (VariableTransferError, ImportError, OSError) as error:
         Path(folder, f"{name}.json").unlink(missing_ok=True)  # a full disk may have left an incomplete file
         return str(error)
     return ""

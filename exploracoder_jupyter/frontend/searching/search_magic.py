@@ -10,14 +10,20 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.options import OPTIONS, READING, Parser, add_reading_options, layer
+from exploracoder_jupyter.core.options import (
+    OPTIONS,
+    READING_OPTIONS,
+    OptionParser,
+    add_reading_options,
+    settings_layer,
+)
 from exploracoder_jupyter.core.settings import Layer, resolve
 from exploracoder_jupyter.frontend.running.interpreter_settings import with_this_interpreter
 from exploracoder_jupyter.frontend.searching.search_process import run_search
 from exploracoder_jupyter.frontend.searching.search_progress import LineProgress, OutputProgress, Progress
 from exploracoder_jupyter.frontend.searching.search_results import Results
 from exploracoder_jupyter.frontend.tab_completion import installed_names
-from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import normal
+from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import normalize_name
 
 _MAX_RESULTS = 1000
 _EXAMPLE = "For example: %explora search networkx shortest path"
@@ -88,7 +94,7 @@ def parse_search_line(line: str, last: SearchTarget | None) -> SearchRequest:
         raise UsageError(
             f"-k takes a number from 1 to {_MAX_RESULTS}, not {given.k}.", remedy="Choose a number in this range."
         )
-    settings = layer(given)
+    settings = settings_layer(given)
     words: list[str] = given.words
     if not words:
         raise UsageError("The query is empty.", remedy=f"Describe what you are looking for. {_EXAMPLE}")
@@ -124,8 +130,8 @@ def _names_library(word: str, last: SearchTarget) -> bool:
 
 
 def _installed(word: str, last: SearchTarget) -> bool:
-    known = {normal(name) for name in (*installed_names(), *last.libraries.split(","))}
-    return all(normal(name.partition(".")[0]) in known for name in word.split(",") if name)
+    known = {normalize_name(name) for name in (*installed_names(), *last.libraries.split(","))}
+    return all(normalize_name(name.partition(".")[0]) in known for name in word.split(",") if name)
 
 
 def _words(line: str) -> list[str]:
@@ -138,8 +144,8 @@ def _words(line: str) -> list[str]:
         raise UsageError("The %explora search line cannot be read.", remedy="Close every double quote.") from error
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="%explora", add_help=False)
+def _parser() -> OptionParser:
+    parser = OptionParser(prog="%explora", add_help=False)
     parser.add_argument("words", nargs="*")
     parser.add_argument("-k", type=int, default=10)
     add_reading_options(parser, place="magic")
@@ -158,7 +164,7 @@ def _search(request: SearchRequest, layers: Sequence[Layer], progress: Progress)
 def _options(layers: Sequence[Layer]) -> Iterator[str]:
     """Yield the settings made here as command options; the command reads the file and the environment itself."""
     for option in OPTIONS:
-        if option.name in READING:
+        if option.name in READING_OPTIONS:
             values = (given[option.field] for one in layers if option.field in (given := one.get(option.section, {})))
             yield from (f"{option.flag}={value}" for value in _as_list(next(values, None)))
 

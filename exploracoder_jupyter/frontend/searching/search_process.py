@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from pydantic import ValidationError
 
-from exploracoder_jupyter.core.errors import ExploraError, MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
 from exploracoder_jupyter.frontend.searching.search_results import Results, parse_results
 
 PATIENCE = 3.0
@@ -58,7 +58,7 @@ def _start(command: Sequence[str], output: int) -> subprocess.Popen[str]:
             start_new_session=True,
         )
     except OSError as error:
-        raise MissingMeans(
+        raise MissingRequirement(
             f"The search cannot be started with {command[0]!r}: {error.strerror}.",
             remedy="Check engine_python in `%explora config`.",
         ) from error

@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 
-MARK = "EXPLORACODER_SIBLING"
+MARK_VARIABLE = "EXPLORACODER_SIBLING"
 """Environment variable that distinguishes the processes of one sibling from all others."""
 
 _CHECK_SECONDS = 0.3
@@ -30,7 +30,7 @@ def watch(kernel: int, folder: str, mark: str, *, leads: bool) -> None:
     while os.getppid() == kernel:
         time.sleep(_CHECK_SECONDS)
     for _ in range(_ROUNDS):  # processes that fork during a scan are found in the next round
-        for process in remaining_processes(f"{MARK}={mark}", kernel if leads else 0):
+        for process in remaining_processes(f"{MARK_VARIABLE}={mark}", kernel if leads else 0):
             with contextlib.suppress(OSError):
                 os.kill(process, signal.SIGKILL)
         time.sleep(_PAUSE_SECONDS)

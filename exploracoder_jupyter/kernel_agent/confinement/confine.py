@@ -33,9 +33,9 @@ from typing import Any
 from exploracoder_jupyter.kernel_agent.confinement import syscalls
 from exploracoder_jupyter.kernel_agent.confinement.folder_copy import copy_tree
 
-HOME = "/run/explora"
+BRANCH_HOME = "/run/explora"
 """Path of a branch's own files. The path beside it is used while the next home is being set up."""
-_NEXT_HOME = f"{HOME}.next"
+_NEXT_HOME = f"{BRANCH_HOME}.next"
 PRIVATE_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 """Folders that are private to each branch and start as a copy of its parent's."""
 _HOME_FOLDERS = ("up", "over", "work", "tmp", "shm", "ipython", "matplotlib", "k")
@@ -140,15 +140,15 @@ def _cover_machine(order: dict[str, Any]) -> list[_MountStep]:
         step.clone_source()
     syscalls.make_read_only("/")
     syscalls.mount("tmpfs", "/run", "tmpfs", _MOUNT_FLAGS, "size=1m,mode=755")
-    for folder in (HOME, _NEXT_HOME):
+    for folder in (BRANCH_HOME, _NEXT_HOME):
         os.mkdir(folder, 0o700)
-    _mount_home(HOME, order["size"])
+    _mount_home(BRANCH_HOME, order["size"])
     for folder in _HOME_FOLDERS:
-        os.mkdir(f"{HOME}/{folder}", 0o700)
+        os.mkdir(f"{BRANCH_HOME}/{folder}", 0o700)
     for fonts in order["fonts"]:
-        shutil.copy(fonts, f"{HOME}/matplotlib")
+        shutil.copy(fonts, f"{BRANCH_HOME}/matplotlib")
     if not order["overlay"]:
-        copy_tree(order["lower"], f"{HOME}/work")
+        copy_tree(order["lower"], f"{BRANCH_HOME}/work")
     for step in plan:
         _mount_step(step)
     return after
@@ -156,7 +156,7 @@ def _cover_machine(order: dict[str, Any]) -> list[_MountStep]:
 
 def _make_shared_mounts_read_only(steps: list[list[str]]) -> None:
     """Make everything mounted here read-only except the home: no generation may write what later ones inherit."""
-    home = os.stat(HOME).st_dev
+    home = os.stat(BRANCH_HOME).st_dev
     mounted = [target for kind, _, target in steps if kind in ("tmpfs", "dev")]
     for mount_point in dict.fromkeys(["/run", *mounted]):
         if os.stat(mount_point).st_dev != home:
@@ -166,17 +166,17 @@ def _make_shared_mounts_read_only(steps: list[list[str]]) -> None:
 def _renew_home(order: dict[str, Any]) -> list[_MountStep]:
     """Replace what is the parent's: its home, and the processes that it sees."""
     _mount_home(_NEXT_HOME, order["size"])
-    copy_tree(HOME, _NEXT_HOME, exclude=_NOT_COPIED)
+    copy_tree(BRANCH_HOME, _NEXT_HOME, exclude=_NOT_COPIED)
     for name in _NOT_COPIED:
         os.mkdir(f"{_NEXT_HOME}/{name}", 0o700)
-    syscalls.mount(_NEXT_HOME, HOME, flags=syscalls.MS_MOVE)
+    syscalls.mount(_NEXT_HOME, BRANCH_HOME, flags=syscalls.MS_MOVE)
     syscalls.mount("proc", "/proc", "proc", _PROC_FLAGS | syscalls.MS_RDONLY)
     if os.path.isdir("/dev/pts"):
         _mount_terminals("/dev/pts")
     shown = [(path, syscalls.clone_tree(path)) for path in _mounts_in_private_folders(order["workdir"])]
     for folder, name in zip(PRIVATE_FOLDERS, ("tmp", "tmp", "shm"), strict=True):
         if os.path.isdir(folder):
-            syscalls.attach(syscalls.clone_tree(f"{HOME}/{name}"), folder)
+            syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/{name}"), folder)
     for path, tree in shown:
         syscalls.attach(tree, _ensure_exists(path, like=tree))
     return []
@@ -203,10 +203,10 @@ def _mount_home(target: str, size: int) -> None:
 def _mount_working_directory(order: dict[str, Any]) -> None:
     workdir = _ensure_exists(order["workdir"])
     if order["overlay"]:
-        layers = f"lowerdir={order['lower']},upperdir={HOME}/up,workdir={HOME}/over,userxattr"
+        layers = f"lowerdir={order['lower']},upperdir={BRANCH_HOME}/up,workdir={BRANCH_HOME}/over,userxattr"
         syscalls.mount("overlay", workdir, "overlay", _MOUNT_FLAGS, layers)
     else:
-        syscalls.attach(syscalls.clone_tree(f"{HOME}/work"), workdir)
+        syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/work"), workdir)
 
 
 def _mount_step(step: _MountStep) -> None:
@@ -221,7 +221,7 @@ def _mount_step(step: _MountStep) -> None:
         case "dev":
             _make_devices(target)
         case "home":
-            syscalls.attach(syscalls.clone_tree(f"{HOME}/{source}"), _ensure_exists(target))
+            syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/{source}"), _ensure_exists(target))
         case "bind" | "device" if step.tree is not None:
             syscalls.make_read_only(step.tree)  # devices in it stay writable
             syscalls.attach(step.tree, _ensure_exists(target, like=step.tree))

@@ -11,7 +11,7 @@ from contextvars import Context, copy_context
 from typing import Any
 
 
-def follow(shell: Any) -> None:
+def track_context(shell: Any) -> None:
     """Store the context now and after every cell. Call this in the thread that runs the cells; repeating is fine."""
     if not hasattr(shell, "explora_context"):
 

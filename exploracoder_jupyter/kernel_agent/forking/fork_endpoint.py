@@ -9,12 +9,12 @@ import sys
 from exploracoder_jupyter.kernel_agent.forking import fork_hazards, kernel_fork
 
 
-def tell() -> str:
+def describe() -> str:
     """Return JSON: `folder`, the working directory, and `refused`, why this kernel must not be forked (or empty)."""
     from IPython import get_ipython
 
     shell = get_ipython()
-    refused = [hazard["what"] for hazard in fork_hazards.find(shell.user_ns) if hazard["kind"] == "refuse"]
+    refused = [hazard["what"] for hazard in fork_hazards.find_hazards(shell.user_ns) if hazard["kind"] == "refuse"]
     if sys.platform != "linux" or not hasattr(shell, "kernel"):
         refused.insert(0, "only an ipykernel on Linux can")
     return json.dumps({"folder": os.getcwd(), "refused": refused[0] if refused else ""})

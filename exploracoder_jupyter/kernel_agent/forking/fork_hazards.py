@@ -4,7 +4,8 @@ Runs in a kernel just before it is forked, within a few milliseconds. It only in
 initialised, no method of a value runs, descriptors and locks are left as they are. Hazards of kind `refuse` have been
 observed to hang, to be killed, or to affect through the fork what the kernel uses; hazards of kind `warn` are merely
 missing in experiments. Libraries that are loaded but harmless when forked from a helper thread (numpy, pyarrow,
-scikit-learn, torch on the CPU, duckdb) are not reported here; `loaded` names them if a fork hangs nevertheless.
+scikit-learn, torch on the CPU, duckdb) are not reported here; `risky_libraries_in` names them if a fork hangs
+nevertheless.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ import threading
 import types
 
 from exploracoder_jupyter.kernel_agent.forking import lost_workers, open_connections
-from exploracoder_jupyter.kernel_agent.forking.secret_variables import secretive
+from exploracoder_jupyter.kernel_agent.forking.secret_variables import find_credential_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-__all__ = ["RISKY", "find", "loaded", "secretive"]
+__all__ = ["RISKY_LIBRARIES", "find_credential_variables", "find_hazards", "risky_libraries_in"]
 
 Hazard = dict[str, str]
-RISKY = (
+RISKY_LIBRARIES = (
     *("polars", "jax", "tensorflow", "ray", "numba", "torch", "distributed", "grpc", "pyspark", "jpype", "tokenizers"),
     *("lightgbm", "xgboost", "catboost", "sklearn", "faiss", "datafusion", "lancedb", "duckdb", "pyarrow", "cv2"),
     *("dask", "joblib", "numexpr", "mkl", "scipy"),
@@ -41,7 +42,7 @@ _CLIENTS = {
 _SQLITE = ("sqlite3", "Connection")
 
 
-def find(namespace: Mapping[str, object], *, ours: Collection[int] = ()) -> list[Hazard]:
+def find_hazards(namespace: Mapping[str, object], *, ours: Collection[int] = ()) -> list[Hazard]:
     """Return the hazards of forking this process now, refusals first, each as `{"kind", "library", "what"}`.
 
     `namespace`: the user's variables; only types are inspected, except for locks and known containers.
@@ -62,9 +63,9 @@ def find(namespace: Mapping[str, object], *, ours: Collection[int] = ()) -> list
     return sorted(unique.values(), key=lambda hazard: hazard["kind"] != "refuse")
 
 
-def loaded(modules: Collection[str]) -> list[str]:
+def risky_libraries_in(modules: Collection[str]) -> list[str]:
     """Return the modules that run their own threads, most likely to hang a fork first."""
-    return [name for name in RISKY if name in modules]
+    return [name for name in RISKY_LIBRARIES if name in modules]
 
 
 def _refuse(library: str, what: str) -> Hazard:

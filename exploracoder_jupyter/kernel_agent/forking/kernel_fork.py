@@ -72,7 +72,7 @@ def fork(shell: Any, address: str) -> None:
 
 def listen(shell: Any, channel: socket.socket) -> threading.Thread:
     """Serve the engine's requests in a separate thread until the channel closes."""
-    context_variables.follow(shell)
+    context_variables.track_context(shell)
     thread = threading.Thread(target=_serve_requests, args=(shell, channel), daemon=True, name="explora-line")
     thread.start()
     return thread
@@ -116,7 +116,7 @@ def _refusal_reason(shell: Any, channel: socket.socket, message: dict[str, Any])
             return {"refused": f"forks of a kernel that had {library} loaded have hung before", "library": library}
     if not message["check"]:
         return None
-    hazards = fork_hazards.find(shell.user_ns, ours={channel.fileno(), *rebuilt_kernel.own_descriptors()})
+    hazards = fork_hazards.find_hazards(shell.user_ns, ours={channel.fileno(), *rebuilt_kernel.own_descriptors()})
     refused = next((hazard for hazard in hazards if hazard["kind"] == "refuse"), None)
     return {"refused": refused["what"], "library": refused["library"]} if refused else None
 
@@ -235,7 +235,9 @@ def _run_branch(
         os.close(syscall_filter)
     returned = [descriptor for descriptor in (reaper, proc) if descriptor is not None]
     app = rebuilt_kernel.build_application(shell, order["connection"]) if order["serve"] else None
-    fork_channel.send(channel, {"ready": True, "notes": notes, "loaded": fork_hazards.loaded(sys.modules)}, returned)
+    fork_channel.send(
+        channel, {"ready": True, "notes": notes, "loaded": fork_hazards.risky_libraries_in(sys.modules)}, returned
+    )
     for descriptor in returned:
         os.close(descriptor)
     _serve(shell, app, channel)

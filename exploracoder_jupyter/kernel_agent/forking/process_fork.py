@@ -11,7 +11,7 @@ _fork: Callable[[], int] | None = getattr(os, "fork", None)
 _IGNORE_ALL: list[Any] = [("ignore", None, Warning, None, 0)]
 
 
-def forkable() -> bool:
+def can_fork() -> bool:
     """Return whether this system supports fork."""
     return _fork is not None
 

@@ -32,7 +32,7 @@ _CREDENTIAL_PATTERN = re.compile(
 )
 
 
-def secretive(namespace: Mapping[str, object]) -> list[str]:
+def find_credential_variables(namespace: Mapping[str, object]) -> list[str]:
     """Return the names of the variables that look like credentials, in namespace order."""
     return [name for name, value in list(namespace.items()) if type(name) is str and _is_credential(name, value)]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def unheard() -> Iterator[None]:
+def suspend_sigchld_handler() -> Iterator[None]:
     """Suspend the handler. If a child of the user's has ended meanwhile, the handler is called at the end.
 
     Blocking the signal would not suffice, as another thread would receive it. Only the main thread can set handlers; in

@@ -23,7 +23,7 @@ import re
 import sys
 from functools import cache
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import TREE, import_environment, states
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import TREE, fingerprints, import_environment
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import STUBS, find_spec, is_namespace
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_path
 
@@ -41,13 +41,13 @@ EXAMPLE_FILE = re.compile(
 NOT_LIBRARIES = re.compile(r"^(__editable__.*|.*__mypyc|_.*|tests?|docs?|examples?|setup|licenses?)$")
 
 
-def normal(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Normalize a distribution name as packaging tools compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 @cache
-def owners() -> dict[str, list[str]]:
+def distributions_by_module() -> dict[str, list[str]]:
     """Map import names to the distributions that provide them. Slow: reads the record of each distribution."""
     found = importlib.metadata.packages_distributions()
     return {name: list(dict.fromkeys(owners)) for name, owners in found.items()}
@@ -80,17 +80,17 @@ def _is_loaded_attribute(parents: list[str], full_name: str) -> bool:
     return ".".join(parents) in sys.modules and full_name in sys.modules  # e.g. os.path
 
 
-def resolve(name: str) -> str | None:
+def resolve_import_name(name: str) -> str | None:
     """Return the import name that a user's name refers to; None if nothing of that name is installed."""
     plain = name.removesuffix(STUBS)
     if re.fullmatch(r"\w+(\.\w+)*", plain) and (exists(plain) or stub_path(plain)):
         return plain
-    distributions = owners()
-    modules = [module for module, dists in distributions.items() if normal(name) in map(normal, dists)]
+    distributions = distributions_by_module()
+    modules = [module for module, dists in distributions.items() if normalize_name(name) in map(normalize_name, dists)]
     modules = [inner.removesuffix(STUBS) for module in modules for inner in _distribution_modules(module, name)]
     public = [module for module in modules if not NOT_LIBRARIES.match(module)] or modules
     if public:
-        return min(public, key=lambda module: (normal(module) != normal(name), len(module), module))
+        return min(public, key=lambda module: (normalize_name(module) != normalize_name(name), len(module), module))
     lowercase = {module.lower(): module for module in distributions}
     return lowercase.get(name.lower().replace("-", "_"))
 
@@ -103,14 +103,14 @@ def _distribution_modules(top: str, name: str) -> list[str]:
     return packages or [top]
 
 
-def near(name: str) -> list[str]:
+def similar_names(name: str) -> list[str]:
     """Return installed names similar to a mistyped one."""
     head, _, rest = name.rpartition(".")
     if head and exists(head):
         spec = importlib.util.find_spec(head.partition(".")[0])
         inner = _children(head, spec)
         return [f"{head}.{child}" for child in difflib.get_close_matches(rest, inner, 3, 0.7)]
-    distributions = owners()
+    distributions = distributions_by_module()
     known = {n for n in distributions if not NOT_LIBRARIES.match(n)} | {
         n for n in sys.stdlib_module_names if n[0] != "_"
     }
@@ -139,15 +139,15 @@ def distribution(module: str) -> importlib.metadata.Distribution | None:
     same_name = _installed(top)
     if same_name and any(file.parts[0] in (top, f"{top}.py") for file in same_name.files or ()):
         return same_name
-    providers = owners().get(top) or owners().get(top + STUBS) or []
-    names = sorted(providers, key=lambda name: (normal(name) != normal(top), name))
+    providers = distributions_by_module().get(top) or distributions_by_module().get(top + STUBS) or []
+    names = sorted(providers, key=lambda name: (normalize_name(name) != normalize_name(top), name))
     return _installed(names[0]) if names else same_name
 
 
 def _in_namespace(module: str) -> importlib.metadata.Distribution | None:
     """Return the only distribution that provides a module or package below a namespace, or None."""
     top, path = module.partition(".")[0], module.replace(".", "/")
-    dists = [dist for name in owners().get(top, ()) if (dist := _installed(name))]
+    dists = [dist for name in distributions_by_module().get(top, ()) if (dist := _installed(name))]
     inner = (f"{path}/", f"{path}.")
     providers = [dist for dist in dists if any(file.as_posix().startswith(inner) for file in dist.files or ())]
     if not providers and len(dists) == 1:  # an editable installation does not list its code
@@ -173,7 +173,7 @@ def describe(module: str, environment_states: Mapping[str, str]) -> dict[str, An
     standard = dist is None and top in sys.stdlib_module_names
     spec = _find_top_level_spec(top)
     code = [] if standard or (dist and _from_wheel(dist)) else _code_paths(spec) if spec else _stub_paths(module)
-    stamps = states(code)
+    stamps = fingerprints(code)
     return {
         "name": module,
         "distribution": dist.metadata["Name"] if dist else ("python" if standard else top),
@@ -181,7 +181,9 @@ def describe(module: str, environment_states: Mapping[str, str]) -> dict[str, An
         "interpreter": f"{sys.implementation.name} {python} {sys.executable}",
         "stamp": " ".join(stamps.values()),
         "beside": sorted(_other_packages(dist, module)) if dist else [],
-        "rests": {**environment_states, **stamps, **states(_metadata_files(dist))} if _is_traceable(top, dist) else {},
+        "rests": {**environment_states, **stamps, **fingerprints(_metadata_files(dist))}
+        if _is_traceable(top, dist)
+        else {},
     }
 
 
@@ -271,12 +273,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--documents", action="store_true", help="also README and example programs")
     options = parser.parse_args(argv)
     unknown = 0
-    environment_states = states(import_environment())
+    environment_states = fingerprints(import_environment())
     for name in options.libraries:
-        module = resolve(name.strip())
+        module = resolve_import_name(name.strip())
         if module is None:
             unknown += 1
-            print(json.dumps({"error": "unknown", "library": name, "near": near(name.strip())}), flush=True)
+            print(json.dumps({"error": "unknown", "library": name, "near": similar_names(name.strip())}), flush=True)
             continue
         documentation = documents(module) if options.documents else {}
         print(json.dumps({"library": {**describe(module, environment_states), **documentation}}), flush=True)

@@ -23,7 +23,7 @@ _IMPORTABLE = (".py", ".so", ".pyd", ".dist-info", ".egg-info", ".egg-link", ".e
 _STARTUP_FILES = (".pth", ".egg-link", "sitecustomize.py", "usercustomize.py")
 
 
-def state(path: str) -> str:
+def fingerprint(path: str) -> str:
     """Return a text that changes with the path; empty if nothing is there.
 
     For a file it is time and size; for a folder the names in it that determine what can be imported; for a path with
@@ -39,9 +39,9 @@ def state(path: str) -> str:
         return ""
 
 
-def states(paths: Iterable[str]) -> dict[str, str]:
+def fingerprints(paths: Iterable[str]) -> dict[str, str]:
     """Return the state of each path."""
-    return {path: state(path) for path in paths}
+    return {path: fingerprint(path) for path in paths}
 
 
 def import_environment() -> list[str]:

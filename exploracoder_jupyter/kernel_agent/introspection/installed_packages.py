@@ -9,11 +9,11 @@ import sys
 import time
 from importlib import metadata
 
-from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import normal
+from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import normalize_name
 from exploracoder_jupyter.kernel_agent.introspection.public_files import PACKAGER
 
 
-def environment() -> dict[str, str | list[str]]:
+def describe_environment() -> dict[str, str | list[str]]:
     """Describe this interpreter's environment.
 
     Contains the Python version, platform, hash seed, time zone, the installed distributions as sorted `name==version`
@@ -24,8 +24,8 @@ def environment() -> dict[str, str | list[str]]:
     unindexed: list[str] = []
     for distribution in metadata.distributions():
         name, version = distribution.metadata["Name"], distribution.metadata["Version"]
-        if name and version and normal(name) not in packages:
-            packages[normal(name)] = f"{name}=={version}"
+        if name and version and normalize_name(name) not in packages:
+            packages[normalize_name(name)] = f"{name}=={version}"
             unindexed += [name] if _is_unindexed(distribution) else []
     return {
         "python": platform.python_version(),
@@ -44,4 +44,4 @@ def _is_unindexed(distribution: metadata.Distribution) -> bool:
 
 
 if __name__ == "__main__":
-    print(json.dumps(environment()))
+    print(json.dumps(describe_environment()))

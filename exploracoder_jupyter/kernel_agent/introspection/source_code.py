@@ -1,7 +1,8 @@
 """Prints the source code of one object of a library as a line of JSON, `{"source": "..."}`; empty if there is none.
 
 As a program, `main(["pandas.merge", "pandas.core.reshape.merge.merge"])` takes all known paths of the object. The first
-line of the source is a comment with its module, which is publicly available (`INSTALLED`) or the user's own (`OWN`).
+line of the source is a comment with its module, which is publicly available (`INSTALLED`) or the user's own
+(`USER_OWN`).
 Files are located and parsed; if no path leads to the definition, imports and base classes are followed from file to
 file. Nothing is imported, so no code of the library runs.
 """
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 INSTALLED = "# Installed, in "
-OWN = "# The user's own, in "
+USER_OWN = "# The user's own, in "
 MAX_SOURCE = 20_000
 """Characters of one source."""
 MAX_FILE_SIZE = 4_000_000
@@ -47,7 +48,7 @@ class Module:
 
     def with_origin(self, text: str) -> str:
         """Prefix a text of this module with a line that gives its origin; empty for an empty text."""
-        return f"{INSTALLED if is_public(self.file) else OWN}{self.name}:\n{text}" if text else ""
+        return f"{INSTALLED if is_public(self.file) else USER_OWN}{self.name}:\n{text}" if text else ""
 
     def imports(self, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield modules from which it may import this name, with the name's path there; star imports last."""
@@ -225,7 +226,7 @@ def _docstring_lines(node: Any) -> Sequence[int]:
     return range(statement.lineno, statement.end_lineno + 1) if statement.end_lineno else ()
 
 
-def source(paths: Sequence[str]) -> str:
+def find_source(paths: Sequence[str]) -> str:
     """Return the source of the object with these paths; empty if no Python file contains it.
 
     Paths may be attributes to which the object was assigned: these are tried last.
@@ -240,7 +241,7 @@ def source(paths: Sequence[str]) -> str:
 
 def main(paths: Sequence[str]) -> None:
     """Print the source of the object with these paths."""
-    print(json.dumps({"source": source(paths)}))
+    print(json.dumps({"source": find_source(paths)}))
 
 
 if __name__ == "__main__":

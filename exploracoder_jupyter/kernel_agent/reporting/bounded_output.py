@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
-MUCH = 4
+IMAGE_SIZE_FACTOR = 4
 """Images, with the rest of their message, may be this many times as long as a text."""
 
 _OUTPUT_TYPES = frozenset(["stream", "execute_result", "display_data", "update_display_data", "error"])
@@ -64,9 +64,9 @@ def bound_content(message_type: str, content: dict[str, Any], limit: int) -> dic
 
 
 def _limit_data(data: dict[str, Any], limit: int) -> dict[str, Any]:
-    """Shorten texts, and keep other formats in order while they fit in `MUCH` times the limit in total."""
+    """Shorten texts, and keep other formats in order while they fit in `IMAGE_SIZE_FACTOR` times the limit in total."""
     selected = {mime: shorten(data[mime], limit) for mime in _TEXTS if isinstance(data.get(mime), str)}
-    room = MUCH * limit - sum(map(encoded_size, selected.values()))
+    room = IMAGE_SIZE_FACTOR * limit - sum(map(encoded_size, selected.values()))
     for mime, value in data.items():
         size = encoded_size(mime) + encoded_size(value)
         if mime not in selected and size <= room:

@@ -13,7 +13,7 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, Metho
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import cut
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import truncate
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
 _CONSTANTS = (bool, int, float, type(None))
@@ -64,7 +64,7 @@ def signature(value: Any) -> str:
     if parameters and parameters[0].name in ("self", "cls"):
         del parameters[0]
     shown = [_without_annotation(parameter, data=_module_of(value) in _USER_MODULES) for parameter in parameters]
-    return cut(str(inspect.Signature(shown)), _MAX_SIGNATURE)
+    return truncate(str(inspect.Signature(shown)), _MAX_SIGNATURE)
 
 
 def path_of(value: Any) -> str:
@@ -143,4 +143,4 @@ def _docstring_line(value: Any) -> str:
     text = found.strip() if isinstance(found, str) else ""
     generated = is_class and text.startswith(f"{_qualified_name(value).rpartition('.')[2]}(")
     lines = [] if generated else text.splitlines()
-    return cut(lines[0], _MAX_DOC) if lines else ""
+    return truncate(lines[0], _MAX_DOC) if lines else ""

@@ -18,7 +18,7 @@ from exploracoder_jupyter.kernel_agent.reporting.notebook_names import (
 )
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.objects import python_objects
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import for_people
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import visible_measure
 
 _SECONDS_MENTIONED = 0.02
 _SECONDS_OTHERS = 0.005
@@ -34,7 +34,7 @@ class Snapshot(NamedTuple):
     @property
     def shape(self) -> str:
         """The part of the measure that is shown to people."""
-        return for_people(self.measure or "")
+        return visible_measure(self.measure or "")
 
 
 class NameChange(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any
 from exploracoder_jupyter.kernel_agent.reporting.failing_frames import UserFrame
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe
-from exploracoder_jupyter.kernel_agent.summaries.short_values import Short
+from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
 
 MISSING: Any = object()
 """Result where there is no value."""
@@ -40,15 +40,15 @@ def describe_values(values: Sequence[Any]) -> dict[int, str]:
     """Describe each value in a few words, keyed by `id`. Unsafe code runs in a separate process."""
     by_id = {id(value): value for value in values}
     results = forked_probe.run([partial(_send_description, value) for value in by_id.values()])
-    describe = Short(apart=False, letters=_MAX_CHARACTERS)
+    describe = ShortFormatter(apart=False, letters=_MAX_CHARACTERS)
     texts = (
         one.pieces[0] if one.pieces else describe(value) for one, value in zip(results, by_id.values(), strict=True)
     )
     return {key: _with_type(value, text) for (key, value), text in zip(by_id.items(), texts, strict=True)}
 
 
-def _send_description(value: Any, send: forked_probe.Say) -> None:
-    send(Short(apart=True, letters=_MAX_CHARACTERS)(value))
+def _send_description(value: Any, send: forked_probe.Send) -> None:
+    send(ShortFormatter(apart=True, letters=_MAX_CHARACTERS)(value))
 
 
 def _with_type(value: Any, text: str) -> str:

@@ -16,7 +16,7 @@ from exploracoder_jupyter.kernel_agent.reporting.failing_frames import (
 from exploracoder_jupyter.kernel_agent.reporting.failing_values import describe_values, values_in_expression
 from exploracoder_jupyter.kernel_agent.reporting.missing_names import suggest_keys, suggest_names
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, cut
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, truncate
 
 _MAX_REPORT = 3_900
 _MAX_MESSAGE = 2_000
@@ -107,7 +107,7 @@ def _frame_facts(user_frame: UserFrame | SkippedFrames, texts: Mapping[int, str]
     if isinstance(user_frame, SkippedFrames):
         yield Fact(f"  {user_frame.text}")
         return
-    line, expression = cut(user_frame.line, _MAX_LINE), cut(user_frame.expression, _MAX_LINE)
+    line, expression = truncate(user_frame.line, _MAX_LINE), truncate(user_frame.expression, _MAX_LINE)
     at = f"  {user_frame.location}"
     yield Fact(f"{at}: {line}" if line else at, shows=not user_frame.in_cell, schema=at)
     if expression and expression != line:

@@ -29,7 +29,7 @@ from exploracoder_jupyter.kernel_agent.reporting.failing_values import (
     values_in_expression,
 )
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
-from exploracoder_jupyter.kernel_agent.reporting.similar_names import nearest
+from exploracoder_jupyter.kernel_agent.reporting.similar_names import most_similar
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 
 _MAX_SUGGESTIONS = 5
@@ -88,7 +88,7 @@ def _suggest_variables(error: NameError, user_frame: UserFrame | None, namespace
     if not isinstance(missing, str):
         return []
     available = {**vars(builtins), **namespace, **(user_frame.frame.f_locals if user_frame else {})}
-    modules = {missing} & sys.modules.keys() or nearest(
+    modules = {missing} & sys.modules.keys() or most_similar(
         missing, {name.partition(".")[0] for name in list(sys.modules)}, 2
     )
     return (
@@ -137,7 +137,7 @@ def _similar_keys(error: BaseException, user_frame: UserFrame, keys: Any) -> lis
     available = set(texts)
     missing = [key for key in dict.fromkeys(_missing_keys(error, user_frame)) if key not in available]
     return list(
-        dict.fromkeys(name[:_MAX_KEY_LENGTH] for key in missing for name in nearest(key, texts, _MAX_SUGGESTIONS))
+        dict.fromkeys(name[:_MAX_KEY_LENGTH] for key in missing for name in most_similar(key, texts, _MAX_SUGGESTIONS))
     )
 
 
@@ -153,5 +153,5 @@ def _suggestions(missing: str, available: Mapping[str, Any], owner: str) -> list
     names = [name for name in available if type(name) is str and name != missing]
     return [
         describe_object(f"{owner}.{name}" if owner else name, available[name])
-        for name in nearest(missing, names, _MAX_SUGGESTIONS)
+        for name in most_similar(missing, names, _MAX_SUGGESTIONS)
     ]

@@ -12,7 +12,7 @@ _MAX_NAMES = 20_000
 _MIN_SIMILARITY = 0.6
 
 
-def nearest(missing: str, names: Iterable[str], limit: int) -> list[str]:
+def most_similar(missing: str, names: Iterable[str], limit: int) -> list[str]:
     """Return the names that may have been meant, most similar first; private names only for a private one.
 
     Similarity is by letters or by shared words, whichever is higher. Case counts for little.

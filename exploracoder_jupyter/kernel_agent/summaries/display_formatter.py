@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summary, Teller
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer, Summary
 from exploracoder_jupyter.kernel_agent.summaries.value_text import scalar_formatter
 
 LLM = "text/llm+plain"
@@ -25,7 +25,7 @@ _MAX_PLAIN_LENGTH = 400
 class DisplaySummaries:
     """Summarizes displayed values, each once for both formats."""
 
-    def __init__(self, summarizer: Teller) -> None:
+    def __init__(self, summarizer: Summarizer) -> None:
         self._summarizer = summarizer
         self._seconds_left = _SECONDS
         self._last: tuple[Any, Summary] | None = None
@@ -65,7 +65,7 @@ class DisplaySummaries:
             self._seconds_left -= time.monotonic() - started
 
 
-def install(shell: Any) -> tuple[Teller, DisplaySummaries]:
+def install(shell: Any) -> tuple[Summarizer, DisplaySummaries]:
     """Add the missing formats to the shell; return the summarizers of its values and of its displays.
 
     `active_types` is left alone: added formatters are enabled already, and setting it would enable or disable others.
@@ -73,7 +73,7 @@ def install(shell: Any) -> tuple[Teller, DisplaySummaries]:
     formatters = shell.display_formatter.formatters
     existing = formatters.get(LLM)
     own_formatter = None if existing is not None else _create_formatter(shell, LLM)
-    summarizer = Teller(existing if own_formatter is None else own_formatter, foreign=own_formatter is None)
+    summarizer = Summarizer(existing if own_formatter is None else own_formatter, foreign=own_formatter is None)
     displays = DisplaySummaries(summarizer)
     if own_formatter is not None:
         own_formatter.render = displays.text

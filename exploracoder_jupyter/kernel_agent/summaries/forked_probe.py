@@ -21,8 +21,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, NoReturn
 
-from exploracoder_jupyter.kernel_agent.forking.process_fork import fork, forkable
-from exploracoder_jupyter.kernel_agent.forking.sigchld_guard import unheard
+from exploracoder_jupyter.kernel_agent.forking.process_fork import can_fork, fork
+from exploracoder_jupyter.kernel_agent.forking.sigchld_guard import suspend_sigchld_handler
 
 SECONDS_EACH = 0.5
 SECONDS_ALL = 1.5
@@ -34,9 +34,9 @@ _exit, _wait, _kill = os._exit, os.waitpid, os.kill
 _pipe, _read, _write, _close = os.pipe, os.read, os.write, os.close
 """The original functions: code that ran since may have replaced them, and a child must always exit."""
 
-Say = Callable[[Any], None]
+Send = Callable[[Any], None]
 """Sends one piece of JSON; raises OSError when the reader is gone."""
-Job = Callable[[Say], None]
+Job = Callable[[Send], None]
 
 
 class Result(NamedTuple):
@@ -49,7 +49,7 @@ class Result(NamedTuple):
 
 def possible() -> bool:
     """Return whether processes can be forked here at all."""
-    return forkable() and hasattr(signal, "setitimer")
+    return can_fork() and hasattr(signal, "setitimer")
 
 
 def run(jobs: Sequence[Job], *, seconds: float = SECONDS_ALL, each: float = SECONDS_EACH) -> list[Result]:
@@ -60,7 +60,7 @@ def run(jobs: Sequence[Job], *, seconds: float = SECONDS_ALL, each: float = SECO
     results: list[Result] = []
     deadline = time.monotonic() + seconds
     while possible() and len(results) < len(jobs) and time.monotonic() < deadline:
-        with unheard():
+        with suspend_sigchld_handler():
             batch = _run_in_child(jobs[len(results) :], each, deadline)
         if not batch:
             break

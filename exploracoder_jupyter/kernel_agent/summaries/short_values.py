@@ -14,7 +14,7 @@ from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import has_plain_repr, is_one_of, scalar_formatter
 
 _MAX_ITEMS = 3
@@ -23,7 +23,7 @@ _BRACKETS: dict[type, str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}
 
 
 @dataclass(frozen=True, slots=True)
-class Short:
+class ShortFormatter:
     """Formats values in a few words; describers receive it as `Look.short`."""
 
     apart: bool
@@ -70,7 +70,7 @@ class Short:
             return path if entry.family.in_process else None
         if depth >= _MAX_DEPTH or not entry.describe or not entry.can_describe(value, in_fork=self.apart):
             return f"{path}: {entry.shape(value)}" if entry.measure else path
-        options = Look(Short(self.apart, self.letters // 2), rows=1, columns=3)
+        options = SummaryOptions(ShortFormatter(self.apart, self.letters // 2), rows=1, columns=3)
         brief = entry.brief(value, options) if entry.brief else ""
         fact = None if brief else next(iter(entry.describe(value, options)), None)
         return f"{path}: {fact.text if fact else brief}" if fact or brief else path

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe, summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.objects import python_objects
-from exploracoder_jupyter.kernel_agent.summaries.short_values import Short
+from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
 from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH, Draft, with_note
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import is_builtin
 
 _COUNT_SECONDS = 0.02
@@ -39,7 +39,7 @@ class Summary(NamedTuple):
     """The same without any data: type, shape, names of columns and fields."""
 
 
-class Teller:
+class Summarizer:
     """Summarizes values, in a forked child where their code must run."""
 
     def __init__(self, formatter: Any = None, *, foreign: bool = False) -> None:
@@ -61,13 +61,13 @@ class Teller:
         return [summaries[index] for index in range(len(values))]
 
     def _job(self, value: Any) -> forked_probe.Job:
-        def job(send: forked_probe.Say) -> None:
-            options = Look(Short(apart=True))
+        def job(send: forked_probe.Send) -> None:
+            options = SummaryOptions(ShortFormatter(apart=True))
             _draft_summary(value, self._facts(value, options), send)
 
         return job
 
-    def _facts(self, value: Any, options: Look) -> Iterator[Fact]:
+    def _facts(self, value: Any, options: SummaryOptions) -> Iterator[Fact]:
         custom = self._custom_text(value)
         if custom is not None:
             lines = custom.strip().splitlines()
@@ -136,12 +136,12 @@ def _is_harmless(value: Any) -> bool:
 
 def _summarize_in_process(value: Any) -> Summary:
     drafts: list[list[str]] = []
-    options = Look(Short(apart=False))
+    options = SummaryOptions(ShortFormatter(apart=False))
     _draft_summary(value, _registered_facts(value, options), drafts.append)
     return Summary(*drafts[-1])
 
 
-def _registered_facts(value: Any, options: Look) -> Iterator[Fact]:
+def _registered_facts(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     entry = summarizer_registry.find(value)
     return entry.describe(value, options) if entry and entry.describe else iter(())
 
@@ -154,7 +154,7 @@ def _max_length(value: Any) -> int:
     return entry.family.max_length if entry else MAX_LENGTH
 
 
-def _draft_summary(value: Any, facts: Iterator[Fact], send: forked_probe.Say) -> None:
+def _draft_summary(value: Any, facts: Iterator[Fact], send: forked_probe.Send) -> None:
     """Send the whole draft after each fact, so that the last draft received counts."""
     text, schema = (Draft(_type_text(value), _max_length(value)) for _ in range(2))
     note, counted, deadline = "", True, float("inf")

@@ -15,7 +15,13 @@ from exploracoder_jupyter.kernel_agent.summaries.objects import (
     python_objects,
     workers,
 )
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Brief, Describe, Measure, TypeFamily, for_people
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
+    Brief,
+    Describe,
+    Measure,
+    TypeFamily,
+    visible_measure,
+)
 from exploracoder_jupyter.kernel_agent.summaries.tables import arrow_tables, pandas_tables, polars_tables
 
 FAMILIES: tuple[TypeFamily, ...] = (
@@ -62,7 +68,7 @@ class RegistryEntry(NamedTuple):
 
     def shape(self, value: Any) -> str:
         """Return the visible part of the measure."""
-        return for_people(self.measure(value)) if self.measure else ""
+        return visible_measure(self.measure(value)) if self.measure else ""
 
 
 def find(value: Any) -> RegistryEntry | None:

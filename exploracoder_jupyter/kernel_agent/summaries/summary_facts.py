@@ -1,6 +1,7 @@
 """The vocabulary of describers: what they receive and what they yield.
 
-A describer receives a value and a `Look` and yields `Fact`s, the most informative first. The caller takes as many as
+A describer receives a value and a `SummaryOptions` and yields `Fact`s, the most informative first. The caller takes
+as many as
 fit and notes that others were cut, so a describer works lazily, one fact at a time. It must not change the value: an
 iterator stays unread, a lazy frame uncollected, a tensor on its device. It may raise; the facts yielded until then are
 used.
@@ -28,7 +29,7 @@ class Fact(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SummaryOptions:
     """How closely a value is examined, and how nested values are formatted."""
 
     short: Callable[[Any], str]
@@ -50,7 +51,7 @@ class Look:
         return time.monotonic() >= self.deadline
 
 
-Describe = Callable[[Any, Look], Iterator[Fact]]
+Describe = Callable[[Any, SummaryOptions], Iterator[Fact]]
 """The first fact follows the type's name on its line: `3 rows x 2 columns, 180 bytes`."""
 
 Measure = Callable[[Any], str]
@@ -59,12 +60,12 @@ that the value was changed. It reads only the library's own attributes. What fol
 so a checksum of the content can detect changes that keep the shape: `3 x 2 #8a41`."""
 
 
-def for_people(measure: str) -> str:
+def visible_measure(measure: str) -> str:
     """Return the part of a measure that is shown."""
     return measure.partition("#")[0].strip()
 
 
-Brief = Callable[[Any, Look], str]
+Brief = Callable[[Any, SummaryOptions], str]
 """Returns the whole content of a small value in a few words: `[1, 2] of int64`; empty if it is not small."""
 
 BRIEF_LIMIT = 8
@@ -98,7 +99,7 @@ def format_size(count: float) -> str:
     raise AssertionError
 
 
-def cut(text: str, limit: int) -> str:
+def truncate(text: str, limit: int) -> str:
     """Return the text on one line, truncated with a note of how many characters are missing."""
     line = " ".join(text[: 4 * limit].split())
     missing = len(text) - limit

@@ -16,10 +16,10 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.kernels.branching.fork_blocklist import block_library
-from exploracoder_jupyter.kernels.branching.forker import Forker, ForkRefused, seen_from_here
+from exploracoder_jupyter.kernels.branching.forker import Forker, ForkRefused, host_path
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings, Step
 from exploracoder_jupyter.kernels.observing.observation import (
     add_hidden_file_note,
@@ -27,7 +27,7 @@ from exploracoder_jupyter.kernels.observing.observation import (
     state_lost_observation,
 )
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
-from exploracoder_jupyter.kernels.processes.forked_process import Forked
+from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
 from exploracoder_jupyter.kernels.processes.stall_detection import StallDetector
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
@@ -51,7 +51,7 @@ class ForkPool:
     def __init__(
         self,
         forker: Forker,
-        parent: Forked,
+        parent: ForkedProcess,
         watchdog: ResourceWatchdog,
         tasks: TaskGroup,
         fork_limiter: anyio.CapacityLimiter,
@@ -151,7 +151,7 @@ class ForkBranches:
     def __init__(
         self,
         forker: Forker,
-        root: Forked,
+        root: ForkedProcess,
         watchdog: ResourceWatchdog,
         tasks: TaskGroup,
         *,
@@ -186,7 +186,7 @@ class ForkBranches:
         """Remove a branch that has been closed."""
         self._open.discard(branch)
 
-    def fork_pool(self, parent: Forked) -> ForkPool:
+    def fork_pool(self, parent: ForkedProcess) -> ForkPool:
         """Return a pool of forks of this process."""
         return ForkPool(self.forker, parent, self.watchdog, self._tasks, self._fork_limiter)
 
@@ -223,10 +223,10 @@ class ForkBranch:
         self._run_lock = anyio.Lock()
 
     @property
-    def process(self) -> Forked | None:
+    def process(self) -> ForkedProcess | None:
         """The forked process; `None` before the fork."""
         process = self._sibling.process if self._sibling else None
-        return process if isinstance(process, Forked) else None
+        return process if isinstance(process, ForkedProcess) else None
 
     async def run(self, code: str, *, timeout: float) -> Observation:
         """Run code here, which changes this state. One call at a time: a second one waits for the first.
@@ -287,7 +287,7 @@ class ForkBranch:
         if process is None or not process.is_alive:
             return ()
         orders = self._branches.forker.orders
-        work = Path(seen_from_here(str(process.home / ("up" if orders.level.overlay else "work")), process))
+        work = Path(host_path(str(process.home / ("up" if orders.level.overlay else "work")), process))
         most = orders.launcher.sandbox.copy_mb
         return await to_thread.run_sync(lambda: copy_written(work, orders.snapshot, folder, most_mb=most))
 
@@ -338,7 +338,7 @@ class ForkBranch:
             BranchingChanged: the code ends there, so the fork caused the hang.
         """
         again = (await self._branches.open_fallback()).branch(self._steps)
-        observed = await again.run(code, timeout=min(timeout, scale(_VERIFY_SECONDS)))
+        observed = await again.run(code, timeout=min(timeout, scale_limit(_VERIFY_SECONDS)))
         await again.close()
         if observed.status == "timeout":
             return observed

@@ -13,7 +13,7 @@ from typing import Any, Final
 from exploracoder_jupyter.kernel_agent.confinement import confine
 from exploracoder_jupyter.kernels.launcher import Launcher
 from exploracoder_jupyter.kernels.sandbox.isolation import FileView, Mount, counts_processes_separately, plan_mounts
-from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
 from exploracoder_jupyter.kernels.sibling_factory import font_caches
@@ -25,16 +25,16 @@ _PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_por
 _STEPS: Final = {"shm": ("home", "shm"), "temporary": ("home", "tmp")}
 _OWN_STEPS: Final = ("root", "workdir", "write")
 
-Order = dict[str, Any]
+ForkRequest = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class ForkRequestBuilder:
     """Builds the fork requests of one run."""
 
     launcher: Launcher
     snapshot: Snapshot
-    level: Level
+    level: SandboxLevel
     watched: bool = True
     """Whether branches report which names their cells bind, and limit their outputs."""
     filter: SyscallFilter | None = field(init=False)
@@ -45,7 +45,7 @@ class Orders:
         compiled = None if level == "open" else compile_filter(level, network=network)
         object.__setattr__(self, "filter", compiled)
 
-    def root(self, *, chdir: Path | None) -> Order:
+    def root(self, *, chdir: Path | None) -> ForkRequest:
         """Return the request for the first generation: a child of an unconfined kernel that is only forked itself."""
         home = self.launcher.folder / "r"
         order = self._base_request(first=True, serve=False, home=home, parent=None)
@@ -59,17 +59,17 @@ class Orders:
             **self._view(),
         }
 
-    def branch(self, serial: int, parent: Path) -> Order:
+    def branch(self, serial: int, parent: Path) -> ForkRequest:
         """Return the request for a branch that serves as a kernel; `parent` is the home of the branch to fork."""
         home = parent / _short_name(serial)
         order = self._base_request(first=False, serve=True, home=home, parent=parent)
         return {**order, "connection": self._connection(home)}
 
-    def home_of(self, order: Order) -> Path:
+    def home_of(self, order: ForkRequest) -> Path:
         """The folder of the branch's own files, as the branch sees it."""
-        return Path(confine.HOME) if self.level.name == "namespaces" else Path(order["home"])
+        return Path(confine.BRANCH_HOME) if self.level.name == "namespaces" else Path(order["home"])
 
-    def _base_request(self, *, first: bool, serve: bool, home: Path, parent: Path | None) -> Order:
+    def _base_request(self, *, first: bool, serve: bool, home: Path, parent: Path | None) -> ForkRequest:
         source = self.snapshot.source if parent is None else parent / "work"
         return {
             "level": self.level.name,
@@ -107,15 +107,15 @@ class Orders:
         return () if self.level.name == "open" else (*files.covered, *files.hidden, self.launcher.folder)
 
     def _environ(self, home: Path) -> dict[str, str]:
-        private = Path(confine.HOME) if self.level.name == "namespaces" else home
+        private = Path(confine.BRANCH_HOME) if self.level.name == "namespaces" else home
         environ = self.launcher.environ(private)
         return {**environ, "TMPDIR": "/tmp"} if self.level.name == "namespaces" else environ
 
-    def _connection(self, home: Path) -> Order:
-        folder = Path(confine.HOME) if self.level.name == "namespaces" else home
+    def _connection(self, home: Path) -> ForkRequest:
+        folder = Path(confine.BRANCH_HOME) if self.level.name == "namespaces" else home
         return {"transport": "ipc", "ip": str(folder / "k" / "k"), "key": secrets.token_hex(16), **_PORTS}
 
-    def _view(self) -> Order:
+    def _view(self) -> ForkRequest:
         """Return the mounts to make before and after the working directory."""
         view = FileView(
             workdir=self.snapshot.source,
@@ -132,7 +132,7 @@ class Orders:
         after = [step for step in steps[middle:] if step.target not in borrowed]
         return {"plan": _serialize_mounts(steps[:middle]), "after": _serialize_mounts(after)}
 
-    def _landlock(self, home: Path) -> Order:
+    def _landlock(self, home: Path) -> ForkRequest:
         """Return the paths that may be read and written; of the run's folder, only the branch's own is readable."""
         if self.level.name != "landlock":
             return {}

@@ -25,21 +25,21 @@ from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.agent_programs import inspect, read_interpreter_facts
 from exploracoder_jupyter.kernels.branching.fork_blocklist import blocked_libraries
 from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch, ForkBranches
-from exploracoder_jupyter.kernels.branching.fork_request import Orders
+from exploracoder_jupyter.kernels.branching.fork_request import ForkRequestBuilder
 from exploracoder_jupyter.kernels.branching.forker import Forker
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
-from exploracoder_jupyter.kernels.processes.forked_process import Forked
+from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
 from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
 from exploracoder_jupyter.kernels.sandbox.isolation import Isolation
-from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import take_snapshot
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE
 from exploracoder_jupyter.kernels.sibling_factory import run_setup
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
-from exploracoder_jupyter.kernels.zmq_context import end_context
+from exploracoder_jupyter.kernels.zmq_context import close_context
 
 _KERNEL_ARGUMENTS: Final = ("-f", "{connection_file}", "--HistoryManager.enabled=False")
 
@@ -59,7 +59,7 @@ class Origin:
 class ForkSiblings:
     """The siblings of one run. An async context manager; the same task must enter and leave it."""
 
-    def __init__(self, sandbox: Sandbox, level: Level, *, workdir: Path, origin: Origin, state: str) -> None:
+    def __init__(self, sandbox: Sandbox, level: SandboxLevel, *, workdir: Path, origin: Origin, state: str) -> None:
         """`state` is recorded as `Environment.state`."""
         self._sandbox, self._level, self._workdir = sandbox, level, workdir.resolve()
         self._origin, self._state = origin, state
@@ -122,7 +122,7 @@ class ForkSiblings:
     async def _start_branches(self, stack: AsyncExitStack) -> None:
         launcher, sandbox = self._launcher, self._sandbox
         context = zmq.asyncio.Context()
-        stack.callback(end_context, context)
+        stack.callback(close_context, context)
         snapshot = await to_thread.run_sync(
             lambda: take_snapshot(
                 self._workdir,
@@ -132,7 +132,7 @@ class ForkSiblings:
                 borrow=self._level.name == "namespaces",
             )
         )
-        self._forker = Forker(Orders(launcher, snapshot, self._level), context, blocked_libraries())
+        self._forker = Forker(ForkRequestBuilder(launcher, snapshot, self._level), context, blocked_libraries())
         root = await self._fork_root(context)
         watchdog = ResourceWatchdog(memory=launcher.memory, processes=sandbox.processes, disk=launcher.disk)
         self._tasks.start_soon(watchdog.run)
@@ -143,7 +143,7 @@ class ForkSiblings:
             self._forker, root, watchdog, forks, output_kb=sandbox.output_kb, open_fallback=self.open_fallback
         )
 
-    async def _fork_root(self, context: zmq.asyncio.Context) -> Forked:
+    async def _fork_root(self, context: zmq.asyncio.Context) -> ForkedProcess:
         """Fork the root from the live kernel, or from a fresh one, which is started, prepared, forked and ended."""
         if self._origin.live is not None:
             return await self._forker.root(self._origin.live.fork, chdir=None)

@@ -16,12 +16,12 @@ import zmq.asyncio
 from jupyter_client.asynchronous.client import AsyncKernelClient
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from exploracoder_jupyter.core.errors import KernelError, unwrapped
-from exploracoder_jupyter.core.time_limits import scale
-from exploracoder_jupyter.kernel_agent.forking.fork_hazards import RISKY
+from exploracoder_jupyter.core.errors import KernelError, unwrap_group
+from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.kernel_agent.forking.fork_hazards import RISKY_LIBRARIES
 from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel, BranchMessage, ChannelListener
-from exploracoder_jupyter.kernels.branching.fork_request import Order, Orders
-from exploracoder_jupyter.kernels.processes.forked_process import Forked
+from exploracoder_jupyter.kernels.branching.fork_request import ForkRequest, ForkRequestBuilder
+from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 
 _FORK_SECONDS: Final = 20.0
@@ -46,7 +46,7 @@ class ForkRefused(KernelError):
 class Forker:
     """Makes the forks of one run."""
 
-    orders: Orders
+    orders: ForkRequestBuilder
     context: zmq.asyncio.Context
     blocked_libraries: list[str] = field(default_factory=list)
     """Libraries whose forks have hung before: a kernel that has loaded one is not forked."""
@@ -54,16 +54,16 @@ class Forker:
     """What the root lacks compared with the kernel that it was forked from, one clause each."""
     _serial: count[int] = field(default_factory=lambda: count(1))
 
-    async def root(self, request_fork: RequestFork, *, chdir: Path | None) -> Forked:
+    async def root(self, request_fork: RequestFork, *, chdir: Path | None) -> ForkedProcess:
         """Make the first fork, which is confined and only serves to be forked.
 
         Raises:
             KernelError: the fork could not be made.
         """
         listener = ChannelListener(self.orders.launcher.folder / "call")
-        root: Forked | None = None
+        root: ForkedProcess | None = None
         try:
-            with anyio.fail_after(scale(_FORK_SECONDS)):
+            with anyio.fail_after(scale_limit(_FORK_SECONDS)):
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(request_fork, str(listener.address))
                     channel = await listener.accept()
@@ -75,13 +75,13 @@ class Forker:
                     await root.release()
             if isinstance(error, TimeoutError):
                 raise KernelError("The kernel did not answer the request to fork itself.") from error
-            raise unwrapped(error) from None
+            raise unwrap_group(error) from None
         finally:
             listener.close()
         assert root is not None
         return root
 
-    async def branch(self, parent: Forked) -> Sibling:
+    async def branch(self, parent: ForkedProcess) -> Sibling:
         """Return a kernel that starts from exactly the parent's state. Cancelling leaves nothing behind.
 
         Raises:
@@ -96,7 +96,7 @@ class Forker:
                 raise
             raise ForkRefused(error.message.rstrip(".")) from error
 
-    async def child(self, parent: Forked, order: Order) -> Forked:
+    async def child(self, parent: ForkedProcess, order: ForkRequest) -> ForkedProcess:
         """Fork the parent; the child carries out the request.
 
         Raises:
@@ -117,14 +117,16 @@ class Forker:
             theirs.close()
         return await self._await_child(ours, order, parent=parent)
 
-    async def _await_child(self, channel: BranchChannel, order: Order, *, parent: Forked | None) -> Forked:
+    async def _await_child(
+        self, channel: BranchChannel, order: ForkRequest, *, parent: ForkedProcess | None
+    ) -> ForkedProcess:
         """Return the forked process once it reports that it is ready; otherwise the channel is closed."""
         with ExitStack() as undo:
             undo.callback(channel.close)
             try:
                 lifeline = self._send(channel, order, parent)
                 undo.callback(os.close, lifeline)
-                with anyio.fail_after(scale(_FORK_SECONDS)):
+                with anyio.fail_after(scale_limit(_FORK_SECONDS)):
                     message = await channel.receive()
                 process = self._accept_child(message, channel, lifeline, order, parent)
             except (EOFError, OSError, TimeoutError) as error:
@@ -132,7 +134,7 @@ class Forker:
             undo.pop_all()
         return process
 
-    def _send(self, channel: BranchChannel, order: Order, parent: Forked | None) -> int:
+    def _send(self, channel: BranchChannel, order: ForkRequest, parent: ForkedProcess | None) -> int:
         """Send the request with the descriptors that it needs.
 
         Returns one end of a socket; the child ends when it is closed.
@@ -148,7 +150,7 @@ class Forker:
         return ours.detach()
 
     @contextmanager
-    def _open_descriptors(self, parent: Forked | None) -> Iterator[dict[str, int]]:
+    def _open_descriptors(self, parent: ForkedProcess | None) -> Iterator[dict[str, int]]:
         """Yield the descriptors to pass to a fork, by name; they stay open until the block ends."""
         with ExitStack() as stack:
             passed = {}
@@ -162,8 +164,13 @@ class Forker:
             yield passed
 
     def _accept_child(
-        self, message: BranchMessage, channel: BranchChannel, lifeline: int, order: Order, parent: Forked | None
-    ) -> Forked:
+        self,
+        message: BranchMessage,
+        channel: BranchChannel,
+        lifeline: int,
+        order: ForkRequest,
+        parent: ForkedProcess | None,
+    ) -> ForkedProcess:
         """Return the process that sent this message.
 
         Descriptors are accepted from it only at the level `namespaces`, where they cannot be another process's.
@@ -181,10 +188,10 @@ class Forker:
                 pidfd = os.pidfd_open(message.pid)
                 undo.callback(os.close, pidfd)
                 home = self.orders.home_of(order)
-                loaded = tuple(name for name in answer.loaded if name in RISKY)
+                loaded = tuple(name for name in answer.loaded if name in RISKY_LIBRARIES)
                 on_disk = None if isolated else home
                 proc = proc if parent is None else parent.proc
-                process = Forked(
+                process = ForkedProcess(
                     channel, message.pid, pidfd, reaper_pidfd, lifeline, home, on_disk, parent, proc, loaded
                 )
                 undo.pop_all()
@@ -192,11 +199,11 @@ class Forker:
             self.notes = [_one_line(note) for note in answer.notes[:_MAX_NOTES]]
         return process
 
-    def _client(self, order: Order, process: Forked) -> AsyncKernelClient:
+    def _client(self, order: ForkRequest, process: ForkedProcess) -> AsyncKernelClient:
         connection = order["connection"]
         client = AsyncKernelClient(context=self.context)
         client.transport = "ipc"
-        client.ip = seen_from_here(connection["ip"], process)
+        client.ip = host_path(connection["ip"], process)
         for name in _PORTS:
             setattr(client, name, connection[name])
         client.session.key = connection["key"].encode()
@@ -244,7 +251,7 @@ def _memory_file(content: bytes) -> Iterator[int]:
         os.close(file)
 
 
-def seen_from_here(path: str, process: Forked) -> str:
+def host_path(path: str, process: ForkedProcess) -> str:
     """Translate a path of the branch to a path of this process."""
     return path if process.folder is not None else f"/proc/{process.pid}/root{path}"
 

@@ -37,7 +37,7 @@ from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
 from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory
 from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
 from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
-from exploracoder_jupyter.kernels.zmq_context import end_context
+from exploracoder_jupyter.kernels.zmq_context import close_context
 
 _MAX_CONCURRENT: Final = max(4, CORES)
 
@@ -221,7 +221,7 @@ class RerunSiblings:
     async def _make_factory(self, stack: AsyncExitStack) -> SiblingFactory:
         launcher = self._launcher
         context = zmq.asyncio.Context()
-        stack.callback(end_context, context)
+        stack.callback(close_context, context)
         snapshot = await to_thread.run_sync(
             lambda: take_snapshot(
                 self._workdir,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from exploracoder_jupyter.core.types import ErrorInfo, Output
-from exploracoder_jupyter.kernel_agent.reporting.bounded_output import MUCH, encoded_size, shorten_lines
+from exploracoder_jupyter.kernel_agent.reporting.bounded_output import IMAGE_SIZE_FACTOR, encoded_size, shorten_lines
 from exploracoder_jupyter.kernels.observing.cell_outcome import CellOutcome, parse_cell_outcome
 from exploracoder_jupyter.kernels.observing.output_text import cut_middle, short_traceback, strip_ansi
 
@@ -38,7 +38,7 @@ class OutputCollector:
 
     def __init__(self, budget: int) -> None:
         self._half = max(1, budget // 2)
-        self._budget, self._largest = budget, (MUCH + 1) * budget + _SLACK
+        self._budget, self._largest = budget, (IMAGE_SIZE_FACTOR + 1) * budget + _SLACK
         self._head: list[Output] = []
         self._tail: deque[Output] = deque()
         self._head_size = self._tail_size = 0

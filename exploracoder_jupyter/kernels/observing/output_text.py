@@ -92,7 +92,7 @@ def cut_middle(text: str, budget: int) -> str:
 
 def _text_of(output: Output) -> str:
     if output["output_type"] == "stream":
-        return overwritten(str(output["text"]))
+        return apply_carriage_returns(str(output["text"]))
     summary, plain = _mime_text(output, LLM_MIME), _mime_text(output, "text/plain")
     if summary and plain and (len(plain) > SHORT_VALUE or not _adds_information(plain, summary)):
         return summary
@@ -116,7 +116,7 @@ def _contains_number(number: str, others: Sequence[float]) -> bool:
 def _schema_of(output: Output) -> str:
     if output["output_type"] != "stream":
         return strip_ansi(_mime_text(output, SCHEMA_MIME)).strip("\n")
-    text = strip_ansi(overwritten(str(output["text"]))).strip("\n")
+    text = strip_ansi(apply_carriage_returns(str(output["text"]))).strip("\n")
     return f"[printed {_count(len(text), 'character')} in {_count(text.count(chr(10)) + 1, 'line')}]" if text else ""
 
 
@@ -130,6 +130,6 @@ def _mime_text(output: Output, mime: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def overwritten(text: str) -> str:
+def apply_carriage_returns(text: str) -> str:
     """Apply carriage returns as a terminal does: a rewritten line (progress bars) keeps only its last version."""
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

@@ -21,13 +21,13 @@ from typing import Final
 import anyio
 
 from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel
-from exploracoder_jupyter.kernels.processes.process_tree import Census, TreeUsage, private_memory
+from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree, TreeUsage, private_memory
 
 _END_SECONDS: Final = 5.0
 
 
 @dataclass(eq=False, slots=True)
-class Forked:
+class ForkedProcess:
     """A forked process; implements `sibling_kernel.SiblingProcess`."""
 
     channel: BranchChannel
@@ -42,14 +42,14 @@ class Forked:
     """Folder of its own files, as the process sees it."""
     folder: Path | None
     """The same folder as seen from here; `None` where its files are in memory."""
-    parent: Forked | None = None
+    parent: ForkedProcess | None = None
     proc: int | None = None
     """The `/proc` that the first generation passes to its forks; see `kernel_agent.confinement.confine`."""
     loaded: tuple[str, ...] = ()
     """Libraries it started with that keep threads of their own, the likeliest to make a fork hang first."""
-    children: set[Forked] = field(default_factory=set)
+    children: set[ForkedProcess] = field(default_factory=set)
     reaper_pid: int | None = field(init=False)
-    _census: Census = field(init=False)
+    _census: ProcessTree = field(init=False)
     _base: int = field(init=False)
     _ending: anyio.Lock = field(default_factory=anyio.Lock)
     """The watchdog may end the process while its branch is being closed, and only one task can wait for a pidfd."""
@@ -59,7 +59,7 @@ class Forked:
 
     def __post_init__(self) -> None:
         self.reaper_pid = None if self.reaper_pidfd is None else _pid_of(self.reaper_pidfd)
-        self._census = Census(self.pid, adopter=self.reaper_pid, others=self._excluded)
+        self._census = ProcessTree(self.pid, adopter=self.reaper_pid, others=self._excluded)
         self._base = private_memory(self.pid)
         if self.parent is not None:
             self.parent.children.add(self)

@@ -1,7 +1,7 @@
 """Process trees: finds their members, measures what they use, ends them.
 
 A tree is found by walking down from its root; bubblewrap's process namespace or, elsewhere, adoption of orphans by the
-kernel keeps daemons within it. `Census` remembers the processes it has seen, so that those left by a dead root are
+kernel keeps daemons within it. `ProcessTree` remembers the processes it has seen, so that those left by a dead root are
 ended too.
 """
 
@@ -35,7 +35,7 @@ class TreeUsage:
     """Bytes of memory that its processes do not share with others."""
 
 
-class Census:
+class ProcessTree:
     """The processes of one tree, as last seen."""
 
     def __init__(self, root: int, *, adopter: int | None = None, others: Callable[[], Iterable[int]] = tuple) -> None:

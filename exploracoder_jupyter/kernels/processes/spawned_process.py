@@ -18,7 +18,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels.processes.process_tree import Census, TreeUsage
+from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree, TreeUsage
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 
 _REAP_SECONDS: Final = 5.0
@@ -57,7 +57,7 @@ class SpawnedProcess:
     def __init__(self, launch: LaunchSpec, manager: AsyncKernelManager, lifeline: int) -> None:
         self._launch, self._manager, self._lifeline = launch, manager, lifeline
         self._process: subprocess.Popen[bytes] = getattr(manager.provisioner, "process")  # noqa: B009
-        self._census = Census(self._process.pid)
+        self._census = ProcessTree(self._process.pid)
 
     @property
     def is_alive(self) -> bool:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.errors import ExploraError, KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import ExploraError, KernelError, MissingRequirement, UsageError
 
 if TYPE_CHECKING:
     from jupyter_server.gateway.managers import GatewayKernelManager
@@ -123,7 +123,7 @@ async def open_gateway(url: str, *, kernel: str | None, token: SecretStr | None)
     """
     url = _validate_url(url)
     if importlib.util.find_spec("jupyter_server") is None:
-        raise MissingMeans(
+        raise MissingRequirement(
             "A gateway needs the package jupyter-server, which is not installed.",
             remedy="Install it: pip install 'exploracoder-jupyter[remote]'.",
         )
@@ -183,13 +183,13 @@ def _explain_failure(error: Exception, host: str, *, has_token: bool) -> Explora
     if isinstance(error, (KeyError, ValueError)) or (
         _status_code(error) == _NOT_FOUND and not isinstance(error.__cause__, OSError)
     ):
-        return MissingMeans(
+        return MissingRequirement(
             f"{host} does not answer like a Jupyter Server or Kernel Gateway.", remedy="Check the address."
         )
     if _status_code(error) in _UNAUTHORIZED:
         what = "refuses the token" if has_token else "requires a token"
-        return MissingMeans(f"{host} {what}.", remedy=f"Set {TOKEN_VARIABLE} to a token of that server.")
-    return MissingMeans(
+        return MissingRequirement(f"{host} {what}.", remedy=f"Set {TOKEN_VARIABLE} to a token of that server.")
+    return MissingRequirement(
         f"{host} cannot be reached: {_reason(error)}.", remedy="Start it, or check the address and the network."
     )
 
@@ -199,10 +199,10 @@ def _choose_kernelspec(found: Mapping[str, Any], kernel: str | None, host: str) 
     name = kernel or str(found.get("default") or "python3")
     installed = ", ".join(sorted(specs)) or "none"
     if name not in specs:
-        raise MissingMeans(f"{host} has no kernel {name!r}.", remedy=f"It has: {installed}.")
+        raise MissingRequirement(f"{host} has no kernel {name!r}.", remedy=f"It has: {installed}.")
     language = str(specs[name].get("spec", {}).get("language", "python"))
     if language.lower() != "python":
-        raise MissingMeans(
+        raise MissingRequirement(
             f"The kernel {name!r} at {host} runs {language}, not Python.",
             remedy=f"Choose another with --kernel: {installed}.",
         )

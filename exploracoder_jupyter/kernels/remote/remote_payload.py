@@ -77,7 +77,7 @@ class Payload:
 
     content: bytes
     options: str
-    """The options of `kernel_agent.adopted_kernel.settle`, as JSON."""
+    """The options of `kernel_agent.adopted_kernel.adopt`, as JSON."""
     note: str
     """What is missing from the working directory, for the user; empty if nothing is."""
 
@@ -90,7 +90,7 @@ class Payload:
         values = {
             "options": json.loads(self.options),
             "watchdog": inspect.getsource(cleanup_watchdog),
-            "mark": cleanup_watchdog.MARK,
+            "mark": cleanup_watchdog.MARK_VARIABLE,
         }
         yield _UNPACK.format(**values)
 

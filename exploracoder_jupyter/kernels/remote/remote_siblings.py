@@ -21,7 +21,7 @@ import anyio
 from anyio import to_thread
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.errors import KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts
@@ -250,9 +250,9 @@ async def _open_factory(
 def _check_supported(sandbox: Sandbox) -> None:
     """Reject settings that cannot be met on a remote server."""
     if sandbox.isolation == "require":
-        raise MissingMeans("The isolation of a remote kernel is unknown.", remedy="Omit --isolation require.")
+        raise MissingRequirement("The isolation of a remote kernel is unknown.", remedy="Omit --isolation require.")
     if sandbox.state == "live" or sandbox.branching == "fork":
-        raise MissingMeans(
+        raise MissingRequirement(
             "Experiments on another machine start in fresh kernels, which are not forked.",
             remedy="Omit --gateway or --state live.",
         )

@@ -19,7 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Final, Literal
 
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 
 _PROBE_SECONDS: Final = 10
 _TEMPORARY: Final = ("/tmp", "/var/tmp")
@@ -139,7 +139,7 @@ def find_isolation(*, network: bool) -> Isolation:
 def _probe_error(command: list[str]) -> str:
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=scale(_PROBE_SECONDS), stdin=subprocess.DEVNULL
+            command, capture_output=True, text=True, timeout=scale_limit(_PROBE_SECONDS), stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)

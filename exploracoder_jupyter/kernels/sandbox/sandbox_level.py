@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 
 LevelName = Literal["namespaces", "landlock", "limits", "open"]
 """`open` is never detected, only requested: the fork has all rights of the kernel that it is forked from."""
@@ -26,7 +26,7 @@ _SCOPED_LANDLOCK: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class SandboxLevel:
     """A confinement level, as detected."""
 
     name: LevelName
@@ -60,21 +60,21 @@ class Level:
                 return f"limits and a copied working directory only ({self.why}): files and network are within reach"
 
 
-def find_level(archive: Path) -> Level:
+def find_level(archive: Path) -> SandboxLevel:
     """Return the best level that works here. Runs a probe of about 50 ms from the zip of `kernel_agent`; blocks."""
     if not sys.platform.startswith("linux"):
-        return Level("limits", why="namespaces exist only on Linux")
+        return SandboxLevel("limits", why="namespaces exist only on Linux")
     command = [sys.executable, str(archive), "{}", "confinement.sandbox_probe"]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=scale(_PROBE_SECONDS), stdin=subprocess.DEVNULL
+            command, capture_output=True, text=True, timeout=scale_limit(_PROBE_SECONDS), stdin=subprocess.DEVNULL
         )
         found = json.loads(done.stdout)
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-        return Level("limits", why=f"stronger levels could not be tested: {error}")
+        return SandboxLevel("limits", why=f"stronger levels could not be tested: {error}")
     if not found["namespaces"]:
-        return Level("namespaces", overlay=found["overlay"])
+        return SandboxLevel("namespaces", overlay=found["overlay"])
     why = f"namespaces are refused here: {found['namespaces']}"
     if found["landlock"] >= _USEFUL_LANDLOCK:
-        return Level("landlock", why=why, scoped=found["landlock"] >= _SCOPED_LANDLOCK)
-    return Level("limits", why=why)
+        return SandboxLevel("landlock", why=why, scoped=found["landlock"] >= _SCOPED_LANDLOCK)
+    return SandboxLevel("limits", why=why)

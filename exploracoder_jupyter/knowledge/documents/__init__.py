@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.core.lazy_imports import importing
+from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.knowledge.documents.document_loader import read_documents
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DocumentSource", "Documents", "OpenReader", "PageProcess", "read_documents", "unambiguous_names"]
 
 if not TYPE_CHECKING:  # lazy: the process that reads documents does not need the index
-    __getattr__ = importing(
+    __getattr__ = lazy_getattr(
         __name__,
         {
             "DocumentSource": "document_source",

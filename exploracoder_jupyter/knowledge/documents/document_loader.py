@@ -14,7 +14,7 @@ from pathlib import Path
 from anyio import ClosedResourceError
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.knowledge.documents.document_files import (
     OVER_LIMITS,
     UNREADABLE,
@@ -27,7 +27,7 @@ from exploracoder_jupyter.knowledge.documents.document_set import Documents
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import NotText, ReadPage, TookTooLong, read_page
 from exploracoder_jupyter.knowledge.documents.section_passages import page_passages
 from exploracoder_jupyter.knowledge.extraction import docstring_examples
-from exploracoder_jupyter.knowledge.knowledge_cache import Store
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
 FORMAT = 3
 """Version of what is read from documents; incrementing it invalidates cached results."""
@@ -47,7 +47,7 @@ _DOCUMENTS: TypeAdapter[Documents] = TypeAdapter(Documents)
 
 def read_documents(
     paths: Sequence[Path],
-    store: Store,
+    store: KnowledgeCache,
     advance: Advance = lambda done, total: None,
     *,
     read: ReadPage = read_page,
@@ -116,7 +116,7 @@ def _pages(
             reading.skipped["binary"] += 1
         except TookTooLong as error:
             reading.too_slow[file.name] = error.seconds
-        except (MissingMeans, ClosedResourceError):
+        except (MissingRequirement, ClosedResourceError):
             raise
         except Exception:  # whatever a document causes in its reader, the others are read
             reading.skipped[UNREADABLE] += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from exploracoder_jupyter.core.errors import ExploraError, MissingMeans
+from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement
 from exploracoder_jupyter.core.types import ApiDoc, LibraryInfo, Passage
 from exploracoder_jupyter.knowledge.documents.api_ownership import (
     assign_apis,
@@ -73,7 +73,9 @@ def merge_documents(read: Sequence[Surface | MissingLibrary], documents: Documen
         notices.append(_missing_notice(one, len(apis)))
     passages = (*documents.passages, *_unassigned(own.foreign, documents.passages))
     unread = tuple(
-        import_names[one.asked] for one in read if isinstance(one, MissingLibrary) and isinstance(one.why, MissingMeans)
+        import_names[one.asked]
+        for one in read
+        if isinstance(one, MissingLibrary) and isinstance(one.why, MissingRequirement)
     )
     return MergedLibraries(tuple(surfaces), passages, tuple(notices), unread)
 
@@ -125,7 +127,7 @@ def _describe_library(asked: str, name: str, apis: Iterable[ApiDoc], documents: 
 
 def _missing_notice(one: MissingLibrary, apis: int) -> str:
     source = f"Its API is known from the documents alone ({apis:,} API{'s' * (apis != 1)})"
-    if isinstance(one.why, MissingMeans):
+    if isinstance(one.why, MissingRequirement):
         return (
             f"{one.why.message} {source}. The import was attempted in a process that only reads libraries; "
             "experiments may still be able to import it."

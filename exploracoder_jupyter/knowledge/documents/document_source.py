@@ -12,8 +12,8 @@ import anyio.to_thread
 import numpy as np
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage, ScoredPassage, SourceKind
-from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest, pack, unpack
-from exploracoder_jupyter.knowledge.search.lexical_index import Lexical
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
+from exploracoder_jupyter.knowledge.search.lexical_index import LexicalIndex
 
 _FORMAT = "1"
 _MENTION = re.compile(r"([A-Za-z_][\w.]*)\(|`([A-Za-z_][\w.]*)")
@@ -39,13 +39,17 @@ class DocumentSource:
     kind: SourceKind = "documentation"
 
     def __init__(
-        self, passages: Sequence[Passage], *, names: Mapping[str, str] | None = None, store: Store | None = None
+        self,
+        passages: Sequence[Passage],
+        *,
+        names: Mapping[str, str] | None = None,
+        store: KnowledgeCache | None = None,
     ) -> None:
         """`names` maps last names to the paths of APIs, so that a passage can list the ones it mentions."""
         self._passages = tuple(passages)
         self._names = names or {}
         self._store = store
-        self._index: Lexical | None = None
+        self._index: LexicalIndex | None = None
         self._lock = threading.Lock()
 
     @property
@@ -73,16 +77,16 @@ class DocumentSource:
         )
         return replace(passage, apis=passage.apis or tuple(found)[:_MAX_APIS])
 
-    def _open_index(self) -> Lexical:
+    def _open_index(self) -> LexicalIndex:
         texts = [f"{passage.title}\n{passage.title}\n{passage.text}" for passage in self._passages]
         key = digest(_FORMAT, *texts)
         cached = self._store.get("passages", key) if self._store else None
         try:
             if cached:
-                return Lexical(unpack(cached))
+                return LexicalIndex(unpack_arrays(cached))
         except (KeyError, ValueError, zipfile.BadZipFile):
             pass  # the cached index is corrupt: rebuild it
-        index = Lexical.build(texts)
+        index = LexicalIndex.build(texts)
         if self._store:
-            self._store.put("passages", key, pack(index.arrays()))
+            self._store.put("passages", key, pack_arrays(index.arrays()))
         return index

@@ -19,7 +19,7 @@ from typing import BinaryIO, Literal, cast
 import anyio
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.core.errors import MissingMeans
+from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.knowledge.documents.document_files import MAX_FILE_SECONDS, File
 from exploracoder_jupyter.knowledge.documents.document_page import Page
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import NotText, ReadPage, TookTooLong, read_page
@@ -106,7 +106,7 @@ def _start_process() -> subprocess.Popen[bytes]:
             start_new_session=True,  # interrupts are handled by the parent process
         )
     except OSError as error:
-        raise MissingMeans(
+        raise MissingRequirement(
             f"Documentation cannot be read because no process can be started: {error.strerror}.",
             remedy="Raise the process limit, or run without --docs.",
         ) from error
@@ -140,7 +140,7 @@ def _parse_reply(line: bytes) -> Page:
     if reply.page is not None:
         return reply.page
     if reply.problem == "missing":
-        raise MissingMeans(reply.message, remedy=reply.remedy)
+        raise MissingRequirement(reply.message, remedy=reply.remedy)
     raise NotText if reply.problem == "binary" else ValueError(reply.message)
 
 
@@ -149,7 +149,7 @@ def _read(file: File) -> _Reply:
         return _Reply(read_page(file))
     except NotText:
         return _Reply(problem="binary")
-    except MissingMeans as error:
+    except MissingRequirement as error:
         return _Reply(problem="missing", message=error.message, remedy=error.remedy)
     except Exception as error:  # a document may cause any error in its reader
         return _Reply(message=type(error).__name__)

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import state
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprint
 from exploracoder_jupyter.knowledge.extraction.walk_rows import WALKER_VERSION, About
-from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest
 
 _ABOUT: TypeAdapter[About] = TypeAdapter(About)
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class LibraryNameCache:
     """Cached answers for one environment."""
 
-    store: Store
+    store: KnowledgeCache
     environment: str
     """Everything that determines which interpreter answers and where it looks for libraries."""
 
@@ -55,4 +55,4 @@ def _parse(body: bytes) -> About | None:
 
 
 def _is_current(about: About) -> bool:
-    return bool(about.rests) and all(state(path) == recorded for path, recorded in about.rests.items())
+    return bool(about.rests) and all(fingerprint(path) == recorded for path, recorded in about.rests.items())

@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio.to_thread
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.knowledge.documents import (
     Documents,
     DocumentSource,
@@ -21,9 +21,9 @@ from exploracoder_jupyter.knowledge.documents import (
 )
 from exploracoder_jupyter.knowledge.documents.document_merger import MissingLibrary, merge_documents
 from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
-from exploracoder_jupyter.knowledge.extraction.library_name_cache import Remembered
+from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.public_surface import FoundLibrary, Inspect, Surface
-from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest
 
 ShowProgress = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and the total (0 if unknown)."""
@@ -54,14 +54,14 @@ class LoadedLibraries:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class LibraryReader:
     """Reads libraries in the target's environment and caches the results."""
 
     inspect: Inspect
-    store: Store
+    store: KnowledgeCache
     show: ShowProgress
     environment: str | None = None
-    """Cache key for the interpreter's answers (see `Remembered`); None disables that cache."""
+    """Cache key for the interpreter's answers (see `LibraryNameCache`); None disables that cache."""
     open_reader: OpenReader = PageProcess
     """Opens the reader that parses documents one by one."""
 
@@ -113,12 +113,12 @@ class Reader:
         try:
             (found,) = await self._find_libraries([name])
             return await self._load(found), found.key
-        except (UsageError, MissingMeans) as error:
+        except (UsageError, MissingRequirement) as error:
             return MissingLibrary(name, error), f"absent {name}"
 
     async def _find_libraries(self, names: Sequence[str]) -> list[FoundLibrary]:
-        remembered = Remembered(self.store, self.environment) if self.environment else None
-        return await surfaces.find(names, inspect=self.inspect, remembered=remembered)
+        remembered = LibraryNameCache(self.store, self.environment) if self.environment else None
+        return await surfaces.find_libraries(names, inspect=self.inspect, remembered=remembered)
 
     async def _load(self, found: FoundLibrary) -> LoadedLibrary:
         began = time.monotonic()
@@ -127,7 +127,9 @@ class Reader:
             return LoadedLibrary(cached, time.monotonic() - began, cached=True)
         activity = f"Reading {found.name}"
         self.show(activity, 0, 0)
-        fresh = await surfaces.read(found, inspect=self.inspect, advance=lambda done: self.show(activity, done, 0))
+        fresh = await surfaces.read_surface(
+            found, inspect=self.inspect, advance=lambda done: self.show(activity, done, 0)
+        )
         if not fresh.cut:
             await anyio.to_thread.run_sync(self.store.put, "surface", digest(found.key), _SURFACE.dump_json(fresh))
         return LoadedLibrary(fresh, time.monotonic() - began, cached=False)

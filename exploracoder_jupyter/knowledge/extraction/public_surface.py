@@ -24,7 +24,7 @@ from exploracoder_jupyter.knowledge.extraction import (
     docstring_sections,
     stdlib_stubs,
 )
-from exploracoder_jupyter.knowledge.extraction.library_name_cache import Remembered
+from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.walk_rows import (
     WALKER_VERSION,
     About,
@@ -85,8 +85,8 @@ class Surface:
     """Whether it was read from type stubs because the code itself is missing."""
 
 
-async def find(
-    libraries: Sequence[str], *, inspect: Inspect, remembered: Remembered | None = None
+async def find_libraries(
+    libraries: Sequence[str], *, inspect: Inspect, remembered: LibraryNameCache | None = None
 ) -> list[FoundLibrary]:
     """Find the libraries of these names, each once, in the order given.
 
@@ -116,7 +116,7 @@ async def _query_interpreter(names: Sequence[str], inspect: Inspect) -> list[Abo
     return found
 
 
-async def read(found: FoundLibrary, *, inspect: Inspect, advance: Advance, seconds: float = 180.0) -> Surface:
+async def read_surface(found: FoundLibrary, *, inspect: Inspect, advance: Advance, seconds: float = 180.0) -> Surface:
     """Read the surface of a library.
 
     `seconds` limits the walk; what was found until then is returned.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import anyio
 from pydantic import TypeAdapter
 
-from exploracoder_jupyter.core.errors import KernelError, MissingMeans
+from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
 from exploracoder_jupyter.core.types import ApiKind
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
@@ -161,9 +161,9 @@ async def read_lines(inspect: Inspect, module: str, args: Sequence[str]) -> Asyn
                 await stream.aclose()
 
 
-def unreadable_library(name: str, why: str) -> MissingMeans:
+def unreadable_library(name: str, why: str) -> MissingRequirement:
     """Return the error that explains why a library cannot be read."""
-    return MissingMeans(
+    return MissingRequirement(
         f"Library {name!r} is installed but cannot be imported: {why.rstrip('.')}.",
         remedy=f"Make `import {name}` work in this kernel first, or describe the library with --docs.",
     )

@@ -21,10 +21,10 @@ from exploracoder_jupyter.knowledge.search.api_names import ApiNames
 from exploracoder_jupyter.knowledge.search.api_prior import prior
 from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
 from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings
-from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
-from exploracoder_jupyter.knowledge.search.lexical_index import Arrays, Lexical
+from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
+from exploracoder_jupyter.knowledge.search.lexical_index import Arrays, LexicalIndex
 from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, drop_library_names, find_named_apis
-from exploracoder_jupyter.knowledge.search.rank_fusion import diversify, rescale_positive, scale_to_max, together
+from exploracoder_jupyter.knowledge.search.rank_fusion import combine_queries, diversify, rescale_positive, scale_to_max
 from exploracoder_jupyter.knowledge.search.tokenizer import tokens
 
 FORMAT = 3
@@ -47,40 +47,40 @@ _DUPLICATE_OVERLAP = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class ApiIndex:
     """Searches `apis`; the rows of every part are numbered in that order."""
 
     apis: Sequence[ApiDoc]
     names: ApiNames
-    lexical: Lexical
+    lexical: LexicalIndex
     word_vectors: DenseIndex
-    latent: Latent
+    latent: LatentEmbedder
     dense: DenseIndex
     prior: NDArray[np.float32]
 
     @classmethod
-    def build(cls, apis: Sequence[ApiDoc]) -> Index:
+    def build(cls, apis: Sequence[ApiDoc]) -> ApiIndex:
         """Index these APIs with the built-in embedders. Takes seconds for thousands of APIs."""
-        heads = [indexed_text.head(api) for api in apis]
-        latent = Latent.fit(heads)
+        heads = [indexed_text.dense_text(api) for api in apis]
+        latent = LatentEmbedder.fit(heads)
         return cls(
             apis,
             ApiNames(apis),
-            Lexical.of(indexed_text.index_fields(apis)),
-            _build_dense(heads, word_embedder.vector),
+            LexicalIndex.of(indexed_text.index_fields(apis)),
+            _build_dense(heads, word_embedder.embed_text),
             latent,
             _build_dense(heads, latent.vector),
             prior(apis),
         )
 
     @classmethod
-    def reopen(cls, apis: Sequence[ApiDoc], arrays: Arrays) -> Index:
+    def reopen(cls, apis: Sequence[ApiDoc], arrays: Arrays) -> ApiIndex:
         """Restore an index from its arrays. Raises KeyError or ValueError if they belong to another index."""
         parts = {part: _with_prefix(arrays, part) for part in ("lexical", "latent")}
         if not len(arrays["plain"]) == len(arrays["vectors"]) == len(arrays["prior"]) == len(apis):
             raise ValueError("the stored index belongs to other APIs")
         word_vectors, vectors, log_prior = (arrays[name].astype(np.float32) for name in ("plain", "vectors", "prior"))
-        lexical, latent = Lexical(parts["lexical"]), Latent(parts["latent"])
+        lexical, latent = LexicalIndex(parts["lexical"]), LatentEmbedder(parts["latent"])
         return cls(apis, ApiNames(apis), lexical, DenseIndex(word_vectors), latent, DenseIndex(vectors), log_prior)
 
     def arrays(self) -> Arrays:
@@ -109,7 +109,7 @@ class Index:
         matches = [match for query in queries if (match := await self._match(query, meaning)).any()]
         if not matches:
             return []
-        worth = together([match + self.prior for match in matches])
+        worth = combine_queries([match + self.prior for match in matches])
         return self._top_rows(np.where(np.any(matches, axis=0), worth, 0), k)
 
     async def _match(self, query: str, meaning: ApiEmbeddings | None) -> NDArray[np.float32]:
@@ -120,7 +120,7 @@ class Index:
         if meaning:
             dense = _EMBEDDER_WEIGHT * rescale_positive(await meaning.scores(without_libraries, most=_DENSE_ROWS))
         else:
-            similarity = self.word_vectors.scores(word_embedder.vector(terms), most=_DENSE_ROWS)
+            similarity = self.word_vectors.scores(word_embedder.embed_text(terms), most=_DENSE_ROWS)
             latent = self.dense.scores(self.latent.vector(terms), most=_DENSE_ROWS)
             dense = _WORD_VECTOR_WEIGHT * scale_to_max(similarity) + _LATENT_WEIGHT * scale_to_max(latent)
         named = _NAMED_BONUS * self.names.rows_named(find_named_apis(query))

@@ -25,7 +25,7 @@ class ApiNames:
         """The name of each row."""
         self._rows_by_name: defaultdict[str, list[int]] = defaultdict(list)
         for row, api in enumerate(apis):
-            for name in indexed_text.names(api):
+            for name in indexed_text.api_names(api):
                 self._rows_by_name[name].append(row)
         self._rows_by_words: defaultdict[str, list[int]] = defaultdict(list)
         for row, name in enumerate(self.row_names):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest
 from exploracoder_jupyter.knowledge.search import indexed_text
 from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex, Embedder
 
@@ -40,7 +40,7 @@ class ApiEmbeddings:
 
 
 async def embed_apis(
-    apis: Sequence[ApiDoc], embedder: Embedder, *, store: Store, advance: Callable[[int], None]
+    apis: Sequence[ApiDoc], embedder: Embedder, *, store: KnowledgeCache, advance: Callable[[int], None]
 ) -> ApiEmbeddings:
     """Embed these APIs.
 
@@ -49,7 +49,7 @@ async def embed_apis(
     Raises:
         EndpointError: From the embedder, or if its vectors differ in length.
     """
-    texts = [indexed_text.described(api) for api in apis]
+    texts = [indexed_text.embedding_text(api) for api in apis]
     keys = [digest(embedder.name, text) for text in texts]
     cached = await anyio.to_thread.run_sync(store.get_many, "vector", keys)
     vectors = {key: np.frombuffer(body, dtype=np.float32) for key, body in cached.items()}
@@ -63,7 +63,7 @@ async def embed_apis(
     return ApiEmbeddings(embedder, DenseIndex(_stack([vectors[key] for key in keys])))
 
 
-def done_without(error: ExploraError) -> str:
+def embedder_fallback_message(error: ExploraError) -> str:
     """Return the message that an embedder is no longer used, with the reason and the remedy."""
     return f"{error.message} The built-in index is used instead. {error.remedy}".strip()
 
@@ -73,7 +73,7 @@ async def _embed_missing(
     wanted: Mapping[str, str],
     embedder: Embedder,
     *,
-    store: Store,
+    store: KnowledgeCache,
     advance: Callable[[int], None],
 ) -> None:
     """Embed the texts that have no vector yet, and cache each batch."""

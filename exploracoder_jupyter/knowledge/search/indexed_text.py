@@ -27,7 +27,7 @@ def index_fields(apis: Sequence[ApiDoc]) -> list[Field]:
     """Return the fields of these APIs for the lexical index, each with its weight."""
     openings = [opening(api) for api in apis]
     return [
-        Field([" ".join(names(api)) for api in apis], 3),
+        Field([" ".join(api_names(api)) for api in apis], 3),
         Field([_path_in_library(api) for api in apis], 1),
         Field([api.summary for api in apis], 2),
         Field(openings, 1),
@@ -37,12 +37,12 @@ def index_fields(apis: Sequence[ApiDoc]) -> list[Field]:
     ]
 
 
-def head(api: ApiDoc) -> str:
+def dense_text(api: ApiDoc) -> str:
     """Return path and opening of the docstring for the dense index; name and summary are repeated to count more."""
-    return "\n".join((_path_in_library(api), *names(api), api.name, api.summary, api.summary, opening(api)))
+    return "\n".join((_path_in_library(api), *api_names(api), api.name, api.summary, api.summary, opening(api)))
 
 
-def described(api: ApiDoc) -> str:
+def embedding_text(api: ApiDoc) -> str:
     """Return path and summary, for an external embedding model."""
     return f"{api.path}: {api.summary}" if api.summary else f"{api.path}{api.signature}"
 
@@ -52,7 +52,7 @@ def opening(api: ApiDoc) -> str:
     return _SECTION.split(api.description, maxsplit=1)[0]
 
 
-def names(api: ApiDoc) -> tuple[str, ...]:
+def api_names(api: ApiDoc) -> tuple[str, ...]:
     """Return the name of an API and the names of its aliases, each once."""
     return tuple(dict.fromkeys((api.name, *(alias.rpartition(".")[2] for alias in api.aliases))))
 

@@ -23,7 +23,7 @@ _MANY_TEXTS = 1000
 """With more texts than this, terms that occur in only one are left out: they are many and relate nothing."""
 
 
-class Latent:
+class LatentEmbedder:
     """An embedder fitted on one collection of texts. Satisfies `Embedder`."""
 
     name = "latent-1"
@@ -34,7 +34,7 @@ class Latent:
         self._components = arrays["components"]
 
     @classmethod
-    def fit(cls, texts: Sequence[str]) -> Latent:
+    def fit(cls, texts: Sequence[str]) -> LatentEmbedder:
         """Learn which words occur together in these texts. Takes seconds for thousands of them."""
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -55,7 +55,7 @@ class Latent:
         return cls(_pack(vocabulary, vectorizer.idf_, np.ascontiguousarray(components.T)))
 
     @classmethod
-    def _empty(cls) -> Latent:
+    def _empty(cls) -> LatentEmbedder:
         return cls(_pack({}, np.zeros(0), np.zeros((0, 1))))
 
     def arrays(self) -> Arrays:

@@ -35,7 +35,7 @@ class Field:
     weight: float = 1.0
 
 
-class Lexical:
+class LexicalIndex:
     """A BM25F index; rows are numbered in the order of the texts."""
 
     def __init__(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
@@ -44,12 +44,12 @@ class Lexical:
         self._starts: NDArray[np.int64] = arrays["starts"].astype(np.int64)
 
     @classmethod
-    def build(cls, texts: Sequence[str]) -> Lexical:
+    def build(cls, texts: Sequence[str]) -> LexicalIndex:
         """Build the index of texts that have a single field."""
         return cls.of([Field(texts)])
 
     @classmethod
-    def of(cls, fields: Sequence[Field]) -> Lexical:
+    def of(cls, fields: Sequence[Field]) -> LexicalIndex:
         """Build the index of texts with several fields; each field contributes one part of every text, in order."""
         size = len(fields[0].texts)
         vocabulary: dict[str, int] = {}

@@ -44,7 +44,7 @@ def fuse_ranks(scores: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     return total
 
 
-def together(scores: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+def combine_queries(scores: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     """Combine each row's scores for several queries of one task. Scores are logarithms, so they are added.
 
     A row that serves one query and is also relevant to the others moves up in that query's ranking. Then the rankings

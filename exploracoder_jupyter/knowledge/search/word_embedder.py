@@ -18,7 +18,7 @@ from exploracoder_jupyter.knowledge.search.tokenizer import tokens
 PATH = Path(__file__).with_name("words.npz")
 
 
-def vector(text: str) -> NDArray[np.float32]:
+def embed_text(text: str) -> NDArray[np.float32]:
     """Return the text's direction: the sum of its word vectors, of length 1, or 0 if no word is known."""
     numbers, vectors, scales = _load_vectors()
     rows = [numbers[term] for term in tokens(text) if term in numbers]

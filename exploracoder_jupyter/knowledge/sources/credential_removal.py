@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 
-from exploracoder_jupyter.kernel_agent.forking.secret_variables import secretive
+from exploracoder_jupyter.kernel_agent.forking.secret_variables import find_credential_variables
 
 Clean = Callable[[str], str]
 """Removes the run's secrets, and anything shaped like a key, from a text."""
@@ -53,7 +53,7 @@ def _find_in_tree(tree: ast.Module, code: str) -> dict[str, str]:
         ast.get_source_segment(code, node) or "": _text(node.value)
         for near in ast.walk(tree)
         for name, node in _named_values(near)
-        if isinstance(node, ast.Constant) and secretive({name.lstrip("_"): node.value})
+        if isinstance(node, ast.Constant) and find_credential_variables({name.lstrip("_"): node.value})
     }
     return {written: value for written, value in found.items() if written}
 
@@ -62,7 +62,7 @@ def _find_pairs(text: str) -> dict[str, str]:
     return {
         match["written"]: match["value"]
         for match in _PAIR.finditer(text)
-        if secretive({match["name"].lstrip("_"): match["value"]})
+        if find_credential_variables({match["name"].lstrip("_"): match["value"]})
     }
 
 

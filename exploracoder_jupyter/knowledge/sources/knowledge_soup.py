@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
 from exploracoder_jupyter.knowledge.search.rank_fusion import fuse_ranks
 from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
@@ -36,8 +36,8 @@ _NAMES: dict[SourceKind, str] = {
 }
 
 
-class Soup:
-    """Implements `pipeline.ports.Soup`; `kept` is the source that snippets are added to and deleted from."""
+class SourceSearch:
+    """Implements `pipeline.ports.PassageSearch`; `kept` is the source that snippets are added to and deleted from."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Soup:
             await self._kept.forget(origins)
 
     async def _search_source(self, source: Source, query: str, k: int) -> Sequence[ScoredPassage]:
-        seconds = self._patience or scale(_TIMEOUTS.get(source.kind, _DEFAULT_TIMEOUT))
+        seconds = self._patience or scale_limit(_TIMEOUTS.get(source.kind, _DEFAULT_TIMEOUT))
         try:
             with anyio.fail_after(seconds):
                 return (await source.search(query, k))[:k]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage
-from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
-from exploracoder_jupyter.knowledge.search.lexical_index import Field, Lexical
+from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
+from exploracoder_jupyter.knowledge.search.lexical_index import Field, LexicalIndex
 from exploracoder_jupyter.knowledge.search.rank_fusion import scale_to_max
 from exploracoder_jupyter.knowledge.search.tokenizer import tokens
 
@@ -26,11 +26,11 @@ _MEANING_WEIGHT = 0.5
 class PassageIndex:
     """An index of passages in memory; indexing hundreds of them takes milliseconds, so it is not stored on disk."""
 
-    def __init__(self, passages: Sequence[Passage], latent: Latent | None = None) -> None:
+    def __init__(self, passages: Sequence[Passage], latent: LatentEmbedder | None = None) -> None:
         self.passages = tuple(passages)
         texts = ["\n".join([one.title, *one.apis, one.text]) for one in passages]
         self._words = [frozenset(tokens(text)) for text in texts]
-        self._lexical = Lexical.of(
+        self._lexical = LexicalIndex.of(
             [
                 Field([one.title for one in passages], _TITLE_WEIGHT),
                 Field(["\n".join(one.apis) for one in passages], _APIS_WEIGHT),

@@ -8,8 +8,8 @@ from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
 
 
-class RecordedSoup:
-    """Returns the passages of recorded searches. Satisfies `ports.Soup`."""
+class RecordedSearch:
+    """Returns the passages of recorded searches. Satisfies `ports.PassageSearch`."""
 
     def __init__(self, searches: Sequence[KnowledgeSearched], *, online: bool = False) -> None:
         """`online`: whether that run searched the web, so that its plan marks what to search for."""

@@ -9,10 +9,10 @@ from dataclasses import replace
 import anyio.to_thread
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Sharing, Snippet, SourceKind
-from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
+from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
 from exploracoder_jupyter.knowledge.sources.credential_removal import Clean, find_secret_literals, redact
 from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
-from exploracoder_jupyter.knowledge.sources.snippet_store import Kept, SnippetStore
+from exploracoder_jupyter.knowledge.sources.snippet_store import SnippetStore, StoredSnippet
 
 _MAX_CODE_CHARS = 20_000
 _MAX_TEXT_CHARS = 2_000
@@ -34,7 +34,7 @@ class SnippetSource:
         *,
         sharing: Sharing = "values",
         clean: Clean = lambda text: text,
-        latent: Latent | None = None,
+        latent: LatentEmbedder | None = None,
     ) -> None:
         self._store = store
         self._versions = versions
@@ -77,7 +77,7 @@ class SnippetSource:
         )
 
 
-def _passage(kept: Kept, sharing: Sharing) -> Passage:
+def _passage(kept: StoredSnippet, sharing: Sharing) -> Passage:
     one = kept.snippet
     shown = "\n".join(f"# {line}" for line in one.observed.splitlines()) if sharing == "values" else ""
     return Passage(

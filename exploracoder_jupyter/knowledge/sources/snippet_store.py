@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.core.sqlite_store import BRIEF_WAIT, WAIT, KeptFile
+from exploracoder_jupyter.core.sqlite_store import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
 from exploracoder_jupyter.core.types import Sharing, Snippet
 from exploracoder_jupyter.knowledge.knowledge_cache import digest
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
@@ -36,7 +36,7 @@ _MIGRATIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredSnippet:
     """A stored snippet."""
 
     id: str
@@ -52,7 +52,7 @@ class SnippetStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = KeptFile(path, _MIGRATIONS)
+        self._file = SqliteStore(path, _MIGRATIONS)
 
     def add(self, snippets: Sequence[Snippet], sharing: Sharing) -> None:
         """Store these snippets; those already stored count as used.
@@ -86,7 +86,7 @@ class SnippetStore:
 
         self._file.attempt(write, None)
 
-    def of(self, versions: Mapping[str, str], sharing: Sharing) -> list[Kept]:
+    def of(self, versions: Mapping[str, str], sharing: Sharing) -> list[StoredSnippet]:
         """Return the snippets of exactly these library versions, by import name, in the order of insertion.
 
         Snippets that need a higher sharing level are left out.
@@ -95,7 +95,7 @@ class SnippetStore:
         pairs = [text for pair in versions.items() for text in pair]
         return self._read(f"({where}) AND level <= ? ORDER BY rowid", [*pairs, _LEVELS[sharing]])
 
-    def all(self, library: str | None = None) -> list[Kept]:
+    def all(self, library: str | None = None) -> list[StoredSnippet]:
         """Return the snippets of one library, or of all, most recently used first."""
         order = "ORDER BY seen DESC, rowid"
         return self._read(f"library = ? {order}", [library]) if library else self._read(f"1 {order}", [])
@@ -104,7 +104,7 @@ class SnippetStore:
         """Record that these snippets were found."""
         rows = [(time.time(), id_) for id_ in ids]
         update = "UPDATE snippets SET seen = ?, uses = uses + 1 WHERE id = ?"
-        self._file.attempt(lambda db: db.executemany(update, rows), None, wait=BRIEF_WAIT)
+        self._file.attempt(lambda db: db.executemany(update, rows), None, wait=SHORT_LOCK_TIMEOUT)
 
     def delete(self, ids: Collection[str]) -> None:
         """Delete these snippets."""
@@ -125,15 +125,15 @@ class SnippetStore:
         if not self.path.exists():
             return 0
         where, values = ("library = ?", (library,)) if library else ("1", ())
-        with closing(self._file.connect(WAIT)) as db, db:
+        with closing(self._file.connect(LOCK_TIMEOUT)) as db, db:
             return db.execute(f"DELETE FROM snippets WHERE {where}", values).rowcount
 
-    def _read(self, where: str, values: Sequence[object]) -> list[Kept]:
+    def _read(self, where: str, values: Sequence[object]) -> list[StoredSnippet]:
         statement = f"SELECT id, body, seen, uses FROM snippets WHERE {where}"
         if not self.path.exists():
             return []
         rows: list[tuple[str, str, float, int]] = self._file.attempt(
-            lambda db: db.execute(statement, values).fetchall(), [], wait=BRIEF_WAIT
+            lambda db: db.execute(statement, values).fetchall(), [], wait=SHORT_LOCK_TIMEOUT
         )
         return [snippet for row in rows if (snippet := _parse_row(*row))]
 
@@ -143,8 +143,8 @@ def _id(snippet: Snippet) -> str:
     return digest(snippet.library, snippet.version, fingerprint(snippet.code))[:12]
 
 
-def _parse_row(id_: str, body: str, seen: float, uses: int) -> Kept | None:
+def _parse_row(id_: str, body: str, seen: float, uses: int) -> StoredSnippet | None:
     try:
-        return Kept(id_, _SNIPPET.validate_json(body), seen, uses)
+        return StoredSnippet(id_, _SNIPPET.validate_json(body), seen, uses)
     except ValidationError:
         return None

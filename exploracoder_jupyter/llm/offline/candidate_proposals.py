@@ -18,7 +18,7 @@ from exploracoder_jupyter.llm.offline.drafting.program_search import (
     is_relevant,
     rank_drafts,
 )
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool, find_named_apis
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
 from exploracoder_jupyter.llm.offline.inputs.example_slices import example_blocks, find_slices
 from exploracoder_jupyter.llm.offline.inputs.experience_state import observed_attributes, state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets
@@ -32,7 +32,7 @@ _MAX_SCORE_GAP = 0.9
 harm."""
 
 
-def propose_candidates(inputs: ProposeInputs, pool: Pool, *, limit: int) -> list[str]:
+def propose_candidates(inputs: ProposeInputs, pool: DocumentationPool, *, limit: int) -> list[str]:
     """Return snippets for the subtask, best first; none when no documentation matches any of its words."""
     goal = add_columns(Goal.of(inputs.subtask.title), inputs.task)
     variables = (*state_variables(inputs.experience), *user_variables(inputs.task))
@@ -122,7 +122,7 @@ def _requested_idioms(draft: Draft, text: str) -> list[Idiom]:
     ][:1]
 
 
-def _documented_examples(pool: Pool, goal: Goal, target: str, limit: int) -> list[str]:
+def _documented_examples(pool: DocumentationPool, goal: Goal, target: str, limit: int) -> list[str]:
     """Return documented examples unchanged: they show what the library does, not how to do the task."""
     found: list[str] = []
     empty_context = CallContext((), goal.words, goal.text)

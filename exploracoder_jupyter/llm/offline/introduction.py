@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.llm.offline.inputs.example_slices import called
+from exploracoder_jupyter.llm.offline.inputs.example_slices import called_names
 
 _MARKUP = re.compile(r"^\s*(?:[#=*\-~+^`|<!\[.>:]|https?:)")
 
@@ -45,5 +45,5 @@ def _steps(code: str) -> list[str]:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    names = [sorted(called(node)) for node in body if not isinstance(node, (ast.Import, ast.ImportFrom))]
+    names = [sorted(called_names(node)) for node in body if not isinstance(node, (ast.Import, ast.ImportFrom))]
     return [f"Call {', '.join(names_called[:2])}" for names_called in names if names_called]

@@ -21,7 +21,7 @@ from exploracoder_jupyter.llm.offline.candidate_proposals import propose_candida
 from exploracoder_jupyter.llm.offline.drafting.code_repairs import repair_code
 from exploracoder_jupyter.llm.offline.drafting.program_assembly import Variant, programs, variants
 from exploracoder_jupyter.llm.offline.drafting.program_search import Goal, ScoredDraft
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool, find_named_apis
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
 from exploracoder_jupyter.llm.offline.inputs.experience_state import state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
 from exploracoder_jupyter.llm.offline.introduction import extract_planners, summarize_readme
@@ -133,9 +133,11 @@ class OfflineModel:
             self._cache = (key, drafts)
         return self._cache[1]
 
-    async def _pool(self, apis: Sequence[ApiDoc], texts: Sequence[str], experience: Sequence[Experience]) -> Pool:
+    async def _pool(
+        self, apis: Sequence[ApiDoc], texts: Sequence[str], experience: Sequence[Experience]
+    ) -> DocumentationPool:
         """Collect the request's APIs and what the knowledge finds for its texts and the types of its variables."""
-        pool = Pool(self._knowledge)
+        pool = DocumentationPool(self._knowledge)
         pool.add(apis)
         for text in dict.fromkeys(texts):
             await pool.search(" ".join(Goal.of(text).words) or text, _RESULTS)
@@ -144,7 +146,7 @@ class OfflineModel:
         await self._search_constructors(pool, texts)
         return pool
 
-    async def _search_constructors(self, pool: Pool, texts: Sequence[str]) -> None:
+    async def _search_constructors(self, pool: DocumentationPool, texts: Sequence[str]) -> None:
         """Search for constructors of the class that each text matches best."""
         for text in texts:
             goal = Goal.of(text)
@@ -158,7 +160,9 @@ async def _run_in_thread(work: Callable[[], _T]) -> _T:
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
-def next_program(ranked: Sequence[Variant], attempts: Sequence[Experience], apis: Sequence[ApiDoc], pool: Pool) -> str:
+def next_program(
+    ranked: Sequence[Variant], attempts: Sequence[Experience], apis: Sequence[ApiDoc], pool: DocumentationPool
+) -> str:
     """Return a repair of the last attempt if its error allows one, else the best untried variant, else nothing."""
     tried = {item.candidate.code for item in attempts}
     converted = {variant.code for variant in ranked if not variant.is_unconverted}
@@ -217,7 +221,7 @@ def _order_by_use(apis: Sequence[ApiDoc], item: Experience) -> list[ApiDoc]:
 
 
 def _rank_paths(apis: Sequence[ApiDoc], text: str) -> list[str]:
-    pool = Pool()
+    pool = DocumentationPool()
     pool.add(apis)
     ranked = [api.path for api in pool.rank_apis(Goal.of(text).words)]
     return [*ranked, *(api.path for api in apis if api.path not in ranked)]

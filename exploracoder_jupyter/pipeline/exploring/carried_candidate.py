@@ -20,7 +20,7 @@ from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import emit_finished
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
-from exploracoder_jupyter.pipeline.run_plan import Carried
+from exploracoder_jupyter.pipeline.run_plan import CarriedSubtask
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 
 _CHOSEN = "chosen by the user"
@@ -41,7 +41,7 @@ async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | Non
     return None
 
 
-async def _take_over(run: Run, state: State, subtask: Subtask, carried: Carried) -> State | None:
+async def _take_over(run: Run, state: State, subtask: Subtask, carried: CarriedSubtask) -> State | None:
     """Return the state after a reused outcome, with the APIs and passages found in the earlier run."""
     recommended = tuple(item.api for item in carried.apis)
     extended = replace(

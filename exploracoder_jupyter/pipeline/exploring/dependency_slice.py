@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from exploracoder_jupyter.core.types import Experience
 
-GIVEN: Final = frozenset({*dir(builtins), "display", "get_ipython", "__name__", "__file__"})
+ALWAYS_DEFINED: Final = frozenset({*dir(builtins), "display", "get_ipython", "__name__", "__file__"})
 """Names that are defined in every cell."""
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -28,27 +28,27 @@ class Names(NamedTuple):
 def slice_dependencies(cells: Sequence[Experience]) -> str:
     """Return the code of the last cell preceded by that of the cells it needs, in order, without repeated imports."""
     last = cells[-1].candidate.code
-    included, missing = [last], set(lacking(last) or ())
+    included, missing = [last], set(unbound_names(last) or ())
     for item in reversed(cells[:-1]):
         code = item.candidate.code
         if missing & {*names_in(code).bound, *(change.name for change in item.observation.changes)}:
-            missing |= lacking(code) or set()
+            missing |= unbound_names(code) or set()
             included = [code, *(other for other in included if other != code)]
     return "\n\n".join(_drop_repeated_imports(included))
 
 
 def is_self_contained(code: str) -> bool:
     """Whether the code reads no name before binding it, as far as static analysis can show."""
-    return lacking(code) == set()
+    return unbound_names(code) == set()
 
 
-def lacking(code: str) -> set[str] | None:
+def unbound_names(code: str) -> set[str] | None:
     """Return the names that the code reads before binding them; `None` if it cannot be parsed."""
     try:
         body = [(statement, names_in(ast.unparse(statement))) for statement in ast.parse(code).body]
     except _UNREADABLE:
         return None
-    known, missing = set(GIVEN), set[str]()
+    known, missing = set(ALWAYS_DEFINED), set[str]()
     for statement, names in body:
         reads_first = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign))
         missing |= names.read - known - (set() if reads_first else names.bound)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
-from exploracoder_jupyter.core.errors import BranchingChanged, BudgetSpent
+from exploracoder_jupyter.core.errors import BranchingChanged, BudgetExceeded
 from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, Usage
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, mark_rerun, notify_branching_change
@@ -90,7 +90,7 @@ class Attempt:
 
     async def _run_candidate(self, candidate: Candidate, again: bool = False) -> None:
         async with self.limiter:
-            with suppress(BudgetSpent):  # candidates that ran remain selectable; the next request raises
+            with suppress(BudgetExceeded):  # candidates that ran remain selectable; the next request raises
                 self.run.meter.reserve()
                 changes = self.changes
                 self.started[candidate.id] = (candidate, changes)

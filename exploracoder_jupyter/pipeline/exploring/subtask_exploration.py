@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from exploracoder_jupyter.core.errors import BudgetSpent, EndpointError
+from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, SubtaskStatus
@@ -144,7 +144,7 @@ async def _debug(attempt: Attempt, round_: int) -> None:
         await _repair_each(attempt, distinct_failures(latest), round_)
     elif round_ == 1 and attempt.none_informative and attempt.run.model.name != OFFLINE:
         best, _ = select(latest, [api.path for api in attempt.search.apis])
-        with suppress(BudgetSpent, EndpointError):  # candidates that ran remain selectable; the next request raises
+        with suppress(BudgetExceeded, EndpointError):  # candidates that ran remain selectable; the next request raises
             await _repair_each(attempt, [best], round_)
 
 

@@ -45,7 +45,7 @@ def truncate(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[:most].rstrip()} ..."
 
 
-def squeezed(text: str) -> str:
+def strip_whitespace(text: str) -> str:
     """Remove all whitespace, so that texts can be compared regardless of layout."""
     return "".join(text.split())
 
@@ -101,6 +101,6 @@ def _brief(text: str) -> str:
 
 def _example(api: ApiDoc, room: int, above: str = "") -> Iterator[str]:
     """Yield the first example that fits and is not already contained in the text above."""
-    known = squeezed(above).replace(">>>", "").replace("...", "")
-    fresh = (code for code in api.examples if len(code) <= room and squeezed(code) not in known)
+    known = strip_whitespace(above).replace(">>>", "").replace("...", "")
+    fresh = (code for code in api.examples if len(code) <= room and strip_whitespace(code) not in known)
     yield from (f"```python\n{code}\n```" for code in islice(fresh, 1))

@@ -15,11 +15,11 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from exploracoder_jupyter.core.errors import BudgetSpent, EndpointError, ReplyError
+from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError, ReplyError
 from exploracoder_jupyter.core.events import ModelCalled
 from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import Call, Exchange, Message, Sampling, Step, Usage
-from exploracoder_jupyter.pipeline.merged_streams import Put, merged
+from exploracoder_jupyter.pipeline.merged_streams import Put, merge_streams
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
@@ -32,8 +32,8 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
 )
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
 from exploracoder_jupyter.pipeline.prompting.reply_forms import encodable, parse_code, parse_json
-from exploracoder_jupyter.pipeline.prompting.tool_call_text import asked, parse_code_without_calls
-from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS, Desk
+from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_code_without_calls, pending_calls
+from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS, ApiLookups
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
@@ -109,7 +109,7 @@ async def ask_code(run: Run, step: Step, inputs: Inputs, *, subject: str, n: int
     if lookups := _affordable_lookups(run, request):
         messages = render(step, _with_lookups(request.inputs, lookups))
         request = replace(request, messages=messages, tools=TOOLS)
-    async with aclosing(merged([partial(_produce_drafts, run, request, lookups)])) as drafts:
+    async with aclosing(merge_streams([partial(_produce_drafts, run, request, lookups)])) as drafts:
         async for draft in drafts:
             yield draft
 
@@ -145,13 +145,13 @@ async def _produce_drafts(run: Run, request: ModelRequest, lookups: int, put: Pu
     async with task_group() as group, aclosing(_request_replies(run, request)) as replies:
         async for reply in replies:
             if lookups and _pending_calls(reply):
-                desk = Desk(run, request.subject, lookups, known)
+                desk = ApiLookups(run, request.subject, lookups, known)
                 group.start_soon(_look_up, run, request, reply, desk, put)
             else:
                 put(_draft(reply, parse_code_without_calls if lookups else parse_code))
 
 
-async def _look_up(run: Run, request: ModelRequest, reply: Reply, desk: Desk, put: Put[Draft]) -> None:
+async def _look_up(run: Run, request: ModelRequest, reply: Reply, desk: ApiLookups, put: Put[Draft]) -> None:
     """Answer look-ups until the reply is code or the limit is exceeded; a failure here affects only this draft."""
     try:
         while (calls := _pending_calls(reply)) and not desk.exhausted:
@@ -160,7 +160,7 @@ async def _look_up(run: Run, request: ModelRequest, reply: Reply, desk: Desk, pu
             sampling = _limit_tokens(replace(request.sampling, n=1), left)
             request = replace(request, messages=messages, sampling=sampling, may_call=desk.left > 0, tokens_left=left)
             reply = await _request_reply(run, request)
-    except (BudgetSpent, EndpointError) as error:
+    except (BudgetExceeded, EndpointError) as error:
         put(Draft("", f"its API look-up could not be completed: {error.message}"))
         return
     draft = _draft(reply, parse_code_without_calls)
@@ -169,7 +169,7 @@ async def _look_up(run: Run, request: ModelRequest, reply: Reply, desk: Desk, pu
 
 def _pending_calls(reply: Reply) -> tuple[Call, ...]:
     """Return the calls that must be answered before the reply can continue."""
-    return reply.calls or asked(reply.text)
+    return reply.calls or pending_calls(reply.text)
 
 
 def _draft(reply: Reply, read: Callable[[str], str]) -> Draft:

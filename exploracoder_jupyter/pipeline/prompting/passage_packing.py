@@ -14,7 +14,12 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage
 from exploracoder_jupyter.pipeline.heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.api_description import describe_in_full, squeezed, summary_line, truncate
+from exploracoder_jupyter.pipeline.prompting.api_description import (
+    describe_in_full,
+    strip_whitespace,
+    summary_line,
+    truncate,
+)
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.quoting import quote
 
@@ -45,7 +50,7 @@ class Packed:
 
 
 @heuristic("packing documentation into a prompt", lambda apis, passages, tokens: Packed("", _paths(apis), ""))
-def packed(apis: Sequence[ApiDoc], passages: Sequence[Passage], tokens: int) -> Packed:
+def pack(apis: Sequence[ApiDoc], passages: Sequence[Passage], tokens: int) -> Packed:
     """Return as much of both as fits into the token budget, the first ones in full."""
     room = int(tokens * CHARACTERS_PER_TOKEN)
     fresh = _drop_repeated(passages, apis)
@@ -75,10 +80,10 @@ def _paths(apis: Sequence[ApiDoc]) -> str:
 
 
 def _drop_repeated(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> list[Passage]:
-    known = [squeezed(api.description) for api in apis]
+    known = [strip_whitespace(api.description) for api in apis]
     kept: list[Passage] = []
     for item in passages:
-        text = squeezed(item.text)
+        text = strip_whitespace(item.text)
         if text and not any(text in other for other in known):
             known.append(text)
             kept.append(item)

@@ -1,7 +1,7 @@
 """Renders prompts: one template per step, rendered from the step's `Inputs`.
 
 A template has two blocks, `system` and `user`. Its variables are exactly the fields of the step's inputs (a test checks
-this), and a missing one raises. Long values are shortened by filters, which always note what they cut: `packed` fits
+this), and a missing one raises. Long values are shortened by filters, which always note what they cut: `pack` fits
 retrieved text into a budget (`passage_packing`), `table` is the retrieval table of ExploraCoder section 3.3, `tell`
 renders experience (`observation_text`). Text from a library, a page, a file or a run is quoted (`quoting`), and the
 system message explains the quotation marks.
@@ -20,7 +20,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Message, Step
 from exploracoder_jupyter.pipeline.prompting import observation_text, passage_packing
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
-from exploracoder_jupyter.pipeline.prompting.passage_packing import packed
+from exploracoder_jupyter.pipeline.prompting.passage_packing import pack
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
 from exploracoder_jupyter.pipeline.prompting.quoting import RULE, quote
 from exploracoder_jupyter.pipeline.solving.check_names import unmentioned_names
@@ -35,7 +35,7 @@ def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
     return Message("system", f"{system}\n\n{RULE}"), Message("user", user)
 
 
-def without_offer(text: str) -> str:
+def strip_lookup_offer(text: str) -> str:
     """Remove the offer of look-ups from a prompt, because it depends on the tokens that a run has left."""
     return " ".join(_lookup_offer().sub(" ", text).split())
 
@@ -55,7 +55,7 @@ def _environment() -> SandboxedEnvironment:
         lstrip_blocks=True,
         autoescape=False,
     )
-    environment.filters.update(packed=packed, table=api_table, tell=format_experience, shorten=shorten, quoted=quote)
+    environment.filters.update(packed=pack, table=api_table, tell=format_experience, shorten=shorten, quoted=quote)
     environment.filters.update(names_of_check=unmentioned_names)
     return environment
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from exploracoder_jupyter.core.types import ApiDoc, ErrorInfo, Observation
-from exploracoder_jupyter.kernel_agent.reporting.similar_names import nearest
+from exploracoder_jupyter.kernel_agent.reporting.similar_names import most_similar
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge
 from exploracoder_jupyter.pipeline.step_context import Run
@@ -83,7 +83,7 @@ def _missing_name(error: ErrorInfo) -> _Missing | None:
 
 def _ranked(missing: _Missing, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
     """Sort APIs with similar names by owner, similarity of the name, deprecation and length of the path."""
-    names = [missing.name] if missing.exact else nearest(missing.name, {api.name for api in apis}, _MOST_NAMES)
+    names = [missing.name] if missing.exact else most_similar(missing.name, {api.name for api in apis}, _MOST_NAMES)
     rank = {name: index for index, name in enumerate(names)}
     like = [api for api in apis if api.name in rank]
     return sorted(

@@ -73,7 +73,7 @@ def parse_calls(text: str) -> ParsedReply:
 
 
 @heuristic("looking for look-ups", lambda text: ())
-def asked(text: str) -> tuple[Call, ...]:
+def pending_calls(text: str) -> tuple[Call, ...]:
     """Return the look-ups that must be answered before the reply can continue; none if its code is complete."""
     reply = parse_calls(text)
     if not reply.calls:
@@ -97,11 +97,11 @@ def parse_code_without_calls(text: str) -> str:
     return code
 
 
-def argument(given: JsonValue) -> str:
+def parse_argument(given: JsonValue) -> str:
     """Return the single text argument of a tool call, from JSON or its text, under any name."""
     if isinstance(given, str):
         value = next((found for found in json_values(given) if isinstance(found, dict)), None) if "{" in given else None
-        return argument(value) if value else given.strip().strip(_QUOTES)
+        return parse_argument(value) if value else given.strip().strip(_QUOTES)
     items = list(given.values()) if isinstance(given, dict) else given if isinstance(given, list) else [given]
     return next((item.strip() for item in items if isinstance(item, str) and item.strip()), "")
 
@@ -147,7 +147,7 @@ def _call(item: JsonValue) -> Iterator[Call]:
         item = inner
     name = item.get("name") or inner
     arguments = next((item[key] for key in _CALL_KEYS if key in item), None)
-    if isinstance(name, str) and name in TOOLS and (found := argument(arguments)):
+    if isinstance(name, str) and name in TOOLS and (found := parse_argument(arguments)):
         yield Call(name, found)
 
 

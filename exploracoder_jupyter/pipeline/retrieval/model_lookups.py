@@ -16,7 +16,7 @@ import anyio
 
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.events import LookedUp
-from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import ApiDoc, Call, Message, Parameter
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Reply, Tool
@@ -54,7 +54,7 @@ TOOLS: Final = (
 
 
 @dataclass(slots=True)
-class Desk:
+class ApiLookups:
     """Answers the look-ups of one snippet, and counts them."""
 
     run: Run
@@ -91,7 +91,7 @@ class Desk:
         return answer
 
     async def _within_time(self, tool: str, wanted: str) -> str:
-        with anyio.move_on_after(scale(_PATIENCE)):
+        with anyio.move_on_after(scale_limit(_PATIENCE)):
             try:
                 answer = self.known[tool, wanted] = await self._look_up(tool, wanted)
                 return answer

@@ -8,7 +8,7 @@ from exploracoder_jupyter.core.types import ScoredPassage, Snippet, SourceKind
 
 
 class NullSoup:
-    """Finds nothing and stores nothing. Satisfies `ports.Soup`."""
+    """Finds nothing and stores nothing. Satisfies `ports.PassageSearch`."""
 
     kinds: frozenset[SourceKind] = frozenset()
 

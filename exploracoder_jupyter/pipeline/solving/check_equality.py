@@ -1,6 +1,7 @@
 """Equality in checks that works for arrays, frames and NaN, and protection of the user's variables compared with.
 
-When a check evaluates the truth of `a == b`, `kernel_agent.value_equality.same` decides it; its source runs with the
+When a check evaluates the truth of `a == b`, `kernel_agent.value_equality.values_equal` decides it; its source runs
+with the
 check. A variable of the user's that the check compares the result with (a golden) is copied before the program runs and
 restored before the check does, so that a program cannot pass by assigning to it or changing it.
 """

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from exploracoder_jupyter.core.errors import BudgetSpent
+from exploracoder_jupyter.core.errors import BudgetExceeded
 from exploracoder_jupyter.core.events import CandidateProposed, Notice, SolutionTested
 from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import Candidate, Experience, InputRun, InventedInput, Judgement
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.solving.output_judgement import invent, judge
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, try_inputs, try_solution
-from exploracoder_jupyter.pipeline.solving.user_check import Probe
+from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
 from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
 
 _OFFLINE = "The offline model can neither write test inputs nor judge outputs: --tests is ignored."
@@ -57,20 +57,20 @@ def can_test(run: Run) -> bool:
     return not problem
 
 
-async def refine_solution(run: Run, state: State, program: Experience, check: Probe | None) -> TestingResult:
+async def refine_solution(run: Run, state: State, program: Experience, check: CheckCode | None) -> TestingResult:
     """Run the rounds, starting from a program that ran and passed the user's check; a spent budget ends them."""
     tested = TestingResult(program, programs=[program])
     with anyio.move_on_after(max(run.meter.seconds_left - _SPARE, 0.0)) as scope:
         try:
             await _run_rounds(run, state, tested, check)
-        except BudgetSpent as spent:
+        except BudgetExceeded as spent:
             tested.stop_reason = _clause(spent)
     if scope.cancelled_caught:
         tested.stop_reason = _clause(run.meter.out_of_time())
     return tested
 
 
-async def _run_rounds(run: Run, state: State, tested: TestingResult, check: Probe | None) -> None:
+async def _run_rounds(run: Run, state: State, tested: TestingResult, check: CheckCode | None) -> None:
     program = tested.program
     run.root.expect(run.settings.test_inputs)
     tested.inputs = await invent(run, program)
@@ -115,7 +115,7 @@ def _report_unusable(run: Run, test_input: InventedInput, result: InputRun) -> N
 
 
 async def _try_correction(
-    run: Run, state: State, candidate: Candidate, check: Probe | None, tested: TestingResult
+    run: Run, state: State, candidate: Candidate, check: CheckCode | None, tested: TestingResult
 ) -> Experience:
     """Run the corrected program like any solution.
 
@@ -140,5 +140,5 @@ def _candidate(run: Run, round_: int, code: str, tested: TestingResult) -> Candi
     return Candidate(id_, SOLUTION.id, code, first + round_, last[0].candidate.id, duplicate_of=duplicate_of)
 
 
-def _clause(spent: BudgetSpent) -> str:
+def _clause(spent: BudgetExceeded) -> str:
     return spent.message[:1].lower() + spent.message[1:].rstrip(".")

@@ -19,7 +19,7 @@ from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, keep_f
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
-from exploracoder_jupyter.pipeline.solving.user_check import Probe
+from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
 from exploracoder_jupyter.pipeline.step_context import Run, State
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
@@ -29,7 +29,7 @@ RunCode = Callable[[str], Awaitable[Observation]]
 _T = TypeVar("_T")
 
 
-async def try_solution(run: Run, state: State, candidate: Candidate, check: Probe | None) -> Experience:
+async def try_solution(run: Run, state: State, candidate: Candidate, check: CheckCode | None) -> Experience:
     """Run a solution, followed by its check."""
     observation = add_suggestions(
         run, await _retry_on_branching_change(run, partial(_run_solution, run, candidate, check))
@@ -41,7 +41,7 @@ async def try_solution(run: Run, state: State, candidate: Candidate, check: Prob
     return Experience(SOLUTION, candidate, observation, apis)
 
 
-async def passes_without_solution(run: Run, check: Probe) -> bool:
+async def passes_without_solution(run: Run, check: CheckCode) -> bool:
     """Whether the check passes before any solution has run, using variables that the user already has."""
     if not run.task.uses:
         return False
@@ -81,12 +81,12 @@ async def _retry_on_branching_change(run: Run, work: Callable[[], Awaitable[_T]]
     return await work()
 
 
-async def _run_solution(run: Run, candidate: Candidate, check: Probe | None) -> Observation:
+async def _run_solution(run: Run, candidate: Candidate, check: CheckCode | None) -> Observation:
     steps = (check.before, candidate.code, check.code) if check else ("", candidate.code, "")
     run.meter.check(executions=sum(map(bool, steps)))
     [branch] = await run.root.fork(1)
     try:
-        observation = await with_check(partial(_step, run, branch), candidate.code, check)
+        observation = await run_with_check(partial(_step, run, branch), candidate.code, check)
         if observation.ran:
             await keep_files(run, branch)
         return observation
@@ -94,7 +94,7 @@ async def _run_solution(run: Run, candidate: Candidate, check: Probe | None) -> 
         await _close([branch])
 
 
-async def with_check(step: RunCode, code: str, check: Probe | None) -> Observation:
+async def run_with_check(step: RunCode, code: str, check: CheckCode | None) -> Observation:
     """Run a program and its check; the observation is a failure if the check failed."""
     lacking = await _run_before(step, check) if check else ""
     observation = await step(code)
@@ -103,7 +103,7 @@ async def with_check(step: RunCode, code: str, check: Probe | None) -> Observati
     return _add_check_result(observation, await step(check.code), check, lacking)
 
 
-async def on_input(step: RunCode, program: str, test_input: InventedInput) -> InputRun:
+async def run_on_input(step: RunCode, program: str, test_input: InventedInput) -> InputRun:
     """Run a program on a generated input."""
     observation = Observation("ok")
     for place, code in (("before", test_input.before), ("program", program), ("after", test_input.after)):
@@ -114,7 +114,7 @@ async def on_input(step: RunCode, program: str, test_input: InventedInput) -> In
     return InputRun(test_input.id, observation)
 
 
-async def _run_before(step: RunCode, check: Probe) -> str:
+async def _run_before(step: RunCode, check: CheckCode) -> str:
     """Run the code that precedes the solution; return what it could not do as a sentence, or an empty string."""
     before = await step(check.before) if check.before else None
     if before is None or before.ran:
@@ -123,7 +123,7 @@ async def _run_before(step: RunCode, check: Probe) -> str:
     return f"What it compares with could have been changed by the program: {why}."
 
 
-def _add_check_result(observation: Observation, checked: Observation, check: Probe, lacking: str) -> Observation:
+def _add_check_result(observation: Observation, checked: Observation, check: CheckCode, lacking: str) -> Observation:
     """Add the result of the check to the solution's observation, which fails if the check failed."""
     seconds = observation.seconds + checked.seconds
     if checked.ran:
@@ -145,7 +145,7 @@ async def _run_on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]
 
     async def one(branch: Branch, test_input: InventedInput) -> None:
         async with limiter:
-            found[test_input.id] = await on_input(partial(_step, run, branch), program, test_input)
+            found[test_input.id] = await run_on_input(partial(_step, run, branch), program, test_input)
 
     try:
         async with task_group() as group:

@@ -24,7 +24,7 @@ from exploracoder_jupyter.pipeline.run_outcome import (
 )
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test, refine_solution
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, passes_without_solution, try_solution
-from exploracoder_jupyter.pipeline.solving.user_check import Probe, probe
+from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 
 _MOST_REPEATED = 2
@@ -44,7 +44,7 @@ async def solve(run: Run, state: State) -> RunResult:
 
     A repair that changes nothing counts as a round but is not run; the second one in a row ends the attempts.
     """
-    check, checked = probe(run.task), bool(run.task.check and run.task.check.strip())
+    check, checked = build_check(run.task), bool(run.task.check and run.task.check.strip())
     stale = check is not None and checked and await passes_without_solution(run, check)
     apis = merge_apis(_explored_apis(run, state), await recommend_globally(run, state))
     search = Search(run, SOLUTION, apis, await _gather_for_solution(run, state), apis)
@@ -71,7 +71,9 @@ async def solve(run: Run, state: State) -> RunResult:
     return _unsolved_result(run, attempts, checked=checked)
 
 
-async def _accept(run: Run, state: State, attempt: Experience, check: Probe | None, checked: CheckResult) -> RunResult:
+async def _accept(
+    run: Run, state: State, attempt: Experience, check: CheckCode | None, checked: CheckResult
+) -> RunResult:
     """Return the result with a solution that ran and passed the user's check, or with the outcome of its testing."""
     if can_test(run):
         tested = await refine_solution(run, state, attempt, check)
@@ -83,7 +85,7 @@ async def _accept(run: Run, state: State, attempt: Experience, check: Probe | No
     return result
 
 
-def _with_remark(checked: CheckResult, attempt: Experience, check: Probe | None) -> CheckResult:
+def _with_remark(checked: CheckResult, attempt: Experience, check: CheckCode | None) -> CheckResult:
     """Add the part of the run's note that goes beyond "the check passed"."""
     remark = attempt.observation.note.removeprefix(check.passed).strip() if check and checked.has_check else ""
     return CheckResult(checked.has_check, checked.stale, remark)

@@ -31,7 +31,7 @@ assert not _runner.failures, "".join(_report)
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class CheckCode:
     """Code that runs after a solution, in its branch, and the messages for its outcome."""
 
     code: str
@@ -78,7 +78,7 @@ def check_source(task: Task) -> str:
     return text if tree else readable_code(task) or ""
 
 
-def probe(task: Task) -> Probe | None:
+def build_check(task: Task) -> CheckCode | None:
     """Return the code to run after a solution: the check, else a test that the named function exists.
 
     Raises:
@@ -88,9 +88,9 @@ def probe(task: Task) -> Probe | None:
     if check:
         compared = find_goldens(readable_code(task) or "", task)
         before = snapshot_code(compared) if compared else ""
-        return Probe(check, "The check passed.", "The program ran, but the check failed.", before)
+        return CheckCode(check, "The check passed.", "The program ran, but the check failed.", before)
     missing = f"The program ran, but defines no function {name}."
-    return Probe(f"assert callable(globals().get({name!r})), {missing!r}", "", missing) if name else None
+    return CheckCode(f"assert callable(globals().get({name!r})), {missing!r}", "", missing) if name else None
 
 
 def _examples(text: str) -> list[doctest.Example]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from exploracoder_jupyter.core.errors import ReplyError, UsageError
 from exploracoder_jupyter.core.events import CandidateProposed, ModelCalled, PlanMade, Record
 from exploracoder_jupyter.core.types import Exchange, Passage, ScoredApi
-from exploracoder_jupyter.pipeline import Carried, Given
+from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint
 from exploracoder_jupyter.pipeline.prompting.reply_forms import parse_code
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
@@ -54,7 +54,7 @@ def _expand_homes(exchange: Exchange) -> Exchange:
     return replace(exchange, messages=tuple(messages), replies=tuple(map(expand_home, exchange.replies)))
 
 
-def recorded_progress(records: Iterable[Record], run: Run, *, cell: str = "") -> Given:
+def recorded_progress(records: Iterable[Record], run: Run, *, cell: str = "") -> ResumePoint:
     """Return what a run starts with that resumes this one at its end or from one of its cells.
 
     Args:
@@ -70,7 +70,7 @@ def recorded_progress(records: Iterable[Record], run: Run, *, cell: str = "") ->
     if run.plan is None:
         if cell:
             raise _unknown_cell(run, cell)
-        return Given(introduction=introduction)
+        return ResumePoint(introduction=introduction)
     subtasks = run.plan.subtasks
     progress = _reusable_results(run)
     if cell:
@@ -78,7 +78,7 @@ def recorded_progress(records: Iterable[Record], run: Run, *, cell: str = "") ->
     first = progress.index(None) if None in progress else len(progress)
     hint = "" if cell or first >= len(subtasks) else _hint_for(run.sections[subtasks[first].id])
     reasons = [event.reason for event in _revisions(records)]
-    return Given(
+    return ResumePoint(
         tuple(subtask.title for subtask in subtasks),
         tuple(progress),
         hint,
@@ -90,7 +90,7 @@ def recorded_progress(records: Iterable[Record], run: Run, *, cell: str = "") ->
     )
 
 
-def with_hint(begin: Given, hint: str) -> Given:
+def with_hint(begin: ResumePoint, hint: str) -> ResumePoint:
     """Add a hint for the model, at the first subtask that is explored.
 
     Raises:
@@ -105,29 +105,33 @@ def with_hint(begin: Given, hint: str) -> Given:
     return replace(begin, hint=hint.strip())
 
 
-def reusable_result(section: Section) -> Carried | None:
+def reusable_result(section: Section) -> CarriedSubtask | None:
     """Return what is reused of a subtask; `None` if it has to be explored."""
     selected = section.selected
     code = expand_home(selected.candidate.code) if selected else ""
     match section.status:
         case "done" if code:
-            return _with_search_results(section, Carried(code))
+            return _with_search_results(section, CarriedSubtask(code))
         case "failed":
-            return _with_search_results(section, Carried(code, "failed", section.reason))
+            return _with_search_results(section, CarriedSubtask(code, "failed", section.reason))
         case "skipped":
-            return Carried(status="skipped", reason=section.reason)
+            return CarriedSubtask(status="skipped", reason=section.reason)
         case _:
             return _chosen_candidate(section)
 
 
-def _chosen_candidate(section: Section) -> Carried | None:
+def _chosen_candidate(section: Section) -> CarriedSubtask | None:
     """Return the candidate that the user had chosen, if the run was cut off before running it again."""
     wish = section.wishes[-1] if section.wishes else None
     attempt = section.attempts.get(wish.candidate) if wish and wish.what == "choose" else None
-    return _with_search_results(section, Carried(expand_home(attempt.candidate.code), chosen=True)) if attempt else None
+    return (
+        _with_search_results(section, CarriedSubtask(expand_home(attempt.candidate.code), chosen=True))
+        if attempt
+        else None
+    )
 
 
-def _reusable_results(run: Run) -> list[Carried | None]:
+def _reusable_results(run: Run) -> list[CarriedSubtask | None]:
     """Return what is reused of each planned subtask; after the first unexplored one, only those the user skipped."""
     assert run.plan
     progress = [reusable_result(run.sections[subtask.id]) for subtask in run.plan.subtasks]
@@ -135,7 +139,7 @@ def _reusable_results(run: Run) -> list[Carried | None]:
     return progress[:first] + [one if one and one.status == "skipped" else None for one in progress[first:]]
 
 
-def _progress_before(run: Run, cell: str, progress: list[Carried | None]) -> list[Carried | None]:
+def _progress_before(run: Run, cell: str, progress: list[CarriedSubtask | None]) -> list[CarriedSubtask | None]:
     """Return the progress before a cell, and the cell itself if it is a candidate."""
     assert run.plan
     if cell == SOLUTION:
@@ -144,7 +148,7 @@ def _progress_before(run: Run, cell: str, progress: list[Carried | None]) -> lis
         section, attempt = _find_cell(run, cell)
         place = [subtask.id for subtask in run.plan.subtasks].index(section.subtask.id)
         chosen = (
-            _with_search_results(section, Carried(expand_home(attempt.candidate.code), chosen=True))
+            _with_search_results(section, CarriedSubtask(expand_home(attempt.candidate.code), chosen=True))
             if attempt
             else None
         )
@@ -192,7 +196,7 @@ def _list_cells(run: Run) -> str:
     return ", ".join(listed) if found else "none, because it had no plan"
 
 
-def _with_search_results(section: Section, progress: Carried) -> Carried:
+def _with_search_results(section: Section, progress: CarriedSubtask) -> CarriedSubtask:
     """Add the APIs that were recommended and the passages that were found for the subtask."""
     found = [path for search in section.searches for path in search.apis]
     passages: list[Passage] = [one for search in section.searches for one in search.passages]

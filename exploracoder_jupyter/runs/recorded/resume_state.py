@@ -14,12 +14,12 @@ from pathlib import Path
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import ModelCalled, Record, Steered
 from exploracoder_jupyter.core.types import Exchange
-from exploracoder_jupyter.pipeline import Carried, Given
+from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint
 from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, recorded_progress, with_hint
 from exploracoder_jupyter.trace import load
 from exploracoder_jupyter.trace.run_state import Run, fold_all
 
-ResumeState = tuple[Given, tuple[Exchange, ...]]
+ResumeState = tuple[ResumePoint, tuple[Exchange, ...]]
 """What a run starts with, and the model exchanges that have already been made for it."""
 
 
@@ -92,7 +92,7 @@ def _state_before(run: Run, trace: Path, seen: frozenset[str]) -> ResumeState | 
         return None
 
 
-def _combine(own: Given, start: Given, records: Sequence[Record], run: Run) -> Given:
+def _combine(own: ResumePoint, start: ResumePoint, records: Sequence[Record], run: Run) -> ResumePoint:
     """Combine a run's own progress with what it started with and had not repeated yet."""
     if run.plan is None:
         return start
@@ -104,7 +104,7 @@ def _combine(own: Given, start: Given, records: Sequence[Record], run: Run) -> G
     return replace(own, carried=carried, hint=own.hint or hint)
 
 
-def _first_unexplored(carried: Sequence[Carried | None]) -> int:
+def _first_unexplored(carried: Sequence[CarriedSubtask | None]) -> int:
     """Return the index of the first subtask that is explored."""
     return next((place for place, progress in enumerate(carried) if progress is None), len(carried))
 

@@ -16,26 +16,26 @@ from typing import Literal
 
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.core.events import Estimated, KnowledgeSearched, Notice, PlanMade, Record, RunStarted, Steered
-from exploracoder_jupyter.core.recorded_settings import as_layer
+from exploracoder_jupyter.core.recorded_settings import recorded_layer
 from exploracoder_jupyter.core.settings import Layer, resolve
-from exploracoder_jupyter.core.trace_peek import REPLAYED
+from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.knowledge.sources import RecordedSoup
+from exploracoder_jupyter.knowledge.sources import RecordedSearch
 from exploracoder_jupyter.llm import ReplayModel
-from exploracoder_jupyter.pipeline import Given
+from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.event_recorder import Listener, Summary, TraceCreated
 from exploracoder_jupyter.runs.exploration_run import CellListener, run
 from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, reusable_result
 from exploracoder_jupyter.runs.recorded.replay_differences import SAME_COURSES, compare_course
 from exploracoder_jupyter.runs.recorded.run_resume import moved_folder_message, require_variables, start_time_phrase
-from exploracoder_jupyter.runs.recorded.trace_loader import records_of
+from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.recorded.trace_permissions import changed_interpreters, restrict_to_current
 from exploracoder_jupyter.runs.run_order import Order, Recording, RunSteering
 from exploracoder_jupyter.runs.trace_check import starting_state
 from exploracoder_jupyter.runs.trace_check.check_subject import read_code, read_subject
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home, workdir_of
-from exploracoder_jupyter.trace import summary
+from exploracoder_jupyter.trace import summarize_run
 from exploracoder_jupyter.trace.run_state import Run, Section, fold_all
 from exploracoder_jupyter.trace.trace_paths import notebook_path
 
@@ -52,7 +52,7 @@ class Replay:
     out: Path
 
 
-def replayed(
+def prepare_replay(
     trace: Path,
     out: Path | None = None,
     *,
@@ -80,10 +80,10 @@ def replayed(
     """
     trace = _resolve_path(trace)
     recorded = notebook_path(trace)
-    out = _resolve_path(out) if out else recorded.with_name(f"{recorded.stem}{REPLAYED}.ipynb")
+    out = _resolve_path(out) if out else recorded.with_name(f"{recorded.stem}{REPLAYED_SUFFIX}.ipynb")
     if recorded == out:
         raise UsageError("--out names the trace that is replayed.", remedy="Name another path.")
-    records = records_of(trace)
+    records = load_records(trace)
     recorded_run = fold_all(records)
     started = recorded_run.started
     if started is None:
@@ -140,7 +140,7 @@ async def replay(
     try:
         result = await run(asked.order, collect, steering=steering, begun=begun, cells=cells)
     except EndpointError:  # raised only by the recording, when it has no more replies
-        result = summary(records, trace=asked.out)
+        result = summarize_run(records, trace=asked.out)
     comparison = compare_course(fold_all(records), asked.recorded)
     listen(Record(len(records) + 1, time.time(), Notice(comparison)))  # compares two runs, so it is in neither trace
     return result | {
@@ -174,7 +174,7 @@ def _recorded_settings(started: RunStarted, stronger: Layer) -> Layer:
     Raises:
         UsageError: they name an interpreter by path that is not the current one.
     """
-    layer, now = as_layer(started.settings, (stronger,)), resolve(stronger)
+    layer, now = recorded_layer(started.settings, (stronger,)), resolve(stronger)
     if other := next(changed_interpreters(layer, now), ""):
         raise UsageError(
             "That run used another interpreter, and a trace alone cannot start an interpreter.",
@@ -207,7 +207,7 @@ async def _restore_start(root: Branch, trace: Path, code: Sequence[str]) -> Bran
     return branch
 
 
-def _initial_progress(records: list[Record], run: Run) -> Given:
+def _initial_progress(records: list[Record], run: Run) -> ResumePoint:
     """Return what the recorded run had without requesting it from the model, e.g. because it resumed another run."""
     requested = {(one.step, one.subject) for one in recorded_exchanges(records)}
     steps = {step for step, _ in requested}
@@ -215,21 +215,21 @@ def _initial_progress(records: list[Record], run: Run) -> Given:
     introduction = run.library.introduction if run.library and "introduce" not in steps else None
     plan = next((record.event.plan for record in records if isinstance(record.event, PlanMade)), None)
     if plan is None or "plan" in steps:
-        return Given(hint=hint, introduction=introduction)
+        return ResumePoint(hint=hint, introduction=introduction)
     sections = [run.sections.get(subtask.id, Section(subtask)) for subtask in plan.subtasks]
     reused = tuple(None if ("recommend", one.subtask.id) in requested else reusable_result(one) for one in sections)
     titles = tuple(one.subtask.title for one in sections)
-    return Given(titles, reused, hint, introduction=introduction)
+    return ResumePoint(titles, reused, hint, introduction=introduction)
 
 
-def _recorded_soup(records: list[Record], started: RunStarted) -> RecordedSoup:
+def _recorded_soup(records: list[Record], started: RunStarted) -> RecordedSearch:
     searches = [record.event for record in records if isinstance(record.event, KnowledgeSearched)]
     retrieval = started.settings.get("retrieval")
     online = isinstance(retrieval, dict) and retrieval.get("web", "off") != "off"
-    return RecordedSoup(searches, online=online)
+    return RecordedSearch(searches, online=online)
 
 
-def _steering_message(records: list[Record], progress: Given) -> str:
+def _steering_message(records: list[Record], progress: ResumePoint) -> str:
     """Return a sentence if the user steered the run. The hint that a run started with is recorded as an event too."""
     steered = sum(isinstance(record.event, Steered) for record in records)
     return " That run was steered by hand, which a replay does not repeat." if steered > bool(progress.hint) else ""

@@ -14,15 +14,15 @@ from pathlib import Path
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
-from exploracoder_jupyter.core.recorded_settings import as_layer
+from exploracoder_jupyter.core.recorded_settings import recorded_layer
 from exploracoder_jupyter.core.settings import OFFLINE, Endpoint, Layer, Settings, resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.core.wording import plural
-from exploracoder_jupyter.llm.endpoint_presets import shown
-from exploracoder_jupyter.pipeline import Given
+from exploracoder_jupyter.llm.endpoint_presets import redact_address
+from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.runs.adapters import is_offline, uses_endpoint
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
-from exploracoder_jupyter.runs.recorded.trace_loader import records_of
+from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.recorded.trace_permissions import refuse_escalation, restrict_to_current
 from exploracoder_jupyter.runs.run_order import Order, ResumedRun
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
@@ -40,7 +40,7 @@ _WEB = frozenset({"web", "web_address"})
 """Settings for which flags, the config file and the environment take precedence over the trace."""
 
 
-def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "", confirm: Confirm | None = None) -> Order:
+def resume_order(order: Order, trace: Path, *, cell: str = "", hint: str = "", confirm: Confirm | None = None) -> Order:
     """Return an order that resumes the run of this trace. Values in `order` take precedence over recorded ones.
 
     Args:
@@ -57,7 +57,7 @@ def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "", confir
     """
     trace = Path(order.workdir, trace).resolve()
     refuse_active(trace)
-    records = records_of(trace)
+    records = load_records(trace)
     run = fold_all(records)
     if run.started is None:
         raise UsageError(f"The trace {trace.name} does not record which task was run.", remedy="Explore it again.")
@@ -133,7 +133,7 @@ def _recorded_settings(started: RunStarted, stronger: tuple[Layer, ...], confirm
         UsageError: they allow more than the current settings.
     """
     now = resolve(*stronger)
-    layer = _without_current(as_layer(started.settings, stronger), now)
+    layer = _without_current(recorded_layer(started.settings, stronger), now)
     if not uses_endpoint(resolve(*stronger, layer)):
         layer = _remove_settings(layer, "endpoint", {"base_url"})
     address = layer.get("endpoint", {}).get("base_url")
@@ -157,11 +157,11 @@ def _model_change_message(started: RunStarted, now: Endpoint) -> str:
     then, model = started.model, now.model
     if is_offline(now):
         model = OFFLINE
-    place = f" at {shown(now.base_url)}" if model != OFFLINE and now.base_url else ""
+    place = f" at {redact_address(now.base_url)}" if model != OFFLINE and now.base_url else ""
     return f" That run used the model {then}; this one uses {model}{place}." if model and model != then else ""
 
 
-def _resume_message(run: Run, trace: Path, progress: Given, cell: str) -> str:
+def _resume_message(run: Run, trace: Path, progress: ResumePoint, cell: str) -> str:
     """Describe which run is resumed, what is reused, and what it had cost."""
     ended = f"ended {run.finished.verdict.outcome}" if run.finished else "was cut off"
     where = f"from {cell} in" if cell else "from"

@@ -13,7 +13,7 @@ from exploracoder_jupyter.trace import load
 from exploracoder_jupyter.trace.stored_records import run_metadata
 
 
-def records_of(path: Path) -> list[Record]:
+def load_records(path: Path) -> list[Record]:
     """Load the records of a notebook or a journal.
 
     Raises:
@@ -27,7 +27,7 @@ def records_of(path: Path) -> list[Record]:
 
 def _reasons(path: Path) -> Iterator[UsageError]:
     """Yield the reasons why no records could be loaded, most specific first."""
-    from exploracoder_jupyter.runs.trace_check.explored_notebook import explorations  # avoids a circular import
+    from exploracoder_jupyter.runs.trace_check.explored_notebook import find_explorations  # avoids a circular import
 
     if not path.exists():
         yield UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
@@ -37,7 +37,7 @@ def _reasons(path: Path) -> Iterator[UsageError]:
     elif metadata and "records" not in metadata:
         message = f"{str(path)!r} was exported from a trace, and does not contain the run itself."
         yield UsageError(message, remedy="Name the original trace.")
-    elif traces := ", ".join(str(found.trace) for found in explorations(path)):
+    elif traces := ", ".join(str(found.trace) for found in find_explorations(path)):
         yield UsageError(
             f"{str(path)!r} is not a trace, but contains explorations with the trace {traces}.",
             remedy="Name the trace.",

@@ -15,12 +15,12 @@ from typing import Literal
 
 from anyio import to_thread
 
-from exploracoder_jupyter.core.errors import UsageError, unwrapped
+from exploracoder_jupyter.core.errors import UsageError, unwrap_group
 from exploracoder_jupyter.core.events import CandidateObserved, Record
 from exploracoder_jupyter.core.settings import Sandbox, resolve
 from exploracoder_jupyter.core.types import Environment, Observation
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.pipeline.solving.user_check import probe
+from exploracoder_jupyter.pipeline.solving.user_check import build_check
 from exploracoder_jupyter.runs.adapters import cache_folder
 from exploracoder_jupyter.runs.trace_check import relocated_paths
 from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, id_sort_key
@@ -57,7 +57,7 @@ from exploracoder_jupyter.trace.recorded_executions import Execution
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.size_limit import omitted_values, trim_like_record
 
-__all__ = ["Asked", "Report", "check"]
+__all__ = ["CheckRequest", "Report", "check_trace"]
 
 Advance = Callable[[str, int, int], None]
 """Called with a description of the current work, the amount done, and the total (0: unknown)."""
@@ -70,7 +70,7 @@ _DEFAULT_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CheckRequest:
     """The options of a check."""
 
     path: Path
@@ -93,7 +93,7 @@ class Asked:
     """The folder with the run's files; by default determined from the trace."""
 
 
-async def check(asked: Asked, advance: Advance) -> Report:
+async def check_trace(asked: CheckRequest, advance: Advance) -> Report:
     """Execute the code of a trace again, and compare the results.
 
     Raises:
@@ -134,7 +134,7 @@ def _choose_executions(subject: Subject, *, selected: bool) -> tuple[Execution, 
 class _Check:
     """The state of a check."""
 
-    asked: Asked
+    asked: CheckRequest
     subject: Subject
     code: Sequence[str]
     sandbox: Sandbox
@@ -159,7 +159,7 @@ class _Check:
         try:
             await self._execute_all()
         except Exception as error:
-            raise unwrapped(error) from None
+            raise unwrap_group(error) from None
         return self._report()
 
     async def _execute_all(self) -> None:
@@ -196,7 +196,7 @@ class _Check:
 
         timeout = self.subject.setting("exploration", "timeout")
         seconds = float(timeout) if isinstance(timeout, int | float) else _DEFAULT_TIMEOUT
-        return ExecutionOptions(seconds, probe(self.subject.started.task), os.cpu_count() or 2, advance)
+        return ExecutionOptions(seconds, build_check(self.subject.started.task), os.cpu_count() or 2, advance)
 
     def _store(self, executions: Sequence[Execution], again: Mapping[str, Observation]) -> None:
         for one in executions:

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.types import LibraryInfo
-from exploracoder_jupyter.runs.recorded.trace_loader import records_of
+from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.trace_check.explored_notebook import (
     code_before_run,
     is_valid_notebook,
@@ -24,11 +24,11 @@ from exploracoder_jupyter.runs.trace_check.explored_notebook import (
 )
 from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
 from exploracoder_jupyter.runs.trace_lock import is_active
-from exploracoder_jupyter.trace import problems
+from exploracoder_jupyter.trace import find_problems
 from exploracoder_jupyter.trace.edit_detection import find_edited_cells
 from exploracoder_jupyter.trace.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.recorded_executions import Execution, executions
-from exploracoder_jupyter.trace.stored_records import restored, run_metadata
+from exploracoder_jupyter.trace.stored_records import read_records, run_metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def read_subject(path: Path) -> Subject:
     notebook = parse_notebook(content)
     if notebook and (sentence := newer_version_message(version_of(run_metadata(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
-    records, saved = records_of(path), _parse_saved(content)
+    records, saved = load_records(path), _parse_saved(content)
     by_kind = {type(record.event): record.event for record in records}
     started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
     ran = executions(records)
@@ -100,7 +100,7 @@ def _read_content(path: Path) -> bytes:
 def _parse_saved(content: bytes) -> list[Record]:
     """Return the records in the notebook itself; a run that was cut off has more in its journal."""
     try:
-        return restored(json.loads(content))
+        return read_records(json.loads(content))
     except (ValueError, RecursionError):
         return []
 
@@ -111,7 +111,7 @@ def _find_edits(notebook: NotebookNode | None, saved: Sequence[Record]) -> dict[
         return {}
     if notebook is None:
         return {"notebook": "it cannot be read as a notebook"}
-    broken = problems(notebook)
+    broken = find_problems(notebook)
     if not is_valid_notebook(notebook):
         return {"notebook": broken[0]}
     return {**find_edited_cells(notebook, saved), **({"notebook": broken[0]} if broken else {})}

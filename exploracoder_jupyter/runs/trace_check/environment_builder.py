@@ -25,10 +25,10 @@ from typing import IO
 import anyio
 from anyio import to_thread
 
-from exploracoder_jupyter.core.errors import MissingMeans, UsageError
-from exploracoder_jupyter.kernels.processes.process_tree import Census
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
+from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
 from exploracoder_jupyter.trace.cells.escaped_text import clip
-from exploracoder_jupyter.trace.needed_packages import PINNED, canonical, useful, versions_of
+from exploracoder_jupyter.trace.needed_packages import PINNED, canonical_name, optional_requirements, parse_versions
 
 _THIS_PACKAGE = "exploracoder-jupyter"
 _MINOR = re.compile(r"\d+\.\d+")
@@ -59,7 +59,7 @@ class Lock:
     python: str
     """Version of the interpreter, as recorded."""
     versions: Mapping[str, str]
-    """Versions of all recorded packages, by canonical name."""
+    """Versions of all recorded packages, by canonical_name name."""
     libraries: tuple[str, ...]
     """Canonical names of the distributions to install, with their dependencies."""
 
@@ -74,10 +74,10 @@ class Lock:
         """
         if not _MINOR.match(python):
             raise UsageError("The trace does not record the version of Python.", remedy="Omit --env.")
-        replaced = versions_of(map(_parse_override, overrides))
-        versions = {**versions_of(packages), **replaced}
+        replaced = parse_versions(map(_parse_override, overrides))
+        versions = {**parse_versions(packages), **replaced}
         versions.pop(_THIS_PACKAGE, None)
-        wanted = [*(name for name in map(canonical, libraries) if name in versions), *replaced, "ipykernel"]
+        wanted = [*(name for name in map(canonical_name, libraries) if name in versions), *replaced, "ipykernel"]
         return cls(python, versions, tuple(dict.fromkeys(wanted)))
 
     @property
@@ -172,16 +172,16 @@ async def _install_each(install: Sequence[str], requirements: Sequence[str]) -> 
     """Install all of these, or one by one if that fails. Code that needs a missing one will report it."""
     try:
         await _run([*install, *requirements])
-    except MissingMeans:
+    except MissingRequirement:
         for requirement in requirements:
-            with suppress(MissingMeans):
+            with suppress(MissingRequirement):
                 await _run([*install, requirement])
 
 
 async def _optional_dependencies(lock: Lock, python: str) -> list[str]:
     """Return the optional dependencies of the libraries that the run had installed: results may depend on them."""
     lines = json.loads(await _run([python, "-I", "-c", _LIST_REQUIREMENTS, *lock.libraries]))
-    return [name for name in useful(lines) if name in lock.versions and name not in lock.libraries]
+    return [name for name in optional_requirements(lines) if name in lock.versions and name not in lock.libraries]
 
 
 async def _run(command: Sequence[str]) -> str:
@@ -202,7 +202,7 @@ async def _run(command: Sequence[str]) -> str:
         finally:
             with anyio.CancelScope(shield=True):
                 if process.returncode is None:
-                    await Census(process.pid).end(root_follows=False)
+                    await ProcessTree(process.pid).end(root_follows=False)
                 await process.aclose()
         if status != 0:
             raise _build_error(f"{_read_all(stderr)}\n{_read_all(stdout)}")
@@ -214,7 +214,7 @@ def _read_all(file: IO[bytes]) -> str:
     return file.read().decode("utf-8", "replace")
 
 
-def _build_error(log: str) -> MissingMeans:
+def _build_error(log: str) -> MissingRequirement:
     lines = [line.strip(" \t╰─▶×") for line in log.splitlines()]
     matches = [place for marker in _REASON_MARKERS for place, line in enumerate(lines) if marker in line]
     first = matches[0] if matches else len(lines) - 1
@@ -222,7 +222,7 @@ def _build_error(log: str) -> MissingMeans:
     why = clip(_CREDENTIALS.sub("", text), _MAX_SHOWN).rstrip(".:") or "no reason was given"
     unreached = " (a package index could not be reached)" if _UNREACHED.search(log) else ""
     remedy = "Use another environment with --kernel, or another version with --with NAME==VERSION."
-    return MissingMeans(f"The recorded environment cannot be built: {why}{unreached}.", remedy=remedy)
+    return MissingRequirement(f"The recorded environment cannot be built: {why}{unreached}.", remedy=remedy)
 
 
 def _parse_override(text: str) -> str:

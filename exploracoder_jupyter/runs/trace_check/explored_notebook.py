@@ -17,7 +17,7 @@ from nbformat.validator import isvalid
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.trace import generated_metadata, journal_path
-from exploracoder_jupyter.trace.comparing.output_parts import joined
+from exploracoder_jupyter.trace.comparing.output_parts import join_lines
 from exploracoder_jupyter.trace.edit_detection import edited_cell_names
 from exploracoder_jupyter.trace.stored_records import run_metadata
 from exploracoder_jupyter.trace.trace_paths import FOLDER
@@ -40,7 +40,7 @@ class Exploration:
     """Names of generated cells in the notebook that were edited."""
 
 
-def explorations(path: Path) -> tuple[Exploration, ...]:
+def find_explorations(path: Path) -> tuple[Exploration, ...]:
     """Find the explorations in a notebook.
 
     Empty if the notebook is a trace itself, was exported from a trace that does not exist any more, or contains no
@@ -88,17 +88,17 @@ def _calls(notebook: NotebookNode) -> Iterator[tuple[Sequence[str], str, tuple[s
             yield (), str(mark.get("run_id")), before
         elif _is_call(cell):
             before = _user_code(notebook.cells[:number])
-            yield [*_out_options(joined(cell.source)), *_traces_in_outputs(cell)], "", before
+            yield [*_out_options(join_lines(cell.source)), *_traces_in_outputs(cell)], "", before
 
 
 def _is_call(cell: NotebookNode) -> bool:
-    return bool(_CALL.match(joined(cell.source)))
+    return bool(_CALL.match(join_lines(cell.source)))
 
 
 def _user_code(cells: Iterable[NotebookNode]) -> tuple[str, ...]:
     """Return the user's code in these cells."""
     users = (cell for cell in cells if cell.cell_type == "code" and not generated_metadata(cell) and not _is_call(cell))
-    return tuple(code for cell in users if (code := _OURS.sub("", joined(cell.source)).strip()))
+    return tuple(code for cell in users if (code := _OURS.sub("", join_lines(cell.source)).strip()))
 
 
 def _out_options(source: str) -> list[str]:
@@ -114,7 +114,7 @@ def _out_options(source: str) -> list[str]:
 def _traces_in_outputs(cell: NotebookNode) -> list[str]:
     """Return the traces that the outputs of a call name."""
     outputs = cell.get("outputs", [])
-    texts = [joined(text) for output in outputs for text in (output.get("text"), *output.get("data", {}).values())]
+    texts = [join_lines(text) for output in outputs for text in (output.get("text"), *output.get("data", {}).values())]
     return [unescape(name) for text in texts for name in _TRACE.findall(text)]
 
 

@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.runs.recorded.trace_permissions import restrict_to_current
 from exploracoder_jupyter.runs.trace_check.check_subject import Subject
 from exploracoder_jupyter.runs.trace_check.environment_builder import Lock
-from exploracoder_jupyter.trace.needed_packages import canonical, imported, providers
+from exploracoder_jupyter.trace.needed_packages import canonical_name, imported_modules, providing_distributions
 
 _REPORTED_FIELDS = ("python", "platform", "kernel", "isolation", "branching", "state")
 _MAX_LISTED = 3
@@ -62,14 +62,14 @@ def describe_environment(environment: Environment, libraries: Mapping[str, str])
 def library_versions(subject: Subject, environment: Environment) -> dict[str, str]:
     """Return the known versions of the task's libraries in an environment, by import name."""
     installed = installed_versions(environment)
-    found = {info.name: installed.get(canonical(info.distribution or info.name), "") for info in subject.libraries}
+    found = {info.name: installed.get(canonical_name(info.distribution or info.name), "") for info in subject.libraries}
     return {name: version for name, version in found.items() if version}
 
 
 def installed_versions(environment: Environment) -> dict[str, str]:
-    """Return the versions of installed distributions by canonical name."""
+    """Return the versions of installed distributions by canonical_name name."""
     pairs = (line.partition("==") for line in environment.packages)
-    return {canonical(name): version for name, _, version in pairs}
+    return {canonical_name(name): version for name, _, version in pairs}
 
 
 def lock_of(subject: Subject, overrides: Sequence[str]) -> Lock:
@@ -81,17 +81,17 @@ def lock_of(subject: Subject, overrides: Sequence[str]) -> Lock:
     recorded = subject.started.environment
     if not recorded.packages:
         raise UsageError("The trace does not record which packages were installed.", remedy="Omit --env.")
-    overridden = {canonical(text.partition("==")[0]) for text in overrides}
-    unindexed = {*map(canonical, recorded.unindexed)} - overridden
+    overridden = {canonical_name(text.partition("==")[0]) for text in overrides}
+    unindexed = {*map(canonical_name, recorded.unindexed)} - overridden
     indexed = {name: version for name, version in installed_versions(recorded).items() if name not in unindexed}
-    modules = sorted({name for one in subject.executions for name in imported(one.code)})
+    modules = sorted({name for one in subject.executions for name in imported_modules(one.code)})
     libraries = [info.distribution or info.name for info in subject.libraries]
-    if local := [name for name in libraries if canonical(name) in unindexed]:
+    if local := [name for name in libraries if canonical_name(name) in unindexed]:
         raise UsageError(
             f"{', '.join(local)} came from a folder, an archive or a repository, not from a package index.",
             remedy="Use an environment that has it with --kernel, or an indexed version with --with NAME==VERSION.",
         )
-    others = [name for module in modules for name in providers(module, indexed)]
+    others = [name for module in modules for name in providing_distributions(module, indexed)]
     return Lock.of(recorded.python, map("==".join, indexed.items()), [*libraries, *others], overrides)
 
 
@@ -117,7 +117,7 @@ def describe_differences(subject: Subject, now: Environment, sandbox: Sandbox) -
     if path := _interpreter_path(subject):
         found.append(f"the run's interpreter was {path} (--kernel)")
     found += _lowered_limits(_recorded_sandbox(subject), sandbox)
-    return (*found, *_other_packages(recorded, now, {canonical(info.distribution) for info in subject.libraries}))
+    return (*found, *_other_packages(recorded, now, {canonical_name(info.distribution) for info in subject.libraries}))
 
 
 def _lowered_limits(recorded: Mapping[str, JsonValue], sandbox: Sandbox) -> Iterator[str]:

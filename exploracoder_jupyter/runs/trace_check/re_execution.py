@@ -16,8 +16,8 @@ from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.solving.program_trial import on_input, with_check
-from exploracoder_jupyter.pipeline.solving.user_check import Probe
+from exploracoder_jupyter.pipeline.solving.program_trial import run_on_input, run_with_check
+from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
 from exploracoder_jupyter.pipeline.task_groups import task_group
 from exploracoder_jupyter.runs.trace_check import relocated_paths
 from exploracoder_jupyter.trace.recorded_executions import Execution
@@ -34,7 +34,7 @@ class ExecutionOptions:
 
     timeout: float
     """Time limit of an execution in the run, in seconds."""
-    probe: Probe | None
+    probe: CheckCode | None
     """The user's check of a solution."""
     parallel: int
     done: Callable[[str], None]
@@ -138,8 +138,8 @@ async def _observe(one: Execution, branch: Branch, how: ExecutionOptions) -> Obs
         return await branch.run(relocated_paths.expand_home(code), timeout=seconds)
 
     if one.given is not None:
-        return (await on_input(step, one.code, one.given)).observation
-    return await with_check(step, one.code, how.probe) if one.kind == "solution" else await step(one.code)
+        return (await run_on_input(step, one.code, one.given)).observation
+    return await run_with_check(step, one.code, how.probe) if one.kind == "solution" else await step(one.code)
 
 
 async def _close(branch: Branch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, RunStarted, SolutionJudged
-from exploracoder_jupyter.trace.needed_packages import canonical
+from exploracoder_jupyter.trace.needed_packages import canonical_name
 from exploracoder_jupyter.trace.recorded_executions import Execution
 
 
@@ -43,10 +43,10 @@ def _check_verdict(
 
 def _check_versions(event: LibraryRead, packages: Sequence[str]) -> dict[str, str]:
     """Describe which library versions contradict the list of installed packages."""
-    pairs = [(canonical(name), version) for name, _, version in (line.partition("==") for line in packages)]
+    pairs = [(canonical_name(name), version) for name, _, version in (line.partition("==") for line in packages)]
     listed = {name for name, _ in pairs}
     for info in event.libraries:
-        name = canonical(info.distribution)
+        name = canonical_name(info.distribution)
         if info.version and name in listed and (name, info.version) not in pairs:
             return {"libraries": f"{info.name} is recorded as {info.version}, the list of packages has another version"}
     return {}

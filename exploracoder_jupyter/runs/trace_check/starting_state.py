@@ -7,11 +7,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence, Set
 
-from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.trace_check.check_subject import Subject
-from exploracoder_jupyter.trace.needed_packages import imported_at_once, providers, versions_of
+from exploracoder_jupyter.trace.needed_packages import parse_versions, providing_distributions, unconditional_imports
 from exploracoder_jupyter.trace.recorded_executions import Execution
 
 _TIMEOUT = 600.0
@@ -54,12 +54,12 @@ async def run_code_before(root: Branch, code: Sequence[str]) -> Branch:
     return branch
 
 
-def _setup_error(observation: Observation) -> UsageError | MissingMeans:
+def _setup_error(observation: Observation) -> UsageError | MissingRequirement:
     error = observation.error
     why = error.headline if error else observation.note or observation.status
     message = f"The code that was run before the exploration fails now: {why.rstrip('.')}."
     if error and error.name == "ModuleNotFoundError":
-        return MissingMeans(message, remedy=_ENVIRONMENT_REMEDY)
+        return MissingRequirement(message, remedy=_ENVIRONMENT_REMEDY)
     return UsageError(message, remedy="Fix it, or name a file with other code to run first with --before.")
 
 
@@ -108,16 +108,18 @@ def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Se
 
 def _required_modules(subject: Subject, chosen: Sequence[Execution]) -> list[str]:
     """Return the modules of recorded packages that code imported which ran; others may be files of the code itself."""
-    versions = versions_of(subject.started.environment.packages)
-    modules = {module for one in chosen if one.observation.ran for module in imported_at_once(one.code)}
-    return sorted(module for module in modules if providers(module, versions))
+    versions = parse_versions(subject.started.environment.packages)
+    modules = {module for one in chosen if one.observation.ran for module in unconditional_imports(one.code)}
+    return sorted(module for module in modules if providing_distributions(module, versions))
 
 
-def _missing_modules(modules: Sequence[str], uninstalled: Set[str]) -> MissingMeans:
+def _missing_modules(modules: Sequence[str], uninstalled: Set[str]) -> MissingRequirement:
     """Return the error for missing modules; `uninstalled` are those that were files of the run, not packages."""
     if local := [name for name in modules if name in uninstalled]:
-        return MissingMeans(f"Not found: {', '.join(local)}.", remedy="Name the folder that has it with --workdir.")
-    return MissingMeans(f"Not installed here: {', '.join(modules)}.", remedy=_ENVIRONMENT_REMEDY)
+        return MissingRequirement(
+            f"Not found: {', '.join(local)}.", remedy="Name the folder that has it with --workdir."
+        )
+    return MissingRequirement(f"Not installed here: {', '.join(modules)}.", remedy=_ENVIRONMENT_REMEDY)
 
 
 def _missing_variables(names: Sequence[str]) -> MissingVariables:

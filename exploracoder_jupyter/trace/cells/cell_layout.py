@@ -92,17 +92,17 @@ def _for_user_notebook(cell: Cell, caller: str) -> Cell:
 def _opening_cells(run: Run, *, standalone: bool) -> Iterator[Cell]:
     status: dict[str, JsonValue] = {"status": run.finished.verdict.outcome if run.finished else "running"}
     if standalone:
-        yield _markdown_cell(run, "task", "", cell_markdown.task_words(run), status)
+        yield _markdown_cell(run, "task", "", cell_markdown.task_markdown(run), status)
         yield _setup_cell(run)
-    yield _markdown_cell(run, "plan", "", cell_markdown.plan_words(run), status)
+    yield _markdown_cell(run, "plan", "", cell_markdown.plan_markdown(run), status)
     if run.notices:
-        yield _markdown_cell(run, "notice", "", cell_markdown.notice_words(run.notices), {})
+        yield _markdown_cell(run, "notice", "", cell_markdown.notice_markdown(run.notices), {})
 
 
 def _summary_cell(run: Run, finished: RunFinished) -> Cell:
     seconds = round(max(run.now - run.started_at, 0), 3)
     fields: dict[str, JsonValue] = {"status": finished.verdict.outcome, "seconds": seconds, **_model_field(run)}
-    return _markdown_cell(run, "summary", "", cell_markdown.summary_words(run, finished), fields)
+    return _markdown_cell(run, "summary", "", cell_markdown.summary_markdown(run, finished), fields)
 
 
 def _setup_cell(run: Run) -> Cell:
@@ -117,7 +117,7 @@ def _setup_cell(run: Run) -> Cell:
 def _subtask_cells(run: Run, section: Section, show: Show) -> Iterator[Cell]:
     id = section.subtask.id
     if section.started and show != "none":
-        heading = cell_markdown.heading_words(section, over=run.finished is not None)
+        heading = cell_markdown.heading_markdown(section, over=run.finished is not None)
         yield _markdown_cell(run, "subtask", id, heading, {"subtask": id, "status": section.status})
         for attempt in section.ordered:
             carried = section.is_carried_forward(attempt)
@@ -131,7 +131,7 @@ def _solution_cells(run: Run, section: Section, show: Show, *, standalone: bool)
     best = None if solution else _best_attempt(run, section)
     status: JsonValue = "exploring" if run.finished is None else "done" if solution else "failed"
     outcome = run.finished.verdict.outcome if run.finished and solution else None
-    heading = cell_markdown.solution_words(section, outcome, run.files, over=run.finished is not None)
+    heading = cell_markdown.solution_markdown(section, outcome, run.files, over=run.finished is not None)
     yield _markdown_cell(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
     for attempt in section.ordered:
         final = solution is not None and attempt.candidate.id == solution.candidate
@@ -166,7 +166,7 @@ def _round_cells(run: Run, section: Section, attempt: Attempt, *, selected: bool
     chosen: dict[str, JsonValue] = {} if selected is None else {"selected": selected}
     fields: dict[str, JsonValue] = {"subtask": SOLUTION, "candidate": id, **judged, **chosen}
     yield _markdown_cell(
-        run, "judgement", id, cell_markdown.judgement_words(id, round_, over=run.finished is not None), fields
+        run, "judgement", id, cell_markdown.judgement_markdown(id, round_, over=run.finished is not None), fields
     )
 
 
@@ -187,7 +187,7 @@ def _test_cell(
         **_model_field(run),
     }
     part = f"{candidate.id}-{given.id}"
-    source = f"%%explored {part}\n{cell_markdown.input_words(given, candidate.id)}"
+    source = f"%%explored {part}\n{cell_markdown.input_code(given, candidate.id)}"
     cell = _cell(run, "test", part, source, fields, [TAG_CANDIDATE, TAG_SKIP])
     return _code_cell(cell, shown.outputs, hidden=hidden)
 
@@ -246,7 +246,7 @@ def _solution_cell(run: Run, solution: Solution, attempt: Attempt | None, standa
 def _notice_cells(run: Run, section: Section) -> Iterator[Cell]:
     if section.notices:
         id = section.subtask.id
-        yield _markdown_cell(run, "notice", id, cell_markdown.notice_words(section.notices), {"subtask": id})
+        yield _markdown_cell(run, "notice", id, cell_markdown.notice_markdown(section.notices), {"subtask": id})
 
 
 def _markdown_cell(run: Run, role: Role, part: str, source: str, fields: dict[str, JsonValue]) -> Cell:

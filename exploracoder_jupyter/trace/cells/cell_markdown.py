@@ -47,7 +47,7 @@ _MAX_TASK = 4000
 _MAX_FILES = 20
 
 
-def task_words(run: Run) -> str:
+def task_markdown(run: Run) -> str:
     """Render the opening cell of a trace."""
     if run.started is None:
         return "# Exploration\n\nThe record of the start of this run is missing."
@@ -67,7 +67,7 @@ def task_words(run: Run) -> str:
     return f"# Exploration of {prose(', '.join(task.libraries))}\n\n{quoted}{cut}\n\n{listed}{state}"
 
 
-def plan_words(run: Run) -> str:
+def plan_markdown(run: Run) -> str:
     """Render the plan with live statuses and the cost so far."""
     parts = ["### Exploration plan", _plan_list(run)]
     parts += ["**The plan is waiting for your review.**"] if run.reviewing else []
@@ -77,7 +77,7 @@ def plan_words(run: Run) -> str:
     return "\n\n".join(parts)
 
 
-def solution_words(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
+def solution_markdown(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
     """Render the heading above the solutions: their outcomes, and the files written. `over`: whether the run is."""
     joined = "The code that ran in each subtask, joined. **It was not run as a whole.**" if outcome == "stopped" else ""
     found = search_markdown(section.searches, section.lookups)
@@ -85,7 +85,7 @@ def solution_words(section: Section, outcome: Outcome | None, files: FilesKept |
     return "\n\n".join(part for part in parts if part)
 
 
-def input_words(given: InventedInput, solution: str) -> str:
+def input_code(given: InventedInput, solution: str) -> str:
     """Render the code of a generated input, with a comment at the place where the solution runs."""
     title = " ".join(given.title.split())
     here = f"# here {solution} runs, as above" if given.before.strip() else f"# after {solution}"
@@ -93,7 +93,7 @@ def input_words(given: InventedInput, solution: str) -> str:
     return "\n".join(part for part in parts if part.strip())
 
 
-def judgement_words(solution: str, round_: InputRound, *, over: bool) -> str:
+def judgement_markdown(solution: str, round_: InputRound, *, over: bool) -> str:
     """Render the judgement of a solution's outputs, overall and for each input."""
     judgement = round_.judgement
     name = f"**Solution {prose(solution)}**"
@@ -116,7 +116,7 @@ def _input_line(shown: InputResult, round_: InputRound) -> str:
     return f"- {title}: {_RULINGS[ruling] if ruling else 'not judged separately'}{why}"
 
 
-def heading_words(section: Section, *, over: bool) -> str:
+def heading_markdown(section: Section, *, over: bool) -> str:
     """Render a subtask's heading: recommended APIs, the outcomes of its candidates, and why one was carried forward."""
     parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
     parts.append(_api_table(section.apis) if section.apis else "")
@@ -132,7 +132,7 @@ def _request_line(wish: Steered) -> str:
     return f"*{what} by the user{f': {prose(clip(wish.hint, 400))}' if wish.hint else '.'}*"
 
 
-def notice_words(notices: Sequence[Notice]) -> str:
+def notice_markdown(notices: Sequence[Notice]) -> str:
     """Render notices for the user."""
     signs = {"info": "ℹ Note", "warning": "⚠ Warning"}
     quoted = "\n>\n".join(f"> {signs[notice.level]}: {prose(notice.text)}" for notice in notices)
@@ -146,15 +146,15 @@ def _traceback_block(traceback: str) -> str:
     return f"<details><summary>Traceback for a bug report</summary>\n<pre>\n{shown}\n</pre>\n</details>"
 
 
-def summary_words(run: Run, finished: RunFinished) -> str:
+def summary_markdown(run: Run, finished: RunFinished) -> str:
     """Render the verdict, the cost by step, and the model, libraries and environment used."""
-    parts = ["### Summary", verdict_words(finished.verdict)]
+    parts = ["### Summary", verdict_markdown(finished.verdict)]
     parts.append(cost_table(finished))
     parts.append("\n".join(f"- {line}" for line in _environment_lines(run)))
     return "\n\n".join(parts)
 
 
-def verdict_words(verdict: Verdict, *, where: str = "above") -> str:
+def verdict_markdown(verdict: Verdict, *, where: str = "above") -> str:
     """Render how the run ended, in one line; `where` are the run's cells, relative to it."""
     return f"{_VERDICTS[verdict.outcome].format(where=where)} {prose(verdict.reason)}"
 

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.trace.cells.escaped_text import clip
-from exploracoder_jupyter.trace.comparing.output_parts import MAX_SHOWN, Part, Text, joined, part_of
+from exploracoder_jupyter.trace.comparing.output_parts import MAX_SHOWN, Part, Text, join_lines, part_of
 from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 
 TOLERANCE: Final = 1e-6
@@ -64,7 +64,7 @@ def comparable_result(observation: Observation, *, day: date, code: str = "") ->
     for output in observation.outputs:
         if output.get("output_type") == "stream":
             name = str(output.get("name"))
-            streams[name] = streams.get(name, "") + joined(output.get("text"))
+            streams[name] = streams.get(name, "") + join_lines(output.get("text"))
         elif isinstance(data := output.get("data"), dict):
             displays.append({mime: data[mime] for mime in sorted(data, key=_readable_first)})
     unordered = bool(_THREADS.search(code))

@@ -115,7 +115,7 @@ def part_of(mime: str, value: JsonValue, day: date) -> Part:
         return Picture(value.strip())
     if isinstance(value, dict) or mime.endswith("json"):
         return Tree(map_strings(value, partial(normalize, day=day)))
-    text = joined(value)
+    text = join_lines(value)
     return Text(normalize(_split_tags(text) if mime in _MARKUP else text, day=day))
 
 
@@ -124,7 +124,7 @@ def _split_tags(text: str) -> str:
     return "\n".join(filter(str.strip, _TAG.sub(lambda found: f"\n{found[0]}\n", text).split("\n")))
 
 
-def joined(value: JsonValue) -> str:
+def join_lines(value: JsonValue) -> str:
     """Join a text that a notebook may store as a list of lines."""
     return "".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 

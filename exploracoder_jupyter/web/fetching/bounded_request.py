@@ -58,7 +58,7 @@ class Response:
     text: str
 
 
-class Http:
+class HttpClient:
     """Makes the requests of one run. Use it as an async context manager."""
 
     def __init__(

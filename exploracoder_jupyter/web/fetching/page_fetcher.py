@@ -9,10 +9,10 @@ from urllib.parse import urldefrag, urlsplit
 import anyio.to_thread
 from pydantic import ValidationError
 
-from exploracoder_jupyter.web.fetching.bounded_request import Http
+from exploracoder_jupyter.web.fetching.bounded_request import HttpClient
 from exploracoder_jupyter.web.fetching.public_addresses import origin_of
 from exploracoder_jupyter.web.fetching.robots_txt import DISALLOW_ALL, RobotsRules, parse_robots
-from exploracoder_jupyter.web.fetching.web_cache import Cache
+from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.reading.stack_exchange import ApiReply, Thread, parse_question_url
 from exploracoder_jupyter.web.web_types import Page, PageFormat, WebError
 
@@ -27,10 +27,10 @@ _API = "https://api.stackexchange.com/2.3/questions"
 _JSON = ("application/json",)
 
 
-class WebReader:
-    """Reads pages; satisfies `web_types.Reader`. Pages of the origin `trusted` may be in a private network."""
+class PageFetcher:
+    """Reads pages; satisfies `web_types.PageReader`. Pages of the origin `trusted` may be in a private network."""
 
-    def __init__(self, http: Http, cache: Cache, *, trusted: str = "") -> None:
+    def __init__(self, http: HttpClient, cache: WebCache, *, trusted: str = "") -> None:
         self._http = http
         self._cache = cache
         self._trusted = trusted

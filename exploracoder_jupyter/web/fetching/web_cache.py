@@ -23,7 +23,7 @@ _MAX_ENTRY_BYTES = 8_000_000
 """Maximum decompressed size of an entry in bytes."""
 
 
-class Cache:
+class WebCache:
     """Texts by key; keys are addresses and queries. No method raises because of a disk or file error."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_notebook
 
-from exploracoder_jupyter.core.process_id import Process
+from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
 from exploracoder_jupyter.core.types import LibraryInfo
 from tests.e2e.browser.test_sidebar import complaints
@@ -21,7 +21,7 @@ def explored(server):
     store = HistoryStore(server.home / ".local" / "state" / "exploracoder_jupyter" / "history.sqlite")
     store.clear()  # of what other tests explored at this server
     elsewhere = server.root.parent / "elsewhere"
-    dead = Process(2**22 + 1, 1.0, Process.own().machine)
+    dead = ProcessId(2**22 + 1, 1.0, ProcessId.own().machine)
     for at, (id, folder, known) in enumerate(
         [("aaaaaaaa", server.root / "theirs", {"outcome": "solved"}), ("bbbbbbbb", elsewhere, {"process": dead})]
     ):
@@ -29,7 +29,7 @@ def explored(server):
         trace = folder / "explorations" / f"{id}.ipynb"
         nbformat.write(new_notebook(), trace)
         began = time.time() - 60 * at
-        fields = {"process": Process.own(), "task": f"Task of {id}", "libraries": LIBRARIES, "trace": str(trace)}
+        fields = {"process": ProcessId.own(), "task": f"Task of {id}", "libraries": LIBRARIES, "trace": str(trace)}
         store.write(PastRun(id, began, began, **(fields | known)))
     (server.root / "mine").mkdir(exist_ok=True)
     yield elsewhere

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.trace import Trace, load, render, without_losers
+from exploracoder_jupyter.trace import Trace, load, render, without_unselected
 from tests.unit.factories import complete_run
 
 WRONG = {
@@ -79,7 +79,7 @@ def test_export_takes_the_journal_where_it_knows_more(tmp_path):
 def test_export_makes_outputs_anew_that_the_trace_has_lost(tmp_path):
     path, out = tmp_path / "trace.ipynb", tmp_path / "out.ipynb"
     notebook = render(complete_run())
-    outputs = [cell.get("outputs") for cell in without_losers(notebook).cells]
+    outputs = [cell.get("outputs") for cell in without_unselected(notebook).cells]
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = []

@@ -14,7 +14,7 @@ import pytest
 import exploracoder_jupyter
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core import events
-from exploracoder_jupyter.core.errors import BudgetSpent, EndpointError, KernelError, UsageError
+from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError, KernelError, UsageError
 from exploracoder_jupyter.core.types import Task
 
 RUN = ["run", "-t", "do it", "--library", "statistics"]
@@ -143,7 +143,7 @@ def test_the_order_has_task_check_libraries_and_the_settings_given(session, tmp_
         (UsageError("Wrong.", remedy="Do it right."), 2),
         (EndpointError("Refused."), 2),
         (KernelError("No kernel."), 2),
-        (BudgetSpent("Spent."), 1),
+        (BudgetExceeded("Spent."), 1),
         (ExceptionGroup("g", [ValueError("beside"), ExceptionGroup("h", [EndpointError("Refused.")])]), 2),
         (OSError(28, "No space left on device", "a.ipynb"), 2),
         (RuntimeError("a fault of ours"), 3),

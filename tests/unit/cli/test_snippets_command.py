@@ -71,8 +71,8 @@ def test_they_are_removed_by_library_or_all(store, capsys):
 def test_what_cannot_be_removed_is_said(store, capsys, monkeypatch):
     with sqlite3.connect(store.path, isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
-        monkeypatch.setattr("exploracoder_jupyter.knowledge.sources.snippet_store.WAIT", 0.01)
-        monkeypatch.setattr("exploracoder_jupyter.knowledge.sources.snippet_store.BRIEF_WAIT", 0.01)
+        monkeypatch.setattr("exploracoder_jupyter.knowledge.sources.snippet_store.LOCK_TIMEOUT", 0.01)
+        monkeypatch.setattr("exploracoder_jupyter.knowledge.sources.snippet_store.SHORT_LOCK_TIMEOUT", 0.01)
         assert main(["snippets", "--clear"]) == 2
         other.execute("ROLLBACK")
     other.close()

@@ -5,13 +5,13 @@ import stat
 
 import pytest
 
-from exploracoder_jupyter.core.atomic_write import put
+from exploracoder_jupyter.core.atomic_write import write_atomic
 
 
 def test_what_was_there_is_replaced(tmp_path):
     path = tmp_path / "a.txt"
     for content in (b"first", b"second"):
-        put(path, content)
+        write_atomic(path, content)
         assert path.read_bytes() == content
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
@@ -22,10 +22,10 @@ def test_what_fails_leaves_the_old_one_and_nothing_else(tmp_path, monkeypatch, f
         raise failure
 
     path = tmp_path / "a.txt"
-    put(path, b"old")
+    write_atomic(path, b"old")
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(type(failure)):
-        put(path, b"new")
+        write_atomic(path, b"new")
     assert path.read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
@@ -35,7 +35,7 @@ def test_others_may_read_it_unless_it_is_not_for_them(tmp_path):
     umask = os.umask(0o022)
     try:
         for mode, wanted in ((0o666, 0o644), (0o600, 0o600)):
-            put(tmp_path / "a.txt", b"x", mode=mode)
+            write_atomic(tmp_path / "a.txt", b"x", mode=mode)
             assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == wanted
     finally:
         os.umask(umask)
@@ -43,5 +43,5 @@ def test_others_may_read_it_unless_it_is_not_for_them(tmp_path):
 
 @pytest.mark.parametrize("name", ["n" * 250 + ".txt", "ü" * 120 + ".txt"])
 def test_a_name_may_be_as_long_as_the_disk_takes(tmp_path, name):
-    put(tmp_path / name, b"x")
+    write_atomic(tmp_path / name, b"x")
     assert (tmp_path / name).read_bytes() == b"x"

@@ -15,24 +15,24 @@ import pytest
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.events import Record, RunFinished, RunStarted
-from exploracoder_jupyter.core.process_id import Process
+from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import _MIGRATIONS, CUT_OFF, DAY, RUNNING, HistoryStore, PastRun
 from exploracoder_jupyter.core.settings import Settings, history_path
-from exploracoder_jupyter.core.sqlite_store import KeptFile
+from exploracoder_jupyter.core.sqlite_store import SqliteStore
 from exploracoder_jupyter.core.types import LibraryInfo, Task, Usage, Verdict
 from exploracoder_jupyter.runs import Order
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from tests.unit.factories import complete_run, started
 
 NOW = float(int(time.time()))
-DEAD = Process(2**22 + 1, 1.0, Process.own().machine)
+DEAD = ProcessId(2**22 + 1, 1.0, ProcessId.own().machine)
 NX = (LibraryInfo("networkx", "networkx", "3.4"),)
 LEARN = (LibraryInfo("sklearn", "scikit-learn", "1.9"),)
 
 
 def past(id, *, ago=0.0, process=None, **known):
     at = NOW - ago
-    return PastRun(id, at, at, process or Process.own(), **{"task": f"Task {id}", "libraries": NX, **known})
+    return PastRun(id, at, at, process or ProcessId.own(), **{"task": f"Task {id}", "libraries": NX, **known})
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_a_damaged_file_is_set_aside_and_one_of_a_newer_release_left_alone(store
 
 def test_a_file_that_another_process_works_with_is_not_set_aside(store):
     store.write(past("a"))
-    kept = KeptFile(store.path, _MIGRATIONS)
+    kept = SqliteStore(store.path, _MIGRATIONS)
     with closing(sqlite3.connect(store.path)) as other:
 
         def read_while_another_writes(db):
@@ -203,7 +203,7 @@ def test_a_line_that_cannot_be_read_is_passed_over(store):
 
 
 def test_a_run_is_cut_off_when_its_process_is_gone():
-    own = Process.own()
+    own = ProcessId.own()
     assert past("a").status == RUNNING
     assert past("a", outcome="solved", process=DEAD).status == "solved"
     assert past("a", process=DEAD).status == CUT_OFF
@@ -213,7 +213,7 @@ def test_a_run_is_cut_off_when_its_process_is_gone():
 def test_a_process_that_has_ended_and_is_not_yet_reaped_is_gone():
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         born = psutil.Process(child.pid).create_time()
-        process = Process(child.pid, born, Process.own().machine)
+        process = ProcessId(child.pid, born, ProcessId.own().machine)
         assert process.alive
         child.stdin.close()
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)

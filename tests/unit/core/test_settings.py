@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import VARIABLES, Settings, resolve, secrets, unknown_variables
+from exploracoder_jupyter.core.settings import VARIABLES, Settings, read_secrets, resolve, unknown_variables
 
 
 @pytest.fixture
@@ -68,8 +68,8 @@ def test_a_broken_file_is_one_sentence(file):
 
 def test_the_key_comes_from_environment_or_file_and_never_shows(file):
     path = file('api_key = "sk-file"\n')
-    assert secrets(path, {}).api_key.get_secret_value() == "sk-file"
-    found = secrets(path, {"OPENAI_API_KEY": "sk-env"})
+    assert read_secrets(path, {}).api_key.get_secret_value() == "sk-file"
+    found = read_secrets(path, {"OPENAI_API_KEY": "sk-env"})
     assert found.api_key.get_secret_value() == "sk-env"
     assert "sk-" not in repr(found) + found.model_dump_json() + resolve(path=path, environ={}).model_dump_json()
 
@@ -77,7 +77,7 @@ def test_the_key_comes_from_environment_or_file_and_never_shows(file):
 def test_a_config_file_that_the_environment_names_has_to_be_there(tmp_path, monkeypatch):
     """Issue 14, item 15: a missing file is an error, not a run with other settings."""
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "gone.toml"))
-    for read in (resolve, secrets):
+    for read in (resolve, read_secrets):
         with pytest.raises(UsageError, match=r"gone\.toml.* EXPLORACODER_CONFIG"):
             read(environ={})
     (tmp_path / "gone.toml").write_text('api_key = "k"\n[exploration]\ncandidates = 2\n')

@@ -10,7 +10,7 @@ from exploracoder_jupyter.core.events import FilesKept, Record
 from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
 from exploracoder_jupyter.frontend.panel.panel_state import State, fold
 from exploracoder_jupyter.frontend.solution_files import copy_files, describe_files
-from exploracoder_jupyter.trace import render, summary
+from exploracoder_jupyter.trace import render, summarize_run
 from exploracoder_jupyter.trace.cell_metadata import schema
 from exploracoder_jupyter.trace.trace_paths import files_path
 from tests.unit.factories import complete_events, recorded
@@ -47,7 +47,7 @@ def test_the_end_says_how_experiments_were_confined_and_where_they_started():
 
 
 def test_the_summary_has_their_paths():
-    assert summary(run_with("a.csv"))["files"] == [str(Path("/notes/explorations/run.files/a.csv"))]
+    assert summarize_run(run_with("a.csv"))["files"] == [str(Path("/notes/explorations/run.files/a.csv"))]
 
 
 def test_the_panel_tells_how_many_and_where():

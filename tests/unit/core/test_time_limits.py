@@ -5,8 +5,8 @@ import os
 import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.core.time_limits import scale
-from exploracoder_jupyter.runs.live_fork import KernelLine
+from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.runs.live_fork import KernelForkClient
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -19,12 +19,12 @@ def loaded(monkeypatch, times):
 def test_a_limit_grows_with_the_processes_that_wait_for_a_core_up_to_a_bound(times, seconds, monkeypatch):
     """Issue 14, item 13: a healthy process is not given up because the machine is busy."""
     loaded(monkeypatch, times)
-    assert scale(2.0) == seconds
+    assert scale_limit(2.0) == seconds
 
 
 def test_where_the_load_is_not_known_a_limit_is_as_it_was(monkeypatch):
     monkeypatch.delattr(os, "getloadavg", raising=False)
-    assert scale(2.0) == 2.0
+    assert scale_limit(2.0) == 2.0
 
 
 @pytest.mark.anyio
@@ -33,7 +33,7 @@ async def test_a_kernel_gets_more_time_to_fork_itself_on_a_busy_machine(monkeypa
     loaded(monkeypatch, 4.0)
     monkeypatch.setattr("exploracoder_jupyter.runs.live_fork.PATIENCE", 0.1)
     with pytest.raises(KernelError, match=r"did not answer within 0\.4 s"):
-        await KernelLine(lambda request: None).fork("/run/x")
+        await KernelForkClient(lambda request: None).fork("/run/x")
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import Secrets, Settings
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.core.wording import at_a_terminal, by_front_end, did_you_mean, plural
+from exploracoder_jupyter.core.wording import choose_wording, did_you_mean, plural, terminal_wording
 from exploracoder_jupyter.frontend.magic_line import parse_magic_line
-from exploracoder_jupyter.frontend.panel.panel_state import State, spent
+from exploracoder_jupyter.frontend.panel.panel_state import State, describe_cost
 from exploracoder_jupyter.llm.endpoint_faults import key_remedy
 from exploracoder_jupyter.runs.adapters import model_notices
 
@@ -78,19 +78,19 @@ def test_advice_names_what_the_front_end_has():
     """Issue 14, item 18: no magic at a terminal, and there only while its command runs."""
     offline, keys = Settings(), Secrets()
     assert "%explora config" in model_notices(offline, keys)[0].text and "%explora config key" in key_remedy()
-    with at_a_terminal():
+    with terminal_wording():
         for text in (model_notices(offline, keys)[0].text, key_remedy()):
             assert "%" not in text and "EXPLORACODER_" in text
         assert asyncio.run(_asked()) == "terminal"
-    assert by_front_end(terminal="terminal", notebook="notebook") == "notebook"
+    assert choose_wording(terminal="terminal", notebook="notebook") == "notebook"
 
 
 async def _asked():
-    return await asyncio.to_thread(by_front_end, terminal="terminal", notebook="notebook")
+    return await asyncio.to_thread(choose_wording, terminal="terminal", notebook="notebook")
 
 
 def test_the_offline_model_makes_no_model_calls():
     """Issue 14, item 18: it is no language model, so what it is asked is not counted as that."""
     usage = Usage(calls=5, executions=1)
-    assert spent(State(model="offline", usage=usage)) == "1 execution"
-    assert spent(State(model="toy", usage=usage)) == "5 model calls, 0 tokens, 1 execution"
+    assert describe_cost(State(model="offline", usage=usage)) == "1 execution"
+    assert describe_cost(State(model="toy", usage=usage)) == "5 model calls, 0 tokens, 1 execution"

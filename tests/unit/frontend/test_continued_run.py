@@ -18,7 +18,7 @@ from exploracoder_jupyter.frontend.magic_line import parse_magic_line
 from exploracoder_jupyter.frontend.running.continued_run import find_recorded_run
 from exploracoder_jupyter.frontend.running.kernel_runs import Runs
 from exploracoder_jupyter.trace import Trace, render
-from exploracoder_jupyter.trace.reduced_notebook import without_losers
+from exploracoder_jupyter.trace.reduced_notebook import without_unselected
 from tests.unit.factories import RUN_ID, complete_run, started
 from tests.unit.factories import recorded as records_of
 
@@ -77,7 +77,7 @@ def test_a_run_that_is_not_there_is_told(tmp_path):
 
 def test_what_was_made_from_a_trace_is_none(tmp_path):
     write(tmp_path, "old.ipynb", at=1000)
-    export = write(tmp_path, "of-it.ipynb", at=2000, made=lambda records: without_losers(render(records)))
+    export = write(tmp_path, "of-it.ipynb", at=2000, made=lambda records: without_unselected(render(records)))
     assert find_recorded_run("", TASK.text, tmp_path).trace.name == "old.ipynb"
     with pytest.raises(UsageError, match="is not the trace of a run"):
         find_recorded_run(str(export), "", tmp_path)

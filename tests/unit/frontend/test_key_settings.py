@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import config_path, secrets
+from exploracoder_jupyter.core.settings import config_path, read_secrets
 from exploracoder_jupyter.frontend.key_settings import explain, save_key
 
 KEY = "sk-0123456789"
@@ -43,7 +43,7 @@ def test_without_an_endpoint_it_is_the_offline_model(config):
 def test_a_saved_key_is_found_kept_private_and_not_shown(config):
     assert save_key(f" {KEY}\n") == config == config_path()
     assert stat.S_IMODE(config.stat().st_mode) == 0o600
-    assert secrets(environ={}).api_key.get_secret_value() == KEY
+    assert read_secrets(environ={}).api_key.get_secret_value() == KEY
     shown = explain({}, {})
     assert "Key: taken from that file" in shown
     assert KEY not in shown

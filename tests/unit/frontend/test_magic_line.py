@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.options import OPTIONS, Parser, add_options, check_text, layer
+from exploracoder_jupyter.core.options import OPTIONS, OptionParser, add_options, read_check_text, settings_layer
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.frontend.magic_line import help_text, parse_magic_line
 
@@ -98,10 +98,10 @@ def test_a_check_is_a_file_or_text(tmp_path, monkeypatch):
     (tmp_path / "check.py").write_text("assert f(1) == 2\n")
     assert parse_magic_line("x --check check.py").check == "assert f(1) == 2\n"
     assert parse_magic_line('x --check "assert f(1) == 2"').check == "assert f(1) == 2"
-    assert check_text("1 -> 2\n" * 2000).startswith("1 -> 2")
+    assert read_check_text("1 -> 2\n" * 2000).startswith("1 -> 2")
     (tmp_path / "blob.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="cannot be read"):
-        check_text("blob.txt")
+        read_check_text("blob.txt")
 
 
 def test_every_option_with_a_section_is_a_real_setting():
@@ -112,10 +112,10 @@ def test_every_option_with_a_section_is_a_real_setting():
 
 
 def test_the_command_line_has_no_options_of_the_magic_alone():
-    parser = Parser(prog="jupyter explora run")
+    parser = OptionParser(prog="jupyter explora run")
     add_options(parser, place="command")
     given = parser.parse_args(["--candidates", "2", "--out", "a.ipynb"])
-    assert layer(given) == {"exploration": {"candidates": 2}, "view": {"out": "a.ipynb"}}
+    assert settings_layer(given) == {"exploration": {"candidates": 2}, "view": {"out": "a.ipynb"}}
     assert not hasattr(given, "wait")
     assert not hasattr(given, "use")
     with pytest.raises(UsageError, match="See `jupyter explora run --help` for the options"):
@@ -133,9 +133,9 @@ def test_a_line_says_where_experiments_start_and_how_they_are_confined():
 
 
 def test_the_command_line_has_no_live_kernel():
-    parser = Parser(prog="jupyter explora run")
+    parser = OptionParser(prog="jupyter explora run")
     add_options(parser, place="command")
-    assert layer(parser.parse_args(["--state", "fresh"])) == {"sandbox": {"state": "fresh"}}
+    assert settings_layer(parser.parse_args(["--state", "fresh"])) == {"sandbox": {"state": "fresh"}}
     assert "--state auto|fresh" in parser.format_help()
     sentence = r"^--state live works only in notebooks: there is no live kernel on the command line\."
     with pytest.raises(UsageError, match=sentence):
@@ -147,7 +147,7 @@ def test_the_command_line_has_no_live_kernel():
 
 
 def test_the_command_lines_help_speaks_of_nothing_that_is_not_there():
-    parser = Parser(prog="run")
+    parser = OptionParser(prog="run")
     add_options(parser, place="command")
     said = " ".join(parser.format_help().split())
     assert "--state auto|fresh" in said
@@ -155,7 +155,7 @@ def test_the_command_lines_help_speaks_of_nothing_that_is_not_there():
 
 
 def test_a_layer_takes_namespaces_that_lack_options():
-    assert layer(argparse.Namespace(model="m")) == {"endpoint": {"model": "m"}}
+    assert settings_layer(argparse.Namespace(model="m")) == {"endpoint": {"model": "m"}}
 
 
 def test_help_names_every_option():
@@ -170,7 +170,7 @@ def test_the_guide_names_every_option():
 
 
 def test_a_known_option_with_a_bad_value_is_not_asked_back():
-    parser = Parser(prog="jupyter explora run")
+    parser = OptionParser(prog="jupyter explora run")
     add_options(parser, place="command")
     for given, asked in ((["--candidates", "zero"], False), (["--candidate=3"], True)):
         with pytest.raises(UsageError) as caught:

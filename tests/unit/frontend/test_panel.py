@@ -49,7 +49,7 @@ from exploracoder_jupyter.frontend.panel.panel_html import (
     line,
     line_as_html,
 )
-from exploracoder_jupyter.frontend.panel.panel_state import State, finished, fold, with_failure, with_trace
+from exploracoder_jupyter.frontend.panel.panel_state import State, fold, with_failure, with_summary, with_trace
 
 START = RunStarted(
     "0123abcd",
@@ -165,7 +165,9 @@ def test_time_that_it_waits_for_the_user_does_not_count():
 
 def test_the_end_names_verdict_solution_and_trace():
     end = RunFinished(Verdict("solved", "The check passed."), Solution("n = 3", "s1"), Usage())
-    state = finished(state_after(START, PLAN, proposed("s1", "solution"), observed("s1"), end), {"trace": "a/b.ipynb"})
+    state = with_summary(
+        state_after(START, PLAN, proposed("s1", "solution"), observed("s1"), end), {"trace": "a/b.ipynb"}
+    )
     assert state.over
     text = as_text(state, 2000.0, hint="To stop: interrupt the kernel.")
     assert "Solved. The check passed." in text
@@ -191,7 +193,7 @@ def ending(outcome, code="x = 1"):
 def test_only_a_program_that_did_not_fail_is_offered(outcome, shown):
     state = state_after(START, PLAN, ending(outcome))
     summary = {"status": outcome, "reason": "So\nit was.", "solution": "x = 1"}
-    for ended in (state, finished(state, summary), finished(State(), summary)):
+    for ended in (state, with_summary(state, summary), with_summary(State(), summary)):
         assert ended.solution == shown
         assert ("<pre" in as_html(ended, 0.0)) == (shown is not None)
 
@@ -216,9 +218,9 @@ def test_the_solution_is_done_only_if_one_was_found(outcome, said):
 
 
 def test_a_summary_alone_is_enough_for_a_verdict():
-    state = finished(State(), {"status": "stopped", "reason": "By the user.", "solution": None, "trace": None})
+    state = with_summary(State(), {"status": "stopped", "reason": "By the user.", "solution": None, "trace": None})
     assert headline(state) == "Stopped. By the user."
-    assert not finished(State(), {"status": "strange"}).over
+    assert not with_summary(State(), {"status": "strange"}).over
 
 
 def test_a_failed_run_says_why():
@@ -268,7 +270,7 @@ def test_a_run_that_broke_off_costs_no_more_time():
     assert cost(cut, 9999.0).startswith("50 s,")
     refused = with_failure(State(started=1000.0), "There is no such library.", at=1002.0)
     assert cost(refused, 9999.0).startswith("2 s,")
-    over = finished(State(started=1000.0), {"status": "stopped", "reason": "", "solution": None, "trace": None})
+    over = with_summary(State(started=1000.0), {"status": "stopped", "reason": "", "solution": None, "trace": None})
     assert cost(over, 9999.0).startswith("0 s,")
 
 
@@ -307,7 +309,7 @@ def test_html_escapes_every_string_and_holds_no_script():
         SubtaskFinished(HOSTILE, "failed", HOSTILE),
         end,
     )
-    seen = _Tags(as_html(finished(state, {"trace": HOSTILE}), 0.0, hint=HOSTILE))
+    seen = _Tags(as_html(with_summary(state, {"trace": HOSTILE}), 0.0, hint=HOSTILE))
     assert seen.tags <= {"div", "ul", "li", "span", "strong", "pre", "code"}
     assert seen.attributes <= {"style", "class", "role", "aria-live", "aria-hidden", "title"}
 

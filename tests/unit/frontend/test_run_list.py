@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import exploracoder_jupyter
-from exploracoder_jupyter.core.process_id import Process
+from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
 from exploracoder_jupyter.core.settings import history_path
 from exploracoder_jupyter.core.types import LibraryInfo
@@ -23,7 +23,7 @@ from exploracoder_jupyter.frontend.panel.panel_state import State
 from exploracoder_jupyter.protocol import browser_messages
 
 NOW = float(int(time.time()))
-DEAD = Process(2**22 + 1, 1.0, Process.own().machine)
+DEAD = ProcessId(2**22 + 1, 1.0, ProcessId.own().machine)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def explored(root):
             trace.write_text("{}")
         libraries = (LibraryInfo("networkx", "networkx", "3.4"),)
         fields = {"task": f"Task <{id}>", "libraries": libraries, "trace": str(trace), "outcome": "solved", **known}
-        store.write(PastRun(id, NOW - ago, NOW - ago, fields.pop("process", Process.own()), **fields))
+        store.write(PastRun(id, NOW - ago, NOW - ago, fields.pop("process", ProcessId.own()), **fields))
 
     add("here", root / "mine" / "explorations" / "a b.ipynb", 1, calls=2, tokens=1234, executions=3, seconds=65.0)
     add("there", root / "theirs" / "explorations" / "b.ipynb", 2, outcome="", process=DEAD)

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import psutil
 import pytest
 
-from exploracoder_jupyter.core.errors import ExploraError, MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Parameter
 from exploracoder_jupyter.frontend import tab_completion
 from exploracoder_jupyter.frontend.searching import search_process, search_progress
@@ -240,7 +240,7 @@ def test_what_the_process_refuses_is_its_own_sentence():
 def test_a_process_without_an_answer_is_one_sentence():
     with pytest.raises(ExploraError, match=r"without an answer \(exit status 3\)\. Its last output: boom"):
         run_search(command("import sys; print('boom', file=sys.stderr); sys.exit(3)"), on_progress=lambda _: None)
-    with pytest.raises(MissingMeans, match="cannot be started with '/no/python'"):
+    with pytest.raises(MissingRequirement, match="cannot be started with '/no/python'"):
         run_search(("/no/python",), on_progress=print)
 
 

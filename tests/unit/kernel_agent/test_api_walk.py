@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import states
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints
 
 PROJECT = Path(__file__).parents[3]
 SOURCES = {
@@ -284,7 +284,7 @@ def test_what_no_distribution_owns_is_stamped_with_its_code(installed):
 def test_an_answer_says_on_which_files_it_rests(installed, name, path):
     rests = run(installed, "introspection.documentation_walk", name)[1][0]["library"]["rests"]
     assert {sys.executable, str(installed), str(installed / path)} <= set(rests)
-    assert rests == states(rests)
+    assert rests == fingerprints(rests)
 
 
 def test_what_leaves_no_record_is_stamped_with_its_code_whatever_its_version(tmp_path):

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import TREE, import_environment, state, states
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import (
+    TREE,
+    fingerprint,
+    fingerprints,
+    import_environment,
+)
 
 
 @pytest.fixture
@@ -31,16 +36,16 @@ def site(tmp_path):
     ],
 )
 def test_a_folder_changes_with_what_can_be_imported_from_it(site, change):
-    before = state(str(site))
+    before = fingerprint(str(site))
     change(site)
-    assert state(str(site)) != before
+    assert fingerprint(str(site)) != before
 
 
 @pytest.mark.parametrize("name", ["notes.ipynb", "data.csv", ".hidden", "__pycache__"])
 def test_a_folder_is_the_same_whatever_else_is_written_there(site, name):
-    before = state(str(site))
+    before = fingerprint(str(site))
     (site / name).write_text("")
-    assert state(str(site)) == before
+    assert fingerprint(str(site)) == before
 
 
 @pytest.mark.parametrize(
@@ -54,19 +59,19 @@ def test_a_folder_is_the_same_whatever_else_is_written_there(site, name):
 )
 def test_a_tree_changes_with_all_code_below(site, change):
     tree = f"{site}{TREE}"
-    before = state(tree)
+    before = fingerprint(tree)
     (site / "shop" / "notes.txt").write_text("")
-    assert state(tree) == before
+    assert fingerprint(tree) == before
     change(site / "shop")
-    assert state(tree) != before
+    assert fingerprint(tree) != before
 
 
 def test_a_file_changes_with_its_content_and_what_is_missing_has_no_state(site):
     path = str(site / "shop" / "__init__.py")
-    before = states([path, str(site / "nothing")])
+    before = fingerprints([path, str(site / "nothing")])
     assert before[path] and before[str(site / "nothing")] == ""
     (site / "shop" / "__init__.py").write_text("price = 3.75\n")
-    assert state(path) != before[path]
+    assert fingerprint(path) != before[path]
 
 
 def test_the_surroundings_are_the_interpreter_and_where_it_looks(site, monkeypatch):

@@ -25,7 +25,10 @@ class Rude:
 
 
 def told(namespace=None, **options):
-    return {(found["kind"], found["library"], found["what"]) for found in fork_hazards.find(namespace or {}, **options)}
+    return {
+        (found["kind"], found["library"], found["what"])
+        for found in fork_hazards.find_hazards(namespace or {}, **options)
+    }
 
 
 def new(before, namespace=None, **options):
@@ -186,11 +189,11 @@ def test_locks_that_nobody_can_release_refuse(before):
 
 def test_other_systems_refuse(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert [found["kind"] for found in fork_hazards.find({})] == ["refuse"]
+    assert [found["kind"] for found in fork_hazards.find_hazards({})] == ["refuse"]
 
 
 def test_risky_libraries_are_named_likeliest_first():
-    assert fork_hazards.loaded(["os", "pyarrow", "polars", "polars.frame"]) == ["polars", "pyarrow"]
+    assert fork_hazards.risky_libraries_in(["os", "pyarrow", "polars", "polars.frame"]) == ["polars", "pyarrow"]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +211,7 @@ def test_risky_libraries_are_named_likeliest_first():
     }.items(),
 )
 def test_what_looks_like_a_credential(name, value):
-    assert fork_hazards.secretive({"a": 1, name: value, "b": "text"}) == [name]
+    assert fork_hazards.find_credential_variables({"a": 1, name: value, "b": "text"}) == [name]
 
 
 @pytest.mark.parametrize(
@@ -232,8 +235,8 @@ def test_what_looks_like_a_credential(name, value):
     }.items(),
 )
 def test_what_does_not(name, value):
-    assert fork_hazards.secretive({name: value}) == []
+    assert fork_hazards.find_credential_variables({name: value}) == []
 
 
 def test_other_values_are_not_touched_for_credentials():
-    assert fork_hazards.secretive({"secret": Rude(), "keys": {"secret": Rude(), 1: Rude()}}) == []
+    assert fork_hazards.find_credential_variables({"secret": Rude(), "keys": {"secret": Rude(), 1: Rude()}}) == []

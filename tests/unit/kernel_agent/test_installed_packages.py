@@ -1,6 +1,6 @@
 """What an interpreter says it has installed."""
 
-from exploracoder_jupyter.kernel_agent.introspection.installed_packages import environment
+from exploracoder_jupyter.kernel_agent.introspection.installed_packages import describe_environment
 
 
 def installed(folder, name, version, **notes):
@@ -17,7 +17,7 @@ def test_of_a_package_that_is_there_twice_the_one_that_is_imported_is_told(tmp_p
     installed(tmp_path / "beside", "some-thing", "2.0")
     installed(tmp_path / "beside", "torn", "")
     monkeypatch.setattr("sys.path", [str(tmp_path / "mine"), str(tmp_path / "beside")])
-    assert environment()["packages"] == ["Some_Thing==1.0"]
+    assert describe_environment()["packages"] == ["Some_Thing==1.0"]
 
 
 def test_what_came_from_no_index_is_told_but_for_what_conda_built(tmp_path, monkeypatch):
@@ -27,4 +27,4 @@ def test_what_came_from_no_index_is_told_but_for_what_conda_built(tmp_path, monk
     installed(tmp_path, "numpy", "2.3.0", url='{"url": "file:///home/conda/feedstock_root"}', installer="conda\n")
     installed(tmp_path, "networkx", "3.6.1", installer="uv")
     monkeypatch.setattr("sys.path", [str(tmp_path)])
-    assert environment()["unindexed"] == ["Moon", "tides"]
+    assert describe_environment()["unindexed"] == ["Moon", "tides"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import states
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints
 
 PROJECT = Path(__file__).parents[3]
 CODE = {
@@ -98,7 +98,7 @@ def test_a_part_of_a_namespace_has_its_own_distribution(site):
         found = about(site, name)
         assert (found["distribution"], found["version"]) == (dist, version)
     whole = about(site, "realm")
-    assert whole["version"] == "" and whole["stamp"] and states(whole["rests"]) == whole["rests"]
+    assert whole["version"] == "" and whole["stamp"] and fingerprints(whole["rests"]) == whole["rests"]
 
 
 def test_a_distribution_means_its_own_part_of_the_namespace(site):

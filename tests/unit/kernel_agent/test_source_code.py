@@ -7,7 +7,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernel_agent.introspection import public_files, source_code
-from exploracoder_jupyter.kernel_agent.introspection.source_code import INSTALLED, OWN
+from exploracoder_jupyter.kernel_agent.introspection.source_code import INSTALLED, USER_OWN
 from exploracoder_jupyter.knowledge.extraction.api_source import read_source as read_source
 from exploracoder_jupyter.pipeline.prompting import privacy_filter
 
@@ -83,28 +83,28 @@ def jars(tmp_path, monkeypatch):
     ],
 )
 def test_source_is_found_without_an_import(jars, path, source):
-    assert source_code.source([path]).partition("\n")[2] == source
+    assert source_code.find_source([path]).partition("\n")[2] == source
     assert "jarslib" not in sys.modules
 
 
 def test_a_class_comes_without_docstrings_and_a_module_whole(jars):
-    assert source_code.source(["jarslib.inner.jar.Jar"]).splitlines()[1:3] == ["class Jar:", "    @overload"]
-    assert source_code.source(["jarslib.inner.jar"]).splitlines()[1] == "from typing import overload"
+    assert source_code.find_source(["jarslib.inner.jar.Jar"]).splitlines()[1:3] == ["class Jar:", "    @overload"]
+    assert source_code.find_source(["jarslib.inner.jar"]).splitlines()[1] == "from typing import overload"
 
 
 def test_a_form_feed_ends_no_line(jars, tmp_path):
     (tmp_path / "jarslib" / "paged.py").write_text("\x0c\ndef one():\n    return 1\n\x0c\n\ndef two():\n    return 2\n")
-    assert source_code.source(["jarslib.paged.two"]) == f"{OWN}jarslib.paged:\ndef two():\n    return 2"
+    assert source_code.find_source(["jarslib.paged.two"]) == f"{USER_OWN}jarslib.paged:\ndef two():\n    return 2"
 
 
 def test_a_definition_counts_before_an_assignment(jars):
     paths = ["jarslib.inner.jar.EMPTY", "jarslib.Jug.pour"]
-    assert source_code.source(paths) == f"{OWN}jarslib.inner:\ndef pour(self): ..."
+    assert source_code.find_source(paths) == f"{USER_OWN}jarslib.inner:\ndef pour(self): ..."
 
 
 def test_the_first_path_that_has_a_source_is_printed(jars, capsys):
     source_code.main(["jarslib.Jar", "jarslib.inner.jar.count", "jarslib.inner.jar.Jar"])
-    told = f"{OWN}jarslib.inner.jar:\ndef count(jar): return len(jar)"
+    told = f"{USER_OWN}jarslib.inner.jar:\ndef count(jar): return len(jar)"
     assert json.loads(capsys.readouterr().out) == {"source": told}
 
 
@@ -141,31 +141,31 @@ REPOSITORY = {"url": "ssh://git@host/beans", "vcs_info": {"vcs": "git", "commit_
     ("note", "installer", "whose"),
     [
         (None, "pip", INSTALLED),
-        (FOLDER, "pip", OWN),
-        (REPOSITORY, "uv", OWN),
+        (FOLDER, "pip", USER_OWN),
+        (REPOSITORY, "uv", USER_OWN),
         (FOLDER, "conda", INSTALLED),
     ],
 )
 def test_what_is_from_an_index_is_told_from_what_is_not(installed, note, installer, whose):
     installed(note, installer)
-    assert source_code.source(["beans.fill"]) == f"{whose}beans:\ndef fill(): ..."
+    assert source_code.find_source(["beans.fill"]) == f"{whose}beans:\ndef fill(): ..."
 
 
 def test_a_link_to_a_folder_of_the_users_is_followed(installed, tmp_path):
     folder = installed()
     (tmp_path / "peas.py").write_text("def pod(): ...\n")
     (folder / "peas.py").symlink_to(tmp_path / "peas.py")
-    assert source_code.source(["peas.pod"]).startswith(OWN)
+    assert source_code.find_source(["peas.pod"]).startswith(USER_OWN)
 
 
 @pytest.mark.parametrize("path", ["statistics.median", "numpy.linalg.norm"])
 def test_libraries_of_this_interpreter_are_public(path):
-    assert source_code.source([path]).startswith(f"{INSTALLED}{path.partition('.')[0]}")
+    assert source_code.find_source([path]).startswith(f"{INSTALLED}{path.partition('.')[0]}")
     assert INSTALLED == privacy_filter.INSTALLED
 
 
 def test_an_editable_installation_is_the_users_own():
-    assert source_code.source(["exploracoder_jupyter.core.lazy_imports.importing"]).startswith(OWN)
+    assert source_code.find_source(["exploracoder_jupyter.core.lazy_imports.lazy_getattr"]).startswith(USER_OWN)
 
 
 def answering(*lines, error=None):

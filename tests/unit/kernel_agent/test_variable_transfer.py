@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.variable_transfer import CannotSend, dump, load
+from exploracoder_jupyter.kernel_agent.variable_transfer import VariableTransferError, dump, load
 
 
 def carried(value, folder):
@@ -55,18 +55,18 @@ class Odd:
 
 @pytest.mark.parametrize("value", [Odd(), [Odd()], {"k": Odd()}, len, type("Text", (str,), {})("x")])
 def test_what_cannot_be_carried_is_refused_by_name_and_type(value, tmp_path):
-    with pytest.raises(CannotSend, match=r"'x' holds a .*, which cannot be sent"):
+    with pytest.raises(VariableTransferError, match=r"'x' holds a .*, which cannot be sent"):
         carried(value, tmp_path)
 
 
 def test_arrays_of_objects_are_refused(tmp_path):
     numpy = pytest.importorskip("numpy")
-    with pytest.raises(CannotSend, match="dtype is object"):
+    with pytest.raises(VariableTransferError, match="dtype is object"):
         carried(numpy.array([Odd()], dtype=object), tmp_path)
 
 
 def test_an_unknown_name_is_refused(tmp_path):
-    with pytest.raises(CannotSend, match="no variable 'y'"):
+    with pytest.raises(VariableTransferError, match="no variable 'y'"):
         dump(["y"], {}, str(tmp_path))
 
 
@@ -107,7 +107,9 @@ def test_with_leave_plain_values_are_still_plain(tmp_path):
     ],
 )
 def test_what_no_pickle_carries_is_refused_by_name(value, why, tmp_path):
-    with pytest.raises(CannotSend, match=rf"'x' holds a .*, which cannot be sent .*\(it cannot be pickled: {why}"):
+    with pytest.raises(
+        VariableTransferError, match=rf"'x' holds a .*, which cannot be sent .*\(it cannot be pickled: {why}"
+    ):
         pickled(value, tmp_path)
 
 

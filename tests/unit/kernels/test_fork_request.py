@@ -7,11 +7,11 @@ import pytest
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import confine
-from exploracoder_jupyter.kernels.branching.fork_request import Orders, paths_excluding
+from exploracoder_jupyter.kernels.branching.fork_request import ForkRequestBuilder, paths_excluding
 from exploracoder_jupyter.kernels.interpreter import Interpreter
 from exploracoder_jupyter.kernels.launcher import Launcher
 from exploracoder_jupyter.kernels.sandbox.isolation import Isolation
-from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
 
@@ -24,7 +24,7 @@ def orders(tmp_path):
     files = VisibleFiles((), (), (home / ".ssh",))
     launcher = Launcher(Sandbox(), Interpreter("python3", ("python",)), Isolation(""), run, run / "inside.zip", files)
     snapshot = Snapshot(home / "project", run / "files", (Path(".git"),), ())
-    return Orders(launcher, snapshot, Level("namespaces", overlay=True))
+    return ForkRequestBuilder(launcher, snapshot, SandboxLevel("namespaces", overlay=True))
 
 
 def test_everything_but_what_is_hidden_is_readable(tmp_path):
@@ -50,15 +50,15 @@ def test_the_root_covers_the_machine_before_the_working_directory_is_shown(order
 
 
 def test_a_branch_serves_on_a_connection_of_its_own(orders):
-    first, second = (orders.branch(number, Path(confine.HOME)) for number in (1, 2))
-    assert first["connection"]["ip"].startswith(confine.HOME)
+    first, second = (orders.branch(number, Path(confine.BRANCH_HOME)) for number in (1, 2))
+    assert first["connection"]["ip"].startswith(confine.BRANCH_HOME)
     assert first["connection"]["key"] != second["connection"]["key"]
     assert "plan" not in first
-    assert orders.home_of(first) == Path(confine.HOME)
+    assert orders.home_of(first) == Path(confine.BRANCH_HOME)
 
 
 def test_below_full_isolation_homes_lie_within_one_another_and_stay_short(orders):
-    orders = replace(orders, level=Level("landlock"))
+    orders = replace(orders, level=SandboxLevel("landlock"))
     home = orders.home_of(orders.root(chdir=None))
     for generation in range(14):
         home = orders.home_of(orders.branch(1000 + generation, home))

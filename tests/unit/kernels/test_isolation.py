@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.errors import MissingMeans
+from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.kernels.interpreter import find_interpreter, write_agent_archive
 from exploracoder_jupyter.kernels.launcher import remove_tree
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, hidden_paths
@@ -216,9 +216,9 @@ def test_kernels_that_cannot_be_used_are_refused_in_words(kernels):
         "gone": "does not start",
         "q": "julia",
     }.items():
-        with pytest.raises(MissingMeans, match=words):
+        with pytest.raises(MissingRequirement, match=words):
             find_interpreter(name)
-    with pytest.raises(MissingMeans, match="'/no/python' does not start"):
+    with pytest.raises(MissingRequirement, match="'/no/python' does not start"):
         find_interpreter(None, "/no/python")
 
 

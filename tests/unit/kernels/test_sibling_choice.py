@@ -2,12 +2,12 @@
 
 import pytest
 
-from exploracoder_jupyter.core.errors import MissingMeans
+from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernels import Hazard, Level, LiveKernel, choose_siblings
+from exploracoder_jupyter.kernels import Hazard, LiveKernel, SandboxLevel, choose_siblings
 
-FULL = Level("namespaces", overlay=True)
-LESS = Level("landlock", why="namespaces are refused here")
+FULL = SandboxLevel("namespaces", overlay=True)
+LESS = SandboxLevel("landlock", why="namespaces are refused here")
 
 
 async def never(address):
@@ -55,5 +55,5 @@ def test_the_live_kernel_is_forked_unasked_only_at_the_full_level():
 
 
 def test_live_state_without_a_live_kernel_is_refused():
-    with pytest.raises(MissingMeans, match="no live kernel"):
+    with pytest.raises(MissingRequirement, match="no live kernel"):
         choose_siblings(Sandbox(state="live"), FULL, None)

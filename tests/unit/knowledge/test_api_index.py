@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
-from exploracoder_jupyter.knowledge.knowledge_cache import pack, unpack
+from exploracoder_jupyter.knowledge.knowledge_cache import pack_arrays, unpack_arrays
 from exploracoder_jupyter.knowledge.search import word_embedder
-from exploracoder_jupyter.knowledge.search.api_index import Index
+from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.search.api_prior import prior
 from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
-from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
-from exploracoder_jupyter.knowledge.search.lexical_index import Field, Lexical
+from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
+from exploracoder_jupyter.knowledge.search.lexical_index import Field, LexicalIndex
 from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, drop_library_names, find_named_apis
 from exploracoder_jupyter.knowledge.search.rank_fusion import (
+    combine_queries,
     diversify,
     fuse_ranks,
     rescale_positive,
     scale_to_max,
-    together,
 )
 from exploracoder_jupyter.knowledge.search.tokenizer import stem, tokens
 
@@ -43,11 +43,11 @@ SHOP = (
 
 
 @pytest.fixture(scope="module")
-def index() -> Index:
-    return Index.build(SHOP)
+def index() -> ApiIndex:
+    return ApiIndex.build(SHOP)
 
 
-def search(index: Index, query: str, k: int = 3) -> list[str]:
+def search(index: ApiIndex, query: str, k: int = 3) -> list[str]:
     return [found.api.path for found in anyio.run(lambda: index.search(query, k))]
 
 
@@ -104,37 +104,39 @@ def test_scores_fall(index):
 
 
 def test_a_reopened_index_answers_the_same(index):
-    again = Index.reopen(SHOP, unpack(pack(index.arrays())))
+    again = ApiIndex.reopen(SHOP, unpack_arrays(pack_arrays(index.arrays())))
     for query in ("pay the goods", "send by post", "remove"):
         assert search(again, query, 8) == search(index, query, 8)
 
 
 def test_an_index_of_other_apis_is_refused(index):
     with pytest.raises(ValueError, match="other APIs"):
-        Index.reopen(SHOP[:-1], index.arrays())
+        ApiIndex.reopen(SHOP[:-1], index.arrays())
 
 
 @pytest.mark.parametrize("size", [0, 1, 2])
 def test_an_index_of_almost_nothing_works(size):
-    index = Index.build(SHOP[:size])
+    index = ApiIndex.build(SHOP[:size])
     assert search(index, "sort the goods", 5) == [api.path for api in SHOP[:size]]
-    assert search(Index.reopen(SHOP[:size], unpack(pack(index.arrays()))), "sort", 5) == search(index, "sort", 5)
+    assert search(ApiIndex.reopen(SHOP[:size], unpack_arrays(pack_arrays(index.arrays()))), "sort", 5) == search(
+        index, "sort", 5
+    )
 
 
 def test_apis_without_any_text_are_indexed():
     bare = tuple(ApiDoc(f"m.f{n}", "function", "", "", "m", "1") for n in range(5))
-    assert search(Index.build(bare), "f3")[0] == "m.f3"
+    assert search(ApiIndex.build(bare), "f3")[0] == "m.f3"
 
 
 def test_lexical_scores_are_bm25():
-    index = Lexical.build(["red apple", "red red pear", "plum"])
+    index = LexicalIndex.build(["red apple", "red red pear", "plum"])
     scores = index.scores("red")
     assert scores[1] > scores[0] > 0 == scores[2]
     assert not index.scores("the unknown").any()
 
 
 def test_a_word_says_more_in_a_field_of_more_weight_and_less_in_a_longer_text():
-    index = Lexical.of([Field(["red", "", "red wide old"], 3), Field(["", "red", ""], 1)])
+    index = LexicalIndex.of([Field(["red", "", "red wide old"], 3), Field(["", "red", ""], 1)])
     scores = index.scores("red")
     assert scores[0] > scores[2] > scores[1] > 0
 
@@ -146,7 +148,7 @@ def test_words_of_aliases_parameters_and_of_others_that_point_to_it_find_an_api(
         api("m.load", "Get it back.\n\nSee Also\n--------\ndump : Serialize to a file,\n    as text.\nother : No."),
         api("m.other", "Do nothing at all."),
     )
-    index = Index.build(apis)
+    index = ApiIndex.build(apis)
     assert search(index, "transform", 1) == ["m.Mapper"]
     assert search(index, "please use .transform() on all", 1) == ["m.Mapper"]
     assert search(index, "wide indentation", 1) == ["m.dump"]
@@ -155,13 +157,13 @@ def test_words_of_aliases_parameters_and_of_others_that_point_to_it_find_an_api(
 
 def test_plain_words_that_mean_alike_are_near_without_any_documentation():
     def near(one: str, other: str) -> float:
-        return float(word_embedder.vector(one) @ word_embedder.vector(other))
+        return float(word_embedder.embed_text(one) @ word_embedder.embed_text(other))
 
     assert near("delete rows", "remove rows") > near("delete rows", "insert rows")
     assert near("average of values", "mean of values") > near("average of values", "name of values")
     assert near("folder", "directory") > 0.2 > near("folder", "average")
     assert near("deleted", "deleting") == pytest.approx(1)
-    assert not word_embedder.vector("xqzzt").any()
+    assert not word_embedder.embed_text("xqzzt").any()
 
 
 def test_an_api_is_found_by_words_that_its_documentation_does_not_have():
@@ -170,13 +172,13 @@ def test_an_api_is_found_by_words_that_its_documentation_does_not_have():
         api("m.load", "Read a table from a file."),
         api("m.walk", "Give the entries of a directory."),
     )
-    assert search(Index.build(apis), "get rid of, remove, erase", 1) == ["m.prune"]
-    assert search(Index.build(apis), "folder", 1) == ["m.walk"]
+    assert search(ApiIndex.build(apis), "get rid of, remove, erase", 1) == ["m.prune"]
+    assert search(ApiIndex.build(apis), "folder", 1) == ["m.walk"]
 
 
 def test_latent_vectors_are_deterministic_and_relate_words_that_share_company():
     said = ["cat purrs milk", "kitten purrs milk", "kitten milk", "car wheel road", "truck wheel road", "truck road"]
-    one, other = Latent.fit(said), Latent.fit(said)
+    one, other = LatentEmbedder.fit(said), LatentEmbedder.fit(said)
     assert np.array_equal(one.vector("cat"), other.vector("cat"))
     assert one.vector("milk") @ one.vector("kitten") > 0.5 > abs(one.vector("milk") @ one.vector("truck"))
     assert np.linalg.norm(one.vector("cat milk")) == pytest.approx(1)
@@ -209,7 +211,7 @@ def test_scores_are_brought_to_one_scale():
 def test_queries_of_one_task_take_turns_and_lift_what_serves_several():
     one = np.array([5.0, 4.9, 3.0, 0.0, 4.8], dtype=np.float32)
     other = np.array([0.0, 0.0, 3.0, 5.0, 4.9], dtype=np.float32)
-    order = np.argsort(-together([one, other])).tolist()
+    order = np.argsort(-combine_queries([one, other])).tolist()
     assert order[0] == 4  # second or third for each by itself
     assert set(order[1:3]) == {0, 3}
 
@@ -238,7 +240,7 @@ def test_a_namesake_that_says_the_same_waits_and_one_that_says_something_else_do
         api("m.Text.swap", "Swap letters for others in each text."),
         api("m.Frame.values", "The values, to be swapped or not, in an array."),
     )
-    assert search(Index.build(apis), "swap values", 4)[1:] == ["m.Frame.swap", "m.Text.swap", "m.Column.swap"]
+    assert search(ApiIndex.build(apis), "swap values", 4)[1:] == ["m.Frame.swap", "m.Text.swap", "m.Column.swap"]
 
 
 def test_the_prior_prefers_what_others_mention_and_what_is_near_the_top():
@@ -291,7 +293,7 @@ def test_an_api_that_the_query_names_comes_first(index):
 
 def test_an_api_whose_name_the_query_spells_in_words_comes_first():
     apis = (api("m.path_shortest", "Compute it."), api("m.shortest_path", "Compute it."))
-    assert search(Index.build(apis), "what are the shortest paths of it", 1) == ["m.shortest_path"]
+    assert search(ApiIndex.build(apis), "what are the shortest paths of it", 1) == ["m.shortest_path"]
 
 
 def test_the_name_of_the_library_says_nothing():

@@ -7,10 +7,10 @@ import zlib
 
 import pytest
 
-from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.knowledge.documents import document_files, read_documents
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import TookTooLong, read_page
-from exploracoder_jupyter.knowledge.knowledge_cache import Store
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
 GOOD = "# Acme\n\n## `acmekit.connect(host)`\n\nOpen a connection to a device.\n"
 
@@ -18,7 +18,7 @@ GOOD = "# Acme\n\n## `acmekit.connect(host)`\n\nOpen a connection to a device.\n
 @pytest.fixture
 def read(tmp_path):
     def read(*paths, **more):
-        return read_documents([tmp_path / path for path in paths], Store(tmp_path / "cache"), **more)
+        return read_documents([tmp_path / path for path in paths], KnowledgeCache(tmp_path / "cache"), **more)
 
     return read
 
@@ -239,7 +239,7 @@ def test_a_missing_package_is_named(tmp_path, read, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "lxml", None)
     monkeypatch.setitem(__import__("sys").modules, "yaml", None)
     for name in ("page.html", "api.yaml"):
-        with pytest.raises(MissingMeans, match=r"pip install 'exploracoder-jupyter\[docs\]'"):
+        with pytest.raises(MissingRequirement, match=r"pip install 'exploracoder-jupyter\[docs\]'"):
             read(name)
 
 

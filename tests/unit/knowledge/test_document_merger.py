@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.errors import KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import ApiDoc, LibraryInfo
-from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.documents.api_ownership import assign_apis
 from exploracoder_jupyter.knowledge.documents.readers.reader_choice import read_page
 
@@ -84,7 +84,7 @@ def opened(tmp_path):
         for number, content in enumerate(docs):
             paths.append(tmp_path / f"ref{number}.md")
             paths[-1].write_text(content)
-        return await Library.open(
+        return await TaskLibraries.open(
             names, inspect=walkers or Walkers(), cache=tmp_path / "cache", docs=paths, open_reader=here
         )
 
@@ -109,7 +109,7 @@ async def test_of_another_version_no_apis_are_taken_over(opened, tmp_path, versi
         f"# Sphinx inventory version 2\n# Project: Shop\n# Version: {version}\n# zlib.\n".encode()
         + zlib.compress(b"shop.gone py:function 1 api.html#$ -\n")
     )
-    library = await Library.open(
+    library = await TaskLibraries.open(
         ["shop"], inspect=Walkers(), cache=tmp_path / "cache", docs=[tmp_path / "objects.inv"], open_reader=here
     )
     assert bool(library.lookup("shop.gone")) == added
@@ -183,7 +183,7 @@ async def test_a_mistyped_name_is_not_taken_for_what_the_documents_describe(open
         "Library 'shpo' is not installed in this kernel's environment. The documents describe no API of it. "
         "Did you mean 'shop'? Otherwise install it there."
     )
-    with pytest.raises(MissingMeans, match="The documents describe no API of it"):
+    with pytest.raises(MissingRequirement, match="The documents describe no API of it"):
         await opened("broken", docs=[body])
 
 
@@ -215,7 +215,7 @@ async def test_a_broken_index_of_passages_is_made_anew(opened, tmp_path):
 
 async def test_documents_that_are_missing_end_the_opening(tmp_path):
     with pytest.raises(UsageError, match="There is no documentation at"):
-        await Library.open(["shop"], inspect=Walkers(), cache=tmp_path, docs=[Path("nowhere")])
+        await TaskLibraries.open(["shop"], inspect=Walkers(), cache=tmp_path, docs=[Path("nowhere")])
 
 
 def test_a_bare_name_is_no_method_of_some_class():

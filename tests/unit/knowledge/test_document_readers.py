@@ -7,7 +7,7 @@ import pytest
 
 from exploracoder_jupyter.core.types import Parameter
 from exploracoder_jupyter.knowledge.documents import read_documents
-from exploracoder_jupyter.knowledge.knowledge_cache import Store
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def read(tmp_path):
         path = tmp_path / "ref" / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return read_documents([path], Store(tmp_path / "cache"))
+        return read_documents([path], KnowledgeCache(tmp_path / "cache"))
 
     return read
 

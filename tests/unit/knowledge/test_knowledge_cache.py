@@ -6,20 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest, pack, unpack
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
 
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path)
+    return KnowledgeCache(tmp_path)
 
 
 def test_what_is_kept_is_found_by_kind_and_key_in_a_later_process_too(store, tmp_path):
     store.put("surface", "a", b"one")
     store.put("index", "a", b"two")
     store.put("surface", "a", b"three")
-    assert Store(tmp_path).get("surface", "a") == b"three"
-    assert Store(tmp_path).get("index", "a") == b"two"
+    assert KnowledgeCache(tmp_path).get("surface", "a") == b"three"
+    assert KnowledgeCache(tmp_path).get("index", "a") == b"two"
     assert store.get("surface", "b") is None
 
 
@@ -75,7 +75,7 @@ def test_another_schema_is_replaced(store, tmp_path):
 
 def test_a_folder_that_cannot_be_means_no_cache(tmp_path):
     (tmp_path / "file").write_text("")
-    store = Store(tmp_path / "file" / "cache")
+    store = KnowledgeCache(tmp_path / "file" / "cache")
     store.put("surface", "a", b"one")
     assert store.get("surface", "a") is None
 
@@ -94,16 +94,16 @@ def test_a_file_that_cannot_be_written_is_read(store, tmp_path, monkeypatch):
 
 def test_many_writers_at_once(tmp_path):
     def write(n: int) -> None:
-        Store(tmp_path).put("index", str(n % 5), str(n % 5).encode() * 1000)
+        KnowledgeCache(tmp_path).put("index", str(n % 5), str(n % 5).encode() * 1000)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(40)))
-    assert Store(tmp_path).get_many("index", "01234") == {n: n.encode() * 1000 for n in "01234"}
+    assert KnowledgeCache(tmp_path).get_many("index", "01234") == {n: n.encode() * 1000 for n in "01234"}
 
 
 def test_arrays_survive_packing():
     arrays = {"a": np.arange(6, dtype=np.float16).reshape(2, 3), "b": np.array([], dtype=np.int64)}
-    again = unpack(pack(arrays))
+    again = unpack_arrays(pack_arrays(arrays))
     assert {name: (array.dtype, array.tolist()) for name, array in again.items()} == {
         name: (array.dtype, array.tolist()) for name, array in arrays.items()
     }

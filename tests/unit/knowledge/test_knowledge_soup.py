@@ -8,7 +8,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet
-from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, Soup
+from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, SourceSearch
 from tests.patience import patience
 
 
@@ -62,34 +62,37 @@ def test_ranks_count_and_not_scores():
     loud = Fixed("documentation", "merge one", "merge two", "merge three")
     quiet = Fixed("web", "merge four", "merge five")
     quiet._found = [ScoredPassage(hit.passage, hit.score / 1e6) for hit in quiet._found]
-    assert set(_texts(Soup([loud, quiet]), "merge", 2)) == {"merge one", "merge four"}
+    assert set(_texts(SourceSearch([loud, quiet]), "merge", 2)) == {"merge one", "merge four"}
 
 
 def test_what_has_nothing_of_the_query_comes_after_what_has():
     near = Fixed("snippet", "merge two frames by their keys", "sort the frame of keys")
     far = Fixed("documentation", "install with pip", "licence")
     for sources in ([near, far], [far, near]):
-        assert _texts(Soup(sources), "merge frames by keys", 3)[0] == "merge two frames by their keys"
+        assert _texts(SourceSearch(sources), "merge frames by keys", 3)[0] == "merge two frames by their keys"
 
 
 def test_a_text_that_two_sources_have_comes_once_and_first():
-    soup = Soup([Fixed("documentation", "alpha", "both of  them"), Fixed("web", "beta", "both\nof them")])
+    soup = SourceSearch([Fixed("documentation", "alpha", "both of  them"), Fixed("web", "beta", "both\nof them")])
     assert _texts(soup, "unlike", 10) == ["both of  them", "alpha", "beta"]
 
 
 def test_no_kind_takes_more_than_half_where_another_has_something():
     many = [Fixed("documentation", *(f"merge frames {name} {at}" for at in range(10))) for name in "abc"]
-    soup = Soup([*many, Fixed("snippet", "one", "two", "three")])
+    soup = SourceSearch([*many, Fixed("snippet", "one", "two", "three")])
     found = _texts(soup, "merge frames", 6)
     assert len(found) == 6 and sum(text.startswith("merge") for text in found) == 3
-    assert len(_texts(Soup(many), "merge frames", 6)) == 6
+    assert len(_texts(SourceSearch(many), "merge frames", 6)) == 6
     assert (
-        sum(text.startswith("merge") for text in _texts(Soup([many[0], Fixed("web", "one")]), "merge frames", 6)) == 5
+        sum(
+            text.startswith("merge") for text in _texts(SourceSearch([many[0], Fixed("web", "one")]), "merge frames", 6)
+        )
+        == 5
     )
 
 
 def test_only_the_kinds_that_are_asked_for_are_searched():
-    soup = Soup([Fixed("documentation", "a"), Fixed("workspace", "b"), Fixed("web", "c")])
+    soup = SourceSearch([Fixed("documentation", "a"), Fixed("workspace", "b"), Fixed("web", "c")])
     assert soup.kinds == {"documentation", "workspace", "web"}
     assert _texts(soup, "x", 5, among={"workspace"}) == ["b"]
     assert _texts(soup, "x", 5, among=()) == []
@@ -102,7 +105,7 @@ def test_only_the_kinds_that_are_asked_for_are_searched():
 )
 def test_a_source_that_fails_gives_nothing_and_is_told_once(error, why):
     said = []
-    soup = Soup([Failing(error), Fixed("snippet", "a")], say=said.append)
+    soup = SourceSearch([Failing(error), Fixed("snippet", "a")], say=said.append)
     assert _texts(soup, "x", 5) == _texts(soup, "x", 5) == ["a"]
     assert said == [f"Searching the web failed: {why}"]
 
@@ -110,7 +113,7 @@ def test_a_source_that_fails_gives_nothing_and_is_told_once(error, why):
 def test_a_source_that_hangs_gives_nothing_and_does_not_hold_up_the_others():
     stuck, said = Stuck(), []
     try:
-        assert _texts(Soup([stuck, Fixed("snippet", "a")], say=said.append, patience=0.05), "x", 5) == ["a"]
+        assert _texts(SourceSearch([stuck, Fixed("snippet", "a")], say=said.append, patience=0.05), "x", 5) == ["a"]
         assert said == ["Searching the documentation timed out after 0.05 s; continuing without it."]
     finally:
         stuck.released.set()
@@ -124,16 +127,19 @@ def test_sources_are_searched_at_the_same_time():
             await anyio.to_thread.run_sync(together.wait)
             return await super().search(query, k)
 
-    assert sorted(_texts(Soup([Waiting("web", "a"), Waiting("snippet", "b")], patience=30), "x", 5)) == ["a", "b"]
+    assert sorted(_texts(SourceSearch([Waiting("web", "a"), Waiting("snippet", "b")], patience=30), "x", 5)) == [
+        "a",
+        "b",
+    ]
 
 
 @pytest.mark.parametrize(("query", "k"), [("", 5), ("  ", 5), ("x", 0), ("x", -1)])
 def test_nothing_asked_gives_nothing(query, k):
-    assert _texts(Soup([Fixed("web", "a")]), query, k) == []
+    assert _texts(SourceSearch([Fixed("web", "a")]), query, k) == []
 
 
 def test_no_sources_find_nothing_and_keep_nothing():
-    soup = Soup()
+    soup = SourceSearch()
     assert soup.kinds == frozenset() and _texts(soup, "x", 5) == []
     anyio.run(soup.learn, [_snippet("x")])
     anyio.run(soup.forget, ["x"])
@@ -141,7 +147,7 @@ def test_no_sources_find_nothing_and_keep_nothing():
 
 def test_what_is_learned_is_found_beside_other_sources_until_it_is_forgotten(tmp_path):
     store = SnippetStore(tmp_path / "snippets.sqlite")
-    soup = Soup([Fixed("documentation", "merge frames")], kept=SnippetSource(store, {"pandas": "2.2.1"}))
+    soup = SourceSearch([Fixed("documentation", "merge frames")], kept=SnippetSource(store, {"pandas": "2.2.1"}))
     anyio.run(soup.learn, [_snippet("Merge two frames")])
 
     async def found():

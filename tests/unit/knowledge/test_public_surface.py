@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from exploracoder_jupyter.core.errors import KernelError, MissingMeans
+from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
 from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.public_surface import FoundLibrary, Surface
 
@@ -41,7 +41,7 @@ class Walker:
 
 
 async def read(walker: Walker) -> Surface:
-    return await surfaces.read(FOUND, inspect=walker, advance=lambda done: None)
+    return await surfaces.read_surface(FOUND, inspect=walker, advance=lambda done: None)
 
 
 async def test_what_code_and_docstring_say_is_put_together():
@@ -79,14 +79,14 @@ async def test_a_module_that_ends_the_interpreter_is_left_out_in_the_next_try(en
 
 async def test_a_library_that_ends_the_interpreter_again_and_again_is_given_up():
     walker = Walker(*([{"loading": f"shop.bad{n}"}, KernelError("killed")] for n in range(9)))
-    with pytest.raises(MissingMeans, match="cannot be imported: several of its modules crash the interpreter"):
+    with pytest.raises(MissingRequirement, match="cannot be imported: several of its modules crash the interpreter"):
         await read(walker)
     assert len(walker.walks) == 4
 
 
 async def test_an_end_that_no_module_is_to_blame_for_is_told_at_once():
     walker = Walker([{"loading": "shop.good"}, {"loading": ""}, KernelError("killed")])
-    with pytest.raises(MissingMeans, match="cannot be imported: the interpreter ended"):
+    with pytest.raises(MissingRequirement, match="cannot be imported: the interpreter ended"):
         await read(walker)
 
 

@@ -7,10 +7,10 @@ import anyio
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.core.errors import EndpointError, KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import EndpointError, KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Introduction, LibraryInfo, Planner
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import states
-from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints
+from exploracoder_jupyter.knowledge import TaskLibraries
 
 pytestmark = pytest.mark.anyio
 
@@ -68,8 +68,8 @@ class Walkers:
                 yield json.dumps(found(name, self.versions[name], **more))
 
 
-async def opened(tmp_path, *names, walkers=None, **more) -> Library:
-    return await Library.open(names or ("shop",), inspect=walkers or Walkers(), cache=tmp_path, **more)
+async def opened(tmp_path, *names, walkers=None, **more) -> TaskLibraries:
+    return await TaskLibraries.open(names or ("shop",), inspect=walkers or Walkers(), cache=tmp_path, **more)
 
 
 async def test_libraries_are_read_and_searched_together(tmp_path):
@@ -116,7 +116,7 @@ async def test_a_second_opening_walks_nothing_and_answers_the_same(tmp_path):
 async def test_nothing_is_asked_again_while_the_files_are_as_they_were(tmp_path):
     walkers, site = Walkers(), tmp_path / "site"
     site.mkdir()
-    walkers.rests = states([str(site), str(tmp_path / "nothing")])
+    walkers.rests = fingerprints([str(site), str(tmp_path / "nothing")])
     first = await opened(tmp_path, "shop", "till", walkers=walkers, environment="here")
     asked = walkers.asked
     again = await opened(tmp_path, "till", "shop", walkers=walkers, environment="here")
@@ -132,7 +132,7 @@ async def test_nothing_is_asked_again_while_the_files_are_as_they_were(tmp_path)
 
 async def test_only_the_names_that_are_not_known_are_asked_for(tmp_path):
     walkers = Walkers()
-    walkers.rests = states([str(tmp_path / "nothing")])
+    walkers.rests = fingerprints([str(tmp_path / "nothing")])
     await opened(tmp_path, "till", walkers=walkers, environment="here")
     library = await opened(tmp_path, "shop", "till", walkers=walkers, environment="here")
     assert [one.name for one in library.libraries] == ["shop", "till"] and walkers.walked == ["till", "shop"]
@@ -235,7 +235,7 @@ async def test_a_library_that_cannot_be_imported_is_a_missing_means(tmp_path, li
                 raise KernelError("Segmentation fault")
             yield text
 
-    with pytest.raises(MissingMeans, match=said):
+    with pytest.raises(MissingRequirement, match=said):
         await opened(tmp_path, "bad", walkers=dying)
 
 

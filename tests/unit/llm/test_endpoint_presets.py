@@ -44,4 +44,4 @@ def test_what_is_no_address_is_refused_with_the_presets_named(base_url):
 
 
 def test_what_is_shown_of_an_address_holds_no_secret():
-    assert endpoint_presets.shown("https://me:pw@h.example:8443/v1?key=abc") == "https://h.example:8443/v1"
+    assert endpoint_presets.redact_address("https://me:pw@h.example:8443/v1?key=abc") == "https://h.example:8443/v1"

@@ -9,9 +9,9 @@ import anyio
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.core.errors import EndpointError, MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import EndpointError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.settings import Sandbox, Secrets, resolve
-from exploracoder_jupyter.kernels.agent_programs import inspector
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
 from exploracoder_jupyter.runs import search
 from exploracoder_jupyter.runs.adapters import open_knowledge
@@ -122,7 +122,7 @@ def test_a_search_goes_on_without_a_model_that_fails_and_says_so_once(folder, mo
 def test_without_the_library_that_reads_it_the_remedy_names_it(tmp_path, monkeypatch, config, package):
     (tmp_path / "config.json").write_text(json.dumps(config))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingMeans, match=f"pip install {package}"):
+    with pytest.raises(MissingRequirement, match=f"pip install {package}"):
         LocalEmbedder(tmp_path)
 
 
@@ -135,7 +135,7 @@ def test_a_run_takes_its_vectors_from_the_folder_that_the_settings_name(tmp_path
                 ["json"],
                 settings,
                 Secrets(),
-                inspect=inspector(Sandbox()),
+                inspect=local_inspector(Sandbox()),
                 advance=lambda *_: None,
                 emit=lambda event: None,
                 stack=stack,

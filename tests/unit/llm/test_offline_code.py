@@ -8,7 +8,7 @@ from exploracoder_jupyter.core.types import ApiDoc, ErrorInfo
 from exploracoder_jupyter.llm.offline.drafting.code_repairs import repair_code
 from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapt_example
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, bind_parameters
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.example_slices import example_blocks, find_slices, mutates
 from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters, return_type
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_values
@@ -130,17 +130,17 @@ def test_a_method_whose_doctest_shows_nothing_changes_its_object():
     ],
 )
 def test_errors_are_mended_by_what_they_say(code, error, mended):
-    pool = Pool()
+    pool = DocumentationPool()
     pool.add([CHUNKED])
     assert mended in repair_code(code, error, [CHUNKED], pool)[0]
 
 
 def test_an_error_that_says_nothing_is_not_mended():
-    assert repair_code("x = 1", ErrorInfo("KeyError", "'a'"), [CHUNKED], Pool()) == []
+    assert repair_code("x = 1", ErrorInfo("KeyError", "'a'"), [CHUNKED], DocumentationPool()) == []
 
 
 def test_the_api_whose_name_and_text_answer_the_words_comes_first():
-    pool = Pool()
+    pool = DocumentationPool()
     other = api("lib.divide_all", "(x)", "Divide numbers.")
     pool.add([other, CHUNKED])
     assert pool.rank_apis(content_stems("Split into chunks"))[0] is CHUNKED

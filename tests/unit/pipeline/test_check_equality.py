@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.kernel_agent.value_equality import same
-from exploracoder_jupyter.pipeline.solving.user_check import check_code, probe
+from exploracoder_jupyter.kernel_agent.value_equality import values_equal
+from exploracoder_jupyter.pipeline.solving.user_check import build_check, check_code
 
 NAN = math.nan
 FRAME = pd.DataFrame({"a": [1.0, NAN], "b": ["x", None]})
@@ -88,7 +88,7 @@ class Wallet:
     ],
 )
 def test_equal_content_is_equal(given, wanted):
-    assert same(given, wanted)
+    assert values_equal(given, wanted)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_equal_content_is_equal(given, wanted):
     ],
 )
 def test_other_content_is_not(given, wanted):
-    assert not same(given, wanted)
+    assert not values_equal(given, wanted)
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_other_content_is_not(given, wanted):
 )
 @pytest.mark.parametrize("liar", [Everything(), Truthy(), ANY, Five(5), Bag([5])])
 def test_what_says_that_it_equals_everything_equals_nothing(liar, wanted):
-    assert not same(liar, wanted)
-    assert not same([liar], [wanted])
-    assert not same({"a": liar}, {"a": wanted})
+    assert not values_equal(liar, wanted)
+    assert not values_equal([liar], [wanted])
+    assert not values_equal({"a": liar}, {"a": wanted})
 
 
 def passes(check, program="", uses=(), text="do it", name=None, **variables):
     """Whether the check passes after the program, in the order in which a branch runs them."""
-    after = probe(Task(text, ("m",), uses=uses, check=check, solution_name=name))
+    after = build_check(Task(text, ("m",), uses=uses, check=check, solution_name=name))
     exec(after.before, variables)
     exec(program, variables)
     try:
@@ -209,8 +209,8 @@ def test_golden_values_of_pairs_and_of_calls_are_kept():
 
 
 def test_what_cannot_be_copied_is_kept_by_name_and_said():
-    after = probe(Task("do it", ("m",), uses=("golden", "other"), check="a == golden\nb == other"))
-    variables = {"golden": (item for item in ()), "other": [1], "same": same}
+    after = build_check(Task("do it", ("m",), uses=("golden", "other"), check="a == golden\nb == other"))
+    variables = {"golden": (item for item in ()), "other": [1], "same": values_equal}
     given = variables["golden"]
     with pytest.raises(TypeError, match=r"no copy could be made of golden \(TypeError\)"):
         exec(after.before, variables)

@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.types import (
     Subtask,
     Usage,
 )
-from exploracoder_jupyter.kernel_agent.introspection.source_code import INSTALLED, OWN
+from exploracoder_jupyter.kernel_agent.introspection.source_code import INSTALLED, USER_OWN
 from exploracoder_jupyter.llm import ReplayModel, ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
@@ -322,7 +322,7 @@ class Sources(FewApis):
     """Knows the source of two libraries: one that is installed, and one of the user's."""
 
     async def source(self, path):
-        where = INSTALLED if path == "beans.count" else OWN
+        where = INSTALLED if path == "beans.count" else USER_OWN
         return f"{where}beans:\nLIMIT = 'hunter2'\n"
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Passage
-from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN, packed
+from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN, pack
 from tests.unit.world import MATH, api
 
 PAGE = Passage("documentation", "Roots", "How roots are taken of numbers.", "docs/roots.md", licence="CC BY 4.0")
@@ -22,38 +22,38 @@ def size(found):
 def test_all_of_it_fits_into_the_budget(tokens, passages):
     texts = [replace(PAGE, text=f"{i} " + "text " * 600, origin=str(i)) for i in range(passages)]
     codes = [replace(CODE, text=f"x = {i}\n" * 300, origin=f"c{i}") for i in range(passages)]
-    assert size(packed(MANY, [*texts, *codes], tokens)) <= tokens * CHARACTERS_PER_TOKEN + 400
+    assert size(pack(MANY, [*texts, *codes], tokens)) <= tokens * CHARACTERS_PER_TOKEN + 400
 
 
 def test_every_api_is_named_before_the_first_ones_are_told_at_length():
-    told = packed(MANY, (), 4000).apis
+    told = pack(MANY, (), 4000).apis
     assert all(f"lib.f{i}" in told for i in range(20))
     assert told.index("### lib.f0") < told.index("### lib.f3") < told.index("lib.f19")
     assert told.count("characters left out") >= 4
 
 
 def test_what_does_not_fit_is_counted():
-    assert "more left out)" in packed(MANY * 5, (), 500).apis
-    assert "(7 more left out)" in packed(MATH, [replace(PAGE, text=f"{i}") for i in range(8)], 500).passages
+    assert "more left out)" in pack(MANY * 5, (), 500).apis
+    assert "(7 more left out)" in pack(MATH, [replace(PAGE, text=f"{i}") for i in range(8)], 500).passages
 
 
 def test_what_passages_leave_is_for_apis_and_without_apis_they_have_all():
-    assert len(packed(MANY, (), 4000).apis) > len(packed(MANY, [replace(PAGE, text="x " * 3000)], 4000).apis)
+    assert len(pack(MANY, (), 4000).apis) > len(pack(MANY, [replace(PAGE, text="x " * 3000)], 4000).apis)
     long = [replace(PAGE, text=f"{i} " * 3000, origin=str(i)) for i in range(9)]
-    assert len(packed((), long, 4000).passages) > 1.5 * len(packed(MANY, long, 4000).passages)
+    assert len(pack((), long, 4000).passages) > 1.5 * len(pack(MANY, long, 4000).passages)
 
 
 def test_apis_that_the_passages_code_calls_come_first():
-    assert packed(MATH, (), 4000).apis.index("math.sqrt") < packed(MATH, (), 4000).apis.index("math.gcd")
-    told = packed(MATH, [CODE], 4000).apis
+    assert pack(MATH, (), 4000).apis.index("math.sqrt") < pack(MATH, (), 4000).apis.index("math.gcd")
+    told = pack(MATH, [CODE], 4000).apis
     assert told.index("math.gcd") < told.index("math.sqrt")
-    told = packed(MATH, [replace(CODE, apis=(), text="math.floor(2.5)")], 4000).apis
+    told = pack(MATH, [replace(CODE, apis=(), text="math.floor(2.5)")], 4000).apis
     assert told.index("math.floor") < told.index("math.sqrt")
 
 
 def test_the_apis_ranked_first_are_told_at_length_behind_those_that_code_calls_too():
     code = replace(CODE, apis=tuple(item.path for item in MANY[4:8]))
-    told = packed(MANY, [code], 4000).apis
+    told = pack(MANY, [code], 4000).apis
     assert told.index("### lib.f4") < told.index("### lib.f0")
     parts = {part.partition("(")[0]: len(part) for part in told.split("### ")}
     assert parts["lib.f0"] > 1500 > parts.get("lib.f2", 0)
@@ -61,18 +61,18 @@ def test_the_apis_ranked_first_are_told_at_length_behind_those_that_code_calls_t
 
 def test_nothing_is_told_twice():
     doubled = [PAGE, replace(PAGE, source="web", origin="elsewhere"), replace(PAGE, text="  How roots are\n taken")]
-    assert packed((), doubled, 4000).passages.count("roots are") == 1
+    assert pack((), doubled, 4000).passages.count("roots are") == 1
     documented = replace(PAGE, text="Return the square root of x.")
-    assert packed(MATH, [documented], 4000).passages == ""
+    assert pack(MATH, [documented], 4000).passages == ""
 
 
 def test_a_passage_says_where_it_is_from():
-    assert "[documentation: Roots; docs/roots.md; CC BY 4.0]" in packed((), [PAGE], 4000).passages
-    code = packed((), [CODE], 4000).snippets
+    assert "[documentation: Roots; docs/roots.md; CC BY 4.0]" in pack((), [PAGE], 4000).passages
+    code = pack((), [CODE], 4000).snippets
     assert "[snippet: take a root; snippet 1]\n```python\nimport math" in code
 
 
 def test_an_example_is_told_where_the_description_lacks_it():
     documented = api("lib.f", "Does it.\n\n>>> lib.f(1)\n2")
-    assert "```" not in packed([replace(documented, examples=("lib.f(1)",))], (), 4000).apis
-    assert "lib.f(7)" in packed([replace(documented, examples=("lib.f(7)",))], (), 4000).apis
+    assert "```" not in pack([replace(documented, examples=("lib.f(1)",))], (), 4000).apis
+    assert "lib.f(7)" in pack([replace(documented, examples=("lib.f(7)",))], (), 4000).apis

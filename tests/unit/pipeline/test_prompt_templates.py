@@ -25,7 +25,7 @@ from exploracoder_jupyter.core.types import (
     Task,
 )
 from exploracoder_jupyter.pipeline.prompting import prompt_inputs, prompt_templates
-from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN, packed
+from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN, pack
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TASK = Task("Fill the jar with 3 beans and count them", ("beanlib",), uses=("jar",), solution_name="count_beans")
@@ -124,9 +124,9 @@ def test_what_writes_code_is_told_of_the_variables_of_the_user(step):
 
 def test_long_documentation_is_cut_and_says_so():
     long = [ApiDoc(f"m.f{i}", "function", "()", "word " * 2000, "m", "1") for i in range(20)]
-    text = packed(long, (), 500).apis
+    text = pack(long, (), 500).apis
     assert len(text) < 500 * CHARACTERS_PER_TOKEN + 200
-    assert "characters left out" in packed(long, (), 2000).apis
+    assert "characters left out" in pack(long, (), 2000).apis
     assert "more left out)" in text
 
 

@@ -16,7 +16,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import (
     parse_json,
     without_thinking,
 )
-from exploracoder_jupyter.pipeline.prompting.tool_call_text import asked, parse_code_without_calls
+from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_code_without_calls, pending_calls
 
 FORMS = [PlanReply, PlannersReply, RevisingReply, RecommendGlobalReply]
 
@@ -279,7 +279,7 @@ HOSTILE = {
 def test_no_reply_of_a_hundred_thousand_characters_takes_long(text):
     """Issue 14, item 8: the time to read a reply does not grow with the square of its brackets."""
     began = time.process_time()
-    for read in (lambda text: parse_json(text, PlanReply), parse_code, parse_code_without_calls, asked):
+    for read in (lambda text: parse_json(text, PlanReply), parse_code, parse_code_without_calls, pending_calls):
         with suppress(ReplyError):
             read(text)
     assert time.process_time() - began < 10

@@ -20,12 +20,12 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.settings import Retrieval
 from exploracoder_jupyter.core.types import Sampling, Selection, Usage, Verdict
-from exploracoder_jupyter.llm import RememberingModel, ReplayModel, ScriptedModel
-from exploracoder_jupyter.pipeline import Given, run_task
-from exploracoder_jupyter.pipeline.prompting.prompt_templates import without_offer
+from exploracoder_jupyter.llm import RecordedRepliesModel, ReplayModel, ScriptedModel
+from exploracoder_jupyter.pipeline import ResumePoint, run_task
+from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
 from exploracoder_jupyter.pipeline.run_controls import Choose
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
-from exploracoder_jupyter.runs import replayed
+from exploracoder_jupyter.runs import prepare_replay
 from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, recorded_progress, with_hint
 from exploracoder_jupyter.runs.recorded.replay_differences import (
     SAME_COURSE,
@@ -84,7 +84,7 @@ async def test_wherever_it_was_cut_off_a_run_goes_on_and_asks_nothing_again():
         before = whole[:end]
         inner = ScriptedModel(script())
         begin = recorded_progress(before, fold_all(before))
-        again, after, ended = await gone(RememberingModel(inner, recorded_exchanges(before)), given=begin)
+        again, after, ended = await gone(RecordedRepliesModel(inner, recorded_exchanges(before)), given=begin)
         repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
         assert not repeated, f"cut off after {before[-1].event}"
         assert ended == ending
@@ -109,7 +109,7 @@ async def test_wherever_the_testing_of_a_solution_was_cut_off_it_goes_on():
     for end in range(1, len(whole)):
         before, inner = whole[:end], author()
         begin = recorded_progress(before, fold_all(before))
-        _, _, ended = await gone(RememberingModel(inner, recorded_exchanges(before)), given=begin, **wanted)
+        _, _, ended = await gone(RecordedRepliesModel(inner, recorded_exchanges(before)), given=begin, **wanted)
         repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
         assert not repeated, f"cut off after {before[-1].event}"
         assert ended == ending
@@ -130,7 +130,7 @@ async def test_wherever_a_run_that_was_steered_was_cut_off_it_goes_on():
     for end in range(chosen + 1, len(whole)):
         before, inner = whole[:end], ScriptedModel(script())
         begin = recorded_progress(before, fold_all(before))
-        again, _, ended = await gone(RememberingModel(inner, recorded_exchanges(before)), given=begin)
+        again, _, ended = await gone(RecordedRepliesModel(inner, recorded_exchanges(before)), given=begin)
         assert ended == ending, f"cut off after {before[-1].event}"
         assert texts(again)["1.1"] == "['1b']"
         known = {(one.step, one.messages) for one in recorded_exchanges(whole[chosen:end])}
@@ -144,7 +144,7 @@ async def test_a_run_that_was_cut_off_goes_on_although_it_went_on_before():
         known += recorded_exchanges(before)
         inner = ScriptedModel(script())
         begin = recorded_progress(before, fold_all(before))
-        _, after, ended = await gone(RememberingModel(inner, recorded_exchanges(before)), given=begin)
+        _, after, ended = await gone(RecordedRepliesModel(inner, recorded_exchanges(before)), given=begin)
         assert ended == ending
         assert not {(one.step, one.messages) for one in inner.requests} & {(one.step, one.messages) for one in known}
         before = after[: 2 * len(after) // 3]
@@ -153,7 +153,7 @@ async def test_a_run_that_was_cut_off_goes_on_although_it_went_on_before():
 async def test_what_is_remembered_costs_nothing_and_is_on_record():
     _, whole, _ = await gone(ScriptedModel(script()))
     inner = ScriptedModel(script())
-    run, after, _ = await gone(RememberingModel(inner, recorded_exchanges(whole)))
+    run, after, _ = await gone(RecordedRepliesModel(inner, recorded_exchanges(whole)))
     assert inner.requests == []
     assert asked(after) == asked(whole)
     assert run.meter.total.tokens == 0
@@ -162,10 +162,12 @@ async def test_what_is_remembered_costs_nothing_and_is_on_record():
 async def test_what_is_asked_in_other_words_or_of_another_model_is_asked():
     _, whole, _ = await gone(ScriptedModel(script()))
     other = ScriptedModel(script(), name="other")
-    await gone(RememberingModel(other, recorded_exchanges(whole)))
+    await gone(RecordedRepliesModel(other, recorded_exchanges(whole)))
     assert len(other.requests) == len(asked(whole))
     few = ScriptedModel(script())
-    run = a_run(RememberingModel(few, recorded_exchanges(whole)), "Compute another root", candidates=2, debug_rounds=1)
+    run = a_run(
+        RecordedRepliesModel(few, recorded_exchanges(whole)), "Compute another root", candidates=2, debug_rounds=1
+    )
     await run_task(run)
     assert "plan" in [one.step for one in few.requests]
 
@@ -174,7 +176,9 @@ async def test_what_is_asked_in_other_words_or_of_another_model_is_asked():
 async def test_how_many_look_ups_a_run_can_afford_makes_it_ask_nothing_again(then, now):
     _, whole, _ = await gone(ScriptedModel(script()), lookups=then)
     inner = ScriptedModel(script())
-    run, _, _ = await gone(RememberingModel(inner, recorded_exchanges(whole), clean=without_offer), lookups=now)
+    run, _, _ = await gone(
+        RecordedRepliesModel(inner, recorded_exchanges(whole), clean=strip_lookup_offer), lookups=now
+    )
     assert inner.requests == []
     [told] = [e.exchange.messages[-1].content for e in happened(run, "model_called") if e.exchange.step == "solve"]
     assert (f"{now} times at most" in told) == (now > 0)
@@ -187,7 +191,7 @@ async def test_what_asked_for_a_look_up_is_not_taken_where_none_is_answered():
         for one in recorded_exchanges(whole)
     ]
     inner = ScriptedModel(script())
-    await gone(RememberingModel(inner, asking, clean=without_offer), lookups=0)
+    await gone(RecordedRepliesModel(inner, asking, clean=strip_lookup_offer), lookups=0)
     assert "propose" in [one.step for one in inner.requests]
 
 
@@ -195,7 +199,7 @@ async def test_what_was_cut_short_is_asked_again():
     _, whole, _ = await gone(ScriptedModel(script()))
     cut = [replace(one, problem="interrupted") if one.step == "plan" else one for one in recorded_exchanges(whole)]
     inner = ScriptedModel(script())
-    await gone(RememberingModel(inner, cut))
+    await gone(RecordedRepliesModel(inner, cut))
     assert [one.step for one in inner.requests] == ["plan"]
 
 
@@ -207,7 +211,7 @@ async def test_secrets_in_a_request_do_not_keep_it_from_being_known():
     _, whole, _ = await gone(ScriptedModel(script()), text="Use the secret")
     clean = [replace(one, messages=tuple(map(without_secret, one.messages))) for one in recorded_exchanges(whole)]
     inner = ScriptedModel(script())
-    model = RememberingModel(inner, clean, clean=lambda text: text.replace("secret", "[redacted]"))
+    model = RecordedRepliesModel(inner, clean, clean=lambda text: text.replace("secret", "[redacted]"))
     await gone(model, text="Use the secret")
     assert inner.requests == []
 
@@ -304,7 +308,7 @@ async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path
     begin = with_hint(recorded_progress(before, fold_all(before), cell=cell), hint)
     _, after, _ = await gone(ScriptedModel(script()), given=begin, first=started(resumes_hint=hint))
     nbformat.write(render(after), tmp_path / "t.ipynb")
-    shown = replayed(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
+    shown = prepare_replay(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
     _, again, _ = await gone(shown.recording.model, given=shown.given)
     assert compare_course(fold_all(again), fold_all(after)) in SAME_COURSES
     assert steps(again) == steps(after)
@@ -317,7 +321,7 @@ async def test_a_plan_that_was_revised_on_the_way_is_revised_in_the_replay(tmp_p
     first = started(resumes_hint="look at gcd")
     _, after, _ = await gone(ScriptedModel(script(recommend=revising)), given=begin, first=first)
     nbformat.write(render(after), tmp_path / "t.ipynb")
-    shown = replayed(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
+    shown = prepare_replay(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
     assert shown.given.titles == PLAN
     assert "by hand" not in shown.recording.message
     _, again, _ = await gone(shown.recording.model, given=shown.given)
@@ -390,7 +394,7 @@ def debugged(records):
 async def test_a_plan_is_not_needed_to_go_on():
     notice = recorded([started(), Notice("It was cut off here.")])
     begin = with_hint(recorded_progress(notice, fold_all(notice)), " try sqrt ")
-    assert begin == Given(hint="try sqrt")
+    assert begin == ResumePoint(hint="try sqrt")
     run, _, _ = await gone(ScriptedModel(script()), given=begin)
     [propose, *_] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
     assert "try sqrt" in propose.messages[-1].content
@@ -418,7 +422,7 @@ async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path):
     before = [*whole[:end], Record(end, whole[end].at, Steered("retry", "1"))]
     begin, known = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
     inner = ScriptedModel(script())
-    await gone(RememberingModel(inner, known), given=begin)
+    await gone(RecordedRepliesModel(inner, known), given=begin)
     assert [one.step for one in inner.requests][:2] == ["recommend", "propose"]
     assert inner.requests[0].subject == "1"
 
@@ -460,7 +464,7 @@ async def test_a_journal_that_is_torn_anywhere_goes_on(tmp_path):
         before = load(journal)
         begin, known = resume_state(before, fold_all(before), journal)
         inner = ScriptedModel(script())
-        _, _, ended = await gone(RememberingModel(inner, known), given=begin)
+        _, _, ended = await gone(RecordedRepliesModel(inner, known), given=begin)
         again = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
         assert not again, f"cut off after {cut} bytes"
         assert ended == ending
@@ -475,12 +479,12 @@ async def test_a_run_that_is_cut_off_while_it_takes_over_loses_nothing_of_the_fi
     journalled(before, tmp_path / "t.journal.jsonl")
     begin, known = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
     first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
-    _, after, _ = await gone(RememberingModel(ScriptedModel(script()), known), given=begin, first=first)
+    _, after, _ = await gone(RecordedRepliesModel(ScriptedModel(script()), known), given=begin, first=first)
     for cut in range(1, len(after)):
         second = after[:cut]
         begin, known = resume_state(second, fold_all(second), tmp_path / "t-resumed.ipynb")
         inner = ScriptedModel(script())
-        _, _, ended = await gone(RememberingModel(inner, known), given=begin)
+        _, _, ended = await gone(RecordedRepliesModel(inner, known), given=begin)
         again = {(one.step, one.messages, one.sampling) for one in inner.requests}
         assert not again & {*asked(before), *asked(second)}, f"cut off after {second[-1].event}"
         assert ended == ending

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.events import Record, RunStarted, Steered, dump, 
 from exploracoder_jupyter.core.settings import Budget
 from exploracoder_jupyter.core.types import Introduction
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
-from exploracoder_jupyter.pipeline import Carried, Given, Meter, run_task
+from exploracoder_jupyter.pipeline import CarriedSubtask, Meter, ResumePoint, run_task
 from exploracoder_jupyter.pipeline.run_controls import Choose, Replan, Retry, Skip
 from exploracoder_jupyter.runs import RunSteering
 from exploracoder_jupyter.trace import render
@@ -675,7 +675,7 @@ async def test_a_reviewed_plan_is_numbered_in_its_order():
 
 async def test_what_an_earlier_run_came_to_stays_with_its_subtask_when_a_review_moves_it():
     """Issue 14, item 20: what refers to a subtask by its number follows the new one."""
-    given = Given(("a", "b"), (Carried("kept = 1"),), reviewed=False)
+    given = ResumePoint(("a", "b"), (CarriedSubtask("kept = 1"),), reviewed=False)
     run = reviewing(Replan(("new", "a", "b")), given=given)
     await run_task(run)
     assert plans(run)[-1] == [("1", "new"), ("2", "a"), ("3", "b")]
@@ -742,11 +742,11 @@ def mark(name):
 
 
 def first_marks(*names):
-    return tuple(Carried(mark(name)) for name in names)
+    return tuple(CarriedSubtask(mark(name)) for name in names)
 
 
 async def test_what_was_selected_before_is_run_again_without_asking_the_model():
-    run, _ = steered(given=Given(("a", "b", "c"), first_marks("x", "y"), "look at gcd"))
+    run, _ = steered(given=ResumePoint(("a", "b", "c"), first_marks("x", "y"), "look at gcd"))
     await run_task(run)
     assert requests(run, "plan") == []
     assert [subject for subject, _ in requests(run, "recommend")] == ["3"]
@@ -761,45 +761,45 @@ async def test_what_was_selected_before_is_run_again_without_asking_the_model():
 
 
 async def test_of_what_a_run_begins_with_the_users_choice_is_told_as_such():
-    run, _ = steered(given=Given(("a", "b", "c"), (*first_marks("x"), Carried(mark("y"), chosen=True))))
+    run, _ = steered(given=ResumePoint(("a", "b", "c"), (*first_marks("x"), CarriedSubtask(mark("y"), chosen=True))))
     await run_task(run)
     reasons = [e.selection.reasons for e in happened(run, "candidate_selected")][:2]
     assert reasons == [("carried over from the earlier run",), ("chosen by the user",)]
 
 
 async def test_a_run_that_goes_on_from_another_is_not_reviewed_again():
-    run, _ = steered(review=True, given=Given(("a", "b", "c"), first_marks("x")))
+    run, _ = steered(review=True, given=ResumePoint(("a", "b", "c"), first_marks("x")))
     await run_task(run)
     assert happened(run, "review_asked") == []
 
 
 async def test_a_plan_that_is_made_only_now_is_reviewed():
-    run = reviewing(Replan(("a",)), given=Given(introduction=Introduction("It is about numbers.")))
+    run = reviewing(Replan(("a",)), given=ResumePoint(introduction=Introduction("It is about numbers.")))
     await run_task(run)
     assert [id_ for id_, _ in ends(run)] == ["1"]
 
 
 async def test_with_all_code_given_only_the_solution_is_asked_for():
-    run, _ = steered(given=Given(("a",), first_marks("x"), "no use for it"))
+    run, _ = steered(given=ResumePoint(("a",), first_marks("x"), "no use for it"))
     assert (await run_task(run)).verdict.outcome == "unchecked"
     assert {e.exchange.step for e in happened(run, "model_called")} == {"solve"}
 
 
 async def test_what_fails_now_is_explored():
-    run, _ = steered(given=Given(("a", "b"), (Carried("1/0"), *first_marks("y"))))
+    run, _ = steered(given=ResumePoint(("a", "b"), (CarriedSubtask("1/0"), *first_marks("y"))))
     await run_task(run)
     assert warnings(run) == ["Candidate 1.1 no longer runs: exploring its subtask instead."]
     assert (texts(run)["1.2"], texts(run)["2.1"]) == ("['1a']", "['1a', 'y']")
 
 
 async def test_what_follows_a_retry_is_explored_and_not_carried_over():
-    run, _ = steered({("propose", "3"): [Retry("1")]}, given=Given(("a", "b", "c"), first_marks("x", "y")))
+    run, _ = steered({("propose", "3"): [Retry("1")]}, given=ResumePoint(("a", "b", "c"), first_marks("x", "y")))
     await run_task(run)
     assert texts(run)["3.1"] == "['1a', '2a', '3a']"
 
 
 async def test_what_was_to_be_carried_over_is_explored_after_a_retry_of_what_is_before_it(monkeypatch):
-    given = Given(("a", "b"), first_marks("x", "y"))
+    given = ResumePoint(("a", "b"), first_marks("x", "y"))
     run, watch = steered({("run", mark("x")): [Retry("1")]}, given=given, monkeypatch=monkeypatch)
     await run_task(run)
     assert watch.cancelled == [("run", mark("x"))]
@@ -807,7 +807,7 @@ async def test_what_was_to_be_carried_over_is_explored_after_a_retry_of_what_is_
 
 
 async def test_a_skip_while_given_code_runs_goes_on(monkeypatch):
-    given = Given(("a", "b"), first_marks("x"))
+    given = ResumePoint(("a", "b"), first_marks("x"))
     run, watch = steered({("run", mark("x")): [Skip("1")]}, given=given, monkeypatch=monkeypatch)
     await run_task(run)
     assert watch.cancelled == [("run", mark("x"))]
@@ -815,8 +815,8 @@ async def test_a_skip_while_given_code_runs_goes_on(monkeypatch):
 
 
 async def test_what_had_failed_is_tried_once_and_not_explored_again():
-    failed = Carried("1/0", "failed", "ZeroDivisionError: division by zero", retrieved=("math.gcd", "math.gone"))
-    run, _ = steered(given=Given(("a", "b", "c"), (*first_marks("x"), failed)))
+    failed = CarriedSubtask("1/0", "failed", "ZeroDivisionError: division by zero", retrieved=("math.gcd", "math.gone"))
+    run, _ = steered(given=ResumePoint(("a", "b", "c"), (*first_marks("x"), failed)))
     await run_task(run)
     assert ends(run) == [("1", "done"), ("2", "failed"), ("3", "done")]
     assert [subject for subject, _ in requests(run, "recommend")] == ["3"]
@@ -825,14 +825,17 @@ async def test_what_had_failed_is_tried_once_and_not_explored_again():
 
 
 async def test_subtasks_that_failed_alike_before_are_no_reason_to_give_up():
-    failed = Carried("1/0", "failed", "ZeroDivisionError: division by zero")
-    run, _ = steered(given=Given(("a", "b", "c"), (failed, failed)))
+    failed = CarriedSubtask("1/0", "failed", "ZeroDivisionError: division by zero")
+    run, _ = steered(given=ResumePoint(("a", "b", "c"), (failed, failed)))
     assert (await run_task(run)).verdict.outcome == "unchecked"
 
 
 async def test_what_was_skipped_or_had_no_code_stays_so_wherever_it_stands():
-    skipped, codeless = Carried(status="skipped", reason="by the user"), Carried(status="failed", reason="no code")
-    run, _ = steered(given=Given(("a", "b", "c"), (codeless, None, skipped), "look at gcd"))
+    skipped, codeless = (
+        CarriedSubtask(status="skipped", reason="by the user"),
+        CarriedSubtask(status="failed", reason="no code"),
+    )
+    run, _ = steered(given=ResumePoint(("a", "b", "c"), (codeless, None, skipped), "look at gcd"))
     await run_task(run)
     assert ends(run) == [("1", "failed"), ("2", "done"), ("3", "skipped")]
     assert [(e.subtask, e.hint) for e in happened(run, "steered")] == [("2", "look at gcd")]
@@ -840,7 +843,7 @@ async def test_what_was_skipped_or_had_no_code_stays_so_wherever_it_stands():
 
 async def test_without_a_plan_one_is_made_and_the_introduction_is_kept():
     known = Introduction("It is about numbers.")
-    run, _ = steered(given=Given(introduction=known))
+    run, _ = steered(given=ResumePoint(introduction=known))
     await run_task(run)
     assert [event.introduction for event in happened(run, "library_read")] == [known]
     assert requests(run, "introduce") == []
@@ -850,7 +853,7 @@ async def test_without_a_plan_one_is_made_and_the_introduction_is_kept():
 async def test_a_plan_that_was_revised_enough_or_written_by_the_user_is_not_revised():
     again = {"recommend": '{"apis": ["math.gcd"], "remaining": ["other"]}'}
     for limits in ({"revisions": 2}, {"fixed": True}):
-        run, _ = steered(given=Given(("a", "b", "c"), first_marks("x"), **limits), **again)
+        run, _ = steered(given=ResumePoint(("a", "b", "c"), first_marks("x"), **limits), **again)
         await run_task(run)
         assert len(happened(run, "plan_made")) == 1
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.errors import BudgetSpent, EndpointError
+from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import Record, dump
 from exploracoder_jupyter.core.settings import Budget
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
@@ -403,7 +403,7 @@ async def test_an_endpoint_error_is_raised_after_run_finished():
     assert happened(run, "model_called")[-1].exchange.problem
 
 
-@pytest.mark.parametrize("error", [BudgetSpent, EndpointError])
+@pytest.mark.parametrize("error", [BudgetExceeded, EndpointError])
 async def test_what_ran_is_selected_where_a_better_one_cannot_be_asked_for(error):
     def refuse(request):
         raise error("No more.")

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Call
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import (
-    argument,
-    asked,
+    parse_argument,
     parse_calls,
     parse_code_without_calls,
+    pending_calls,
 )
 
 QUERY = st.text(string.ascii_letters + string.digits + " .,_()'=-", min_size=1, max_size=60).filter(
@@ -55,12 +55,12 @@ def searches(*queries):
     ],
 )
 def test_look_ups_are_seen_in_every_form(text, queries):
-    assert asked(text) == searches(*queries)
+    assert pending_calls(text) == searches(*queries)
 
 
 def test_other_tools_are_named_in_the_text_too():
     text = '<tool_call>{"name": "get_source", "arguments": {"path": "pandas.merge"}}</tool_call>'
-    assert asked(text) == (Call("get_source", "pandas.merge"),)
+    assert pending_calls(text) == (Call("get_source", "pandas.merge"),)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_other_tools_are_named_in_the_text_too():
     ],
 )
 def test_complete_code_waits_for_no_answer_unless_the_look_up_is_last(text, waits):
-    assert bool(asked(text)) is waits
+    assert bool(pending_calls(text)) is waits
 
 
 def test_look_ups_are_taken_out_of_the_code():
@@ -111,7 +111,7 @@ def test_taking_look_ups_out_leaves_all_else_as_it_was(parts):
 def test_no_text_confuses_it(text):
     reply = parse_calls(text)
     assert all(call.argument for call in reply.calls)
-    assert set(asked(text)) <= set(reply.calls)
+    assert set(pending_calls(text)) <= set(reply.calls)
 
 
 @pytest.mark.parametrize(
@@ -130,4 +130,4 @@ def test_no_text_confuses_it(text):
     ],
 )
 def test_the_argument_of_a_tool_is_one_text(given, text):
-    assert argument(given) == text
+    assert parse_argument(given) == text

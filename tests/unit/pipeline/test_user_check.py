@@ -4,7 +4,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.pipeline.solving.user_check import check_code, probe
+from exploracoder_jupyter.pipeline.solving.user_check import build_check, check_code
 
 UNITTEST = "import unittest\nclass Three(unittest.TestCase):\n    def test_x(self):\n        self.assertEqual(x, 3)"
 
@@ -129,9 +129,9 @@ def test_a_failed_expression_shows_what_it_gave(check, shown):
 
 
 def test_a_named_function_must_be_there():
-    code = probe(Task("t", ("m",), solution_name="double")).code
+    code = build_check(Task("t", ("m",), solution_name="double")).code
     exec(code, {"double": double})
     for namespace in ({}, {"double": 2}):
         with pytest.raises(AssertionError, match="no function double"):
             exec(code, namespace)
-    assert probe(Task("t", ("m",))) is None
+    assert build_check(Task("t", ("m",))) is None

@@ -65,7 +65,7 @@ def test_it_is_current(script):
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
 def test_a_message_from_the_kernel_has_every_field(schema, name, message):
-    sent = browser_messages.plain(message)
+    sent = browser_messages.to_comm_data(message)
     assert valid(schema, name, sent)
     for field in sent:
         assert not valid(schema, name, {key: value for key, value in sent.items() if key != field}), field
@@ -74,7 +74,7 @@ def test_a_message_from_the_kernel_has_every_field(schema, name, message):
 def test_a_message_to_the_kernel_may_leave_out_what_has_a_default(schema):
     short = {"type": "retry", "run": "1", "subtask": "1"}
     assert valid(schema, "ToKernel", short)
-    assert browser_messages.control(short) == browser_messages.RetrySubtask(run="1", subtask="1")
+    assert browser_messages.parse_control(short) == browser_messages.RetrySubtask(run="1", subtask="1")
 
 
 def test_a_message_to_the_kernel_names_its_type(schema):

@@ -11,16 +11,16 @@ from exploracoder_jupyter.core.events import CandidateObserved, Notice, Record, 
 from exploracoder_jupyter.core.settings import Sandbox, Settings
 from exploracoder_jupyter.core.types import Judgement, LibraryInfo
 from exploracoder_jupyter.runs.trace_check.check_subject import read_subject
-from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, explorations
+from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, find_explorations
 from exploracoder_jupyter.runs.trace_check.matching_environment import describe_differences, lock_of, matching_sandbox
 from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
 from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace import journal_path, render
 from exploracoder_jupyter.trace.journal import Journal
-from exploracoder_jupyter.trace.needed_packages import providers
+from exploracoder_jupyter.trace.needed_packages import providing_distributions
 from exploracoder_jupyter.trace.recorded_executions import executions
-from exploracoder_jupyter.trace.reduced_notebook import without_losers
-from exploracoder_jupyter.trace.trace_document import content
+from exploracoder_jupyter.trace.reduced_notebook import without_unselected
+from exploracoder_jupyter.trace.trace_document import serialize_notebook
 from tests.unit.factories import RUN_ID, complete_events, recorded
 
 code, words = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
@@ -35,7 +35,7 @@ def events(change=lambda event: event, *, check="assert True"):
 
 def written(path, records):
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(content(render(records)))
+    path.write_bytes(serialize_notebook(render(records)))
     return path
 
 
@@ -157,7 +157,7 @@ class TestReading:
         notebook = json.loads(trace.read_text())
         del next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")[lacking]
         trace.write_text(json.dumps(notebook))
-        assert explorations(trace) == ()
+        assert find_explorations(trace) == ()
         assert "no valid notebook" in read_subject(trace).edited["notebook"]
 
     def test_one_of_a_later_version_is_refused(self, trace):
@@ -226,7 +226,7 @@ class TestSurroundings:
 
     @pytest.mark.parametrize(("module", "package"), [("docx", "python-docx"), ("Crypto", "pycryptodome")])
     def test_packages_of_other_names_than_their_modules_are_known(self, module, package):
-        assert providers(module, {package: "1.0", "other": "1.0"}) == [package]
+        assert providing_distributions(module, {package: "1.0", "other": "1.0"}) == [package]
 
     def test_a_python_that_is_no_version_is_refused(self, trace):
         def change(event):
@@ -254,14 +254,14 @@ class TestNotebooksThatExplored:
     )
     def test_a_trace_is_found_by_the_call(self, tmp_path, trace, line):
         cells = [code("%load_ext exploracoder_jupyter"), code("x = 1"), code(f"{line}\nDo it."), code("y = 2")]
-        [found] = explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
+        [found] = find_explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
         assert (found.trace, found.before, found.edited) == (trace, ("x = 1",), ())
 
     def test_a_trace_is_found_by_what_the_call_said_at_its_end(self, tmp_path, trace):
         told = nbformat.v4.new_output(
             "display_data", {"text/html": "<div>Trace: <code>explorations/networkx.ipynb</code></div>"}
         )
-        [found] = explorations(
+        [found] = find_explorations(
             self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.", outputs=[told]))
         )
         assert found.trace == trace
@@ -269,33 +269,33 @@ class TestNotebooksThatExplored:
     def test_a_trace_is_found_by_its_run_and_edited_cells_are_told(self, tmp_path, trace):
         mark = {"exploracoder_jupyter": {"role": "candidate", "candidate": "1.1", "run_id": RUN_ID, "source_hash": "0"}}
         cells = [code("x = 1"), code("%%explora networkx\nDo it."), code("%%explored 1.1\nmine", metadata=mark)]
-        [found] = explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
+        [found] = find_explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
         assert (found.trace, found.before, found.edited) == (trace, ("x = 1",), ("1.1",))
 
     def test_each_exploration_has_what_stands_before_it(self, tmp_path, trace):
         other = written(tmp_path / "explorations" / "other.ipynb", recorded(events()))
         calls = [code(f"%%explora networkx --out explorations/{path.name}\nDo it.") for path in (trace, other)]
         cells = [code("x = 1"), calls[0], code("y = 2"), calls[1]]
-        found = explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
+        found = find_explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
         assert {one.trace: one.before for one in found} == {trace: ("x = 1",), other: ("x = 1", "y = 2")}
 
     def test_a_trace_that_is_gone_is_missed(self, tmp_path):
         with pytest.raises(UsageError, match="their traces were not found"):
-            explorations(self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.")))
+            find_explorations(self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.")))
 
     def test_what_was_made_from_a_trace_leads_to_it_and_says_what_it_is_where_that_is_gone(self, trace):
         made = trace.with_name("networkx-selected.ipynb")
-        made.write_bytes(content(without_losers(nbformat.read(trace, 4))))
-        assert [found.trace for found in explorations(made)] == [trace]
+        made.write_bytes(serialize_notebook(without_unselected(nbformat.read(trace, 4))))
+        assert [found.trace for found in find_explorations(made)] == [trace]
         trace.unlink()
-        assert explorations(made) == ()
+        assert find_explorations(made) == ()
         with pytest.raises(UsageError, match="was exported from a trace"):
             read_subject(made)
 
     def test_a_trace_and_a_notebook_that_explored_nothing_lead_nowhere(self, tmp_path, trace):
-        assert explorations(trace) == ()
-        assert explorations(self.notebook(tmp_path / "mine.ipynb", code("x = 1"))) == ()
-        assert explorations(tmp_path / "nowhere.ipynb") == ()
+        assert find_explorations(trace) == ()
+        assert find_explorations(self.notebook(tmp_path / "mine.ipynb", code("x = 1"))) == ()
+        assert find_explorations(tmp_path / "nowhere.ipynb") == ()
 
     def test_what_stands_before_an_exploration_is_its_persons_code(self):
         cells = [words("Hi"), code("%load_ext exploracoder_jupyter"), code("%load_ext exploracoder_jupyter\nx = 1")]

@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.runs.documented_examples import runnable
+from exploracoder_jupyter.runs.documented_examples import runnable_examples
 
 
 class Known:
@@ -18,7 +18,7 @@ class Known:
 
 def examples(*codes, path="networkx.flow.cut", aliases=(), known=()):
     api = ApiDoc(path, "function", "", "", "networkx", "3", examples=codes, aliases=aliases)
-    return runnable(api, Known(path, *known))
+    return runnable_examples(api, Known(path, *known))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.runs.trace_check.environment_builder import Lock, build_environment
 
 LOCK = Lock.of("3.11.9", ["networkx==3.6.1", "numpy==2.3.0"], ["networkx"], [])
@@ -70,7 +70,7 @@ def test_one_whose_interpreter_has_gone_is_built_again(installer, tmp_path):
 )
 def test_what_cannot_be_built_is_told_in_a_sentence_and_leaves_nothing(installer, tmp_path, said, told):
     installer(f"echo '{said}' >&2; exit 1")
-    with pytest.raises(MissingMeans) as failed:
+    with pytest.raises(MissingRequirement) as failed:
         built(tmp_path / "cache")
     assert told in failed.value.message
     assert "secret" not in failed.value.message

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.runs.environment_key import environment_of
+from exploracoder_jupyter.runs.environment_key import environment_key
 
 
 @pytest.fixture
@@ -22,16 +22,16 @@ def kernel(tmp_path, monkeypatch):
 
 def test_another_interpreter_folder_or_path_is_another_environment(tmp_path, kernel, monkeypatch):
     kernel("/srv/one/bin/python")
-    found = [environment_of(Sandbox(), tmp_path), environment_of(Sandbox(kernel="other"), tmp_path)]
-    assert found[0] == environment_of(Sandbox(), tmp_path)
+    found = [environment_key(Sandbox(), tmp_path), environment_key(Sandbox(kernel="other"), tmp_path)]
+    assert found[0] == environment_key(Sandbox(), tmp_path)
     kernel("/srv/two/bin/python")
-    found.append(environment_of(Sandbox(kernel="other"), tmp_path))
-    found.append(environment_of(Sandbox(), tmp_path / "elsewhere"))
+    found.append(environment_key(Sandbox(kernel="other"), tmp_path))
+    found.append(environment_key(Sandbox(), tmp_path / "elsewhere"))
     monkeypatch.setenv("PYTHONPATH", "/srv/more")
-    found.append(environment_of(Sandbox(), tmp_path))
+    found.append(environment_key(Sandbox(), tmp_path))
     assert all(found) and len({*found}) == 5
 
 
 def test_what_cannot_be_told_from_here_is_no_environment(tmp_path):
-    assert environment_of(Sandbox(gateway="http://localhost:8888"), tmp_path) is None
-    assert environment_of(Sandbox(kernel="no_such_kernel"), tmp_path) is None
+    assert environment_key(Sandbox(gateway="http://localhost:8888"), tmp_path) is None
+    assert environment_key(Sandbox(kernel="no_such_kernel"), tmp_path) is None

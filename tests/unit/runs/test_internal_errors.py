@@ -16,7 +16,7 @@ from exploracoder_jupyter.core.types import Passage, Task
 from exploracoder_jupyter.engine import Engine
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.protocol.engine_messages import Failed, Start, decode_from_engine, encode
-from exploracoder_jupyter.runs import Order, resumed
+from exploracoder_jupyter.runs import Order, resume_order
 from exploracoder_jupyter.runs.event_recorder import EventRecorder
 from exploracoder_jupyter.trace import load, render
 from tests.unit.factories import complete_events, recorded, started
@@ -163,7 +163,7 @@ def test_a_run_that_an_internal_error_ended_is_resumed(tmp_path):
     assert "RuntimeError: boom" in failure.message
     assert all(words in failure.remedy for words in (str(trace), "--resume", "report"))
     assert "Traceback for a bug report" in trace.read_text()
-    order = resumed(Order(Task("", ()), workdir=tmp_path), trace)
+    order = resume_order(Order(Task("", ()), workdir=tmp_path), trace)
     assert [one is not None for one in order.given.carried] == [True, False]
     summary = teller.summary()
     assert (summary["status"], summary["trace"]) == ("stopped", str(trace))
@@ -226,7 +226,7 @@ def test_the_engine_ends_with_the_status_and_the_sentence_of_an_internal_error(m
     async def run(*_, **__):
         raise InternalError("An internal error occurred: E.", remedy="Please report it. --resume continues.")
 
-    assert runs.replay and runs.KernelLine  # what is imported later would bring the real `run` back
+    assert runs.replay and runs.KernelForkClient  # what is imported later would bring the real `run` back
     monkeypatch.setattr(runs, "run", run)
     out = io.StringIO()
     start = Start(task="x", libraries=["statistics"], layers=[], workdir=str(tmp_path))

@@ -19,7 +19,7 @@ from exploracoder_jupyter.protocol.engine_messages import (
     decode_to_engine,
     encode,
 )
-from exploracoder_jupyter.runs import KernelLine, Order
+from exploracoder_jupyter.runs import KernelForkClient, Order
 from exploracoder_jupyter.runs.run_order import (
     missing_variables_message,
     unsent_variables_message,
@@ -41,7 +41,7 @@ class Kernel:
     def __init__(self, answer, **options):
         self.asked = []
         self._answer = answer
-        self.line = KernelLine(self._ask, **options)
+        self.line = KernelForkClient(self._ask, **options)
 
     def _ask(self, request):
         self.asked.append(request)
@@ -110,7 +110,7 @@ async def test_requests_at_the_same_time_get_their_own_answers():
 
 def test_an_offer_becomes_a_kernel_that_can_be_forked():
     offer = {"hazards": [{"kind": "warn", "library": "", "what": "2 threads"}], "secretive": ["api_key"]}
-    line = KernelLine(lambda request: None)
+    line = KernelForkClient(lambda request: None)
     live = line.kernel(LiveOffer.model_validate(offer))
     assert live.hazards == (Hazard("warn", "", "2 threads"),)
     assert live.secretive == ("api_key",)

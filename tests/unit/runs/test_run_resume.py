@@ -16,11 +16,11 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.runs import Order, replayed, resumed, trace_lock
+from exploracoder_jupyter.runs import Order, prepare_replay, resume_order, trace_lock
 from exploracoder_jupyter.runs.event_recorder import EventRecorder
 from exploracoder_jupyter.runs.trace_lock import refuse_active
 from exploracoder_jupyter.trace import Trace, render
-from exploracoder_jupyter.trace.reduced_notebook import without_losers
+from exploracoder_jupyter.trace.reduced_notebook import without_unselected
 from exploracoder_jupyter.trace.trace_paths import journal_path, resumed_path
 from tests.unit.factories import RUN_ID, asked, complete_events, recorded, started
 
@@ -55,7 +55,7 @@ def trace(folder, events, *, name="old.ipynb", **changes):
 
 
 def again(path, order=None, **more):
-    return resumed(order or Order(NOTHING, workdir=path.parent), path, **more)
+    return resume_order(order or Order(NOTHING, workdir=path.parent), path, **more)
 
 
 def test_task_and_settings_come_from_the_trace(tmp_path):
@@ -266,8 +266,8 @@ def test_a_trace_alone_reaches_no_further_than_the_settings_of_now(tmp_path, mon
 def test_a_replay_reaches_nothing_and_starts_no_interpreter_that_it_is_not_told_to(tmp_path):
     path = set_to(tmp_path, BEYOND)
     with pytest.raises(UsageError, match=r"another interpreter.* --kernel /bin/sh$"):
-        replayed(path, tmp_path / "new.ipynb")
-    settings = resolve(*replayed(path, tmp_path / "new.ipynb", kernel="mine").order.layers, environ={})
+        prepare_replay(path, tmp_path / "new.ipynb")
+    settings = resolve(*prepare_replay(path, tmp_path / "new.ipynb", kernel="mine").order.layers, environ={})
     assert (settings.sandbox.network, settings.sandbox.gateway) == (False, None)
     assert settings.sandbox.allow_read == ()
     assert (settings.sandbox.kernel, settings.sandbox.python) == ("mine", None)
@@ -310,7 +310,7 @@ def test_a_run_of_no_moment_is_gone_on_from_and_shown_all_the_same(tmp_path, at)
     records = [replace(one, at=at) for one in recorded([started(settings=SETTINGS), *complete_events()[1:CUT_OFF]])]
     journal_path(tmp_path / "old.ipynb").write_text("".join(f"{dump(record)}\n" for record in records))
     assert again(tmp_path / "old.ipynb").earlier.message.startswith("This continues from the run (old.ipynb, ")
-    said = replayed(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.message
+    said = prepare_replay(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.message
     assert said.startswith("This replays the run (old.ipynb, ")
 
 
@@ -328,11 +328,11 @@ def test_a_replay_is_written_beside_its_trace_and_has_its_files_where_a_check_ha
     (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path / "data")
     path, out = trace(tmp_path / "explorations", complete_events()), tmp_path / "new.ipynb"
-    assert (replayed(path).out, replayed(path, out).out) == (path.with_name("old-replayed.ipynb"), out)
-    assert replayed(path, out).order.workdir == tmp_path
-    assert replayed(path, out, workdir=Path()).order.workdir == tmp_path / "data"
+    assert (prepare_replay(path).out, prepare_replay(path, out).out) == (path.with_name("old-replayed.ipynb"), out)
+    assert prepare_replay(path, out).order.workdir == tmp_path
+    assert prepare_replay(path, out, workdir=Path()).order.workdir == tmp_path / "data"
     with pytest.raises(UsageError, match=r"There is no folder 'nowhere'\. Name one with --workdir\."):
-        replayed(path, out, workdir=Path("nowhere"))
+        prepare_replay(path, out, workdir=Path("nowhere"))
 
 
 def test_a_run_that_is_still_going_on_is_not_gone_on_from(tmp_path, monkeypatch):
@@ -412,7 +412,7 @@ def test_variables_of_a_notebook_are_told_to_be_missing(tmp_path):
     with pytest.raises(UsageError, match=r"variables of a notebook \(df\)"):
         again(path)
     with pytest.raises(UsageError, match=r"variables of a notebook \(df\)"):
-        replayed(path, tmp_path / "new.ipynb")
+        prepare_replay(path, tmp_path / "new.ipynb")
     assert again(path, Order(NOTHING, workdir=tmp_path, variables=tmp_path)).task.uses == ("df",)
 
 
@@ -436,7 +436,7 @@ def test_what_is_no_trace_is_told(tmp_path):
     (tmp_path / "other.ipynb").write_text("{}")
     made = trace(tmp_path, complete_events(), name="t.ipynb")
     (tmp_path / "torn.ipynb").write_bytes(made.read_bytes()[:-2000])
-    nbformat.write(without_losers(nbformat.read(made, 4)), tmp_path / "made.ipynb")
+    nbformat.write(without_unselected(nbformat.read(made, 4)), tmp_path / "made.ipynb")
     call = nbformat.v4.new_code_cell("%%explora networkx --out t.ipynb\nCount the triangles.")
     nbformat.write(nbformat.v4.new_notebook(cells=[call]), tmp_path / "mine.ipynb")
     told = {
@@ -450,7 +450,7 @@ def test_what_is_no_trace_is_told(tmp_path):
         with pytest.raises(UsageError, match=sentence):
             again(tmp_path / name)
         with pytest.raises(UsageError, match=sentence):
-            replayed(tmp_path / name, tmp_path / "new.ipynb")
+            prepare_replay(tmp_path / name, tmp_path / "new.ipynb")
 
 
 def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
@@ -470,7 +470,7 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
         EventRecorder(of_journal, same, print, begun=print)
     for named in (folder / "old.ipynb", journal_path(folder / "old.ipynb")):
         with pytest.raises(UsageError, match="--out names the trace that is replayed"):
-            replayed(named, folder / "old.ipynb")
+            prepare_replay(named, folder / "old.ipynb")
 
 
 def test_a_trace_that_was_written_as_it_grew_is_resumed_at_every_moment(tmp_path):

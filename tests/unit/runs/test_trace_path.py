@@ -13,7 +13,7 @@ from exploracoder_jupyter.runs import Order
 from exploracoder_jupyter.runs.event_recorder import EventRecorder
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from exploracoder_jupyter.trace import load
-from exploracoder_jupyter.trace.reduced_notebook import without_losers
+from exploracoder_jupyter.trace.reduced_notebook import without_unselected
 from exploracoder_jupyter.trace.trace_paths import journal_path
 from tests.unit.factories import complete_events, started
 
@@ -90,7 +90,7 @@ def test_a_notebook_that_is_no_trace_is_never_replaced(tmp_path):
     """Issue 14, item 12: a notebook of the user, also one that was made from a trace, is refused and stays."""
     path, mine = tmp_path / "a.ipynb", tmp_path / "mine.ipynb"
     explored(path, run_id="00000001")
-    made = without_losers(nbformat.read(path, as_version=4))
+    made = without_unselected(nbformat.read(path, as_version=4))
     for content in (nbformat.v4.new_notebook(), made, {"metadata": {"exploracoder_jupyter": []}}):
         mine.write_text(json.dumps(content))
         before = mine.read_bytes()

@@ -1,13 +1,17 @@
 """What a describer says of a value, without budgets and processes."""
 
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
-from exploracoder_jupyter.kernel_agent.summaries.short_values import Short
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look
+from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions
 
 
 def facts(value):
     """The facts on a value, by the describer that is found for its type."""
-    return [*summarizer_registry.find(value).describe(value, Look(Short(apart=True), deadline=float("inf")))]
+    return [
+        *summarizer_registry.find(value).describe(
+            value, SummaryOptions(ShortFormatter(apart=True), deadline=float("inf"))
+        )
+    ]
 
 
 def text(value):

@@ -3,11 +3,11 @@
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.summarizer_registry import find
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions
 
 
-def look(**changes: Any) -> Look:
-    return Look(**{"short": lambda value: repr(value)[:40], "deadline": float("inf"), **changes})
+def look(**changes: Any) -> SummaryOptions:
+    return SummaryOptions(**{"short": lambda value: repr(value)[:40], "deadline": float("inf"), **changes})
 
 
 def drain(value: Any, **changes: Any) -> list[Fact]:

@@ -91,9 +91,9 @@ def test_a_bunch_is_told_by_its_entries():
 
 
 def short(value):
-    from exploracoder_jupyter.kernel_agent.summaries.short_values import Short
+    from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
 
-    return Short(apart=True)(value)
+    return ShortFormatter(apart=True)(value)
 
 
 def test_the_measure_tells_whether_it_is_fitted():
@@ -115,9 +115,9 @@ def test_an_estimator_of_others_that_breaks_its_promises_gives_its_first_fact():
 
 def facts_until_error(value):
     from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
-    from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look
+    from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions
 
-    for fact in summarizer_registry.find(value).describe(value, Look(repr)):
+    for fact in summarizer_registry.find(value).describe(value, SummaryOptions(repr)):
         yield fact.text
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions
 from tests.unit.summaries.described import measure, schema, text
 
 
@@ -58,7 +58,7 @@ def test_kinds_of_graphs(graph, first):
 
 
 def test_edges_are_estimated_where_there_is_no_time():
-    look = Look(repr, deadline=0.0)
+    look = SummaryOptions(repr, deadline=0.0)
     graph = nx.circulant_graph(5000, [1, 2])
     first = next(summarizer_registry.find(graph).describe(graph, look)).text
     assert first == "undirected, 5,000 nodes, about 10,000 edges, density 0.0008"

@@ -9,7 +9,7 @@ import attrs
 import pydantic
 import pytest
 
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Teller
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
 
 HERE = __name__
 
@@ -81,7 +81,7 @@ class Shown(Plain):
 
 
 def tell(value):
-    (summary,) = Teller().tell([value])
+    (summary,) = Summarizer().tell([value])
     return summary
 
 

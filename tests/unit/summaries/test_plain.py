@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry, value_text
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Teller
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
 
 
 class Colour(enum.Enum):
@@ -51,7 +51,7 @@ async def streaming():
 
 
 def tell(value):
-    (summary,) = Teller().tell([value])
+    (summary,) = Summarizer().tell([value])
     return summary
 
 

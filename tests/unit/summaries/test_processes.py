@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.summaries.short_values import Short
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Teller
+from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
 
 
 class Worker(threading.Thread):
@@ -16,7 +16,7 @@ class Worker(threading.Thread):
 
 
 def told(value: object) -> list[str]:
-    (summary,) = Teller().tell([value])
+    (summary,) = Summarizer().tell([value])
     return [summary.text, summary.schema]
 
 
@@ -53,4 +53,4 @@ def test_no_wrong_state_is_told_of_a_class_based_on_threads() -> None:
     worker = Worker(98761)
     path = f"{__name__}.Worker"
     assert told(worker) == [f"{path}: 'worker'\n  count: 98761", f"{path}\n  count: int"]
-    assert Short(apart=True, letters=100)([worker]) == f"[{path}]"
+    assert ShortFormatter(apart=True, letters=100)([worker]) == f"[{path}]"

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from exploracoder_jupyter.kernel_agent.summaries.short_values import Short
+from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
 
 HELD = [
     (np.array([1, 2]), "numpy.ndarray: [1, 2] of int64"),
@@ -25,14 +25,14 @@ HELD = [
 
 @pytest.mark.parametrize(("value", "told"), HELD, ids=lambda value: type(value).__name__)
 def test_small_values_are_told_by_what_they_hold(value: Any, told: str) -> None:
-    short = Short(apart=True, letters=60)
+    short = ShortFormatter(apart=True, letters=60)
     assert short(value) == told
     assert short((value,)) == f"({told},)"
 
 
 def test_what_lives_in_this_process_alone_is_told_there() -> None:
-    assert Short(apart=False, letters=60)([pl.Series([1, None])]) == "[polars.Series: [1, null] of Int64]"
-    assert Short(apart=True, letters=60)([pl.Series([1, None])]) == "[polars.Series: 2 values of Int64]"
+    assert ShortFormatter(apart=False, letters=60)([pl.Series([1, None])]) == "[polars.Series: [1, null] of Int64]"
+    assert ShortFormatter(apart=True, letters=60)([pl.Series([1, None])]) == "[polars.Series: 2 values of Int64]"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_lives_in_this_process_alone_is_told_there() -> None:
     ],
 )
 def test_others_are_told_by_their_size(value: Any, beginning: str) -> None:
-    assert Short(apart=True, letters=60)(value).startswith(beginning)
+    assert ShortFormatter(apart=True, letters=60)(value).startswith(beginning)
 
 
 def test_objects_in_an_array_run_nothing_in_this_process() -> None:
@@ -55,4 +55,4 @@ def test_objects_in_an_array_run_nothing_in_this_process() -> None:
         def __repr__(self) -> str:
             raise SystemExit
 
-    assert Short(apart=False)(np.array([Loud()])).startswith("numpy.ndarray: 1 of object")
+    assert ShortFormatter(apart=False)(np.array([Loud()])).startswith("numpy.ndarray: 1 of object")

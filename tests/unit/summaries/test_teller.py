@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe, summarizer_registry
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summary, Teller
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer, Summary
 from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH, Draft
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily
 
@@ -19,7 +19,7 @@ NOTE = 120
 
 
 def tell(value, **formatter):
-    (summary,) = Teller(**formatter).tell([value])
+    (summary,) = Summarizer(**formatter).tell([value])
     assert len(summary.text) <= MAX_LENGTH + NOTE
     assert len(summary.schema) <= MAX_LENGTH + NOTE
     return summary
@@ -126,7 +126,7 @@ def test_a_hostile_value_costs_a_line(make, expected):
 
 def test_a_value_that_hangs_takes_nothing_from_the_others():
     hang, plain = hostile(__repr__=forever)(), [1, 2]
-    told = Teller().tell([plain, hang, plain, 3, hang, plain])
+    told = Summarizer().tell([plain, hang, plain, 3, hang, plain])
     assert [one.text.splitlines()[0] for one in told] == [
         "list: 2 items: int",
         "Hostile",
@@ -334,7 +334,7 @@ nested = st.recursive(
 @given(st.lists(nested, max_size=5))
 def test_any_nesting_is_told_within_bounds_and_stays_as_it_is(values):
     before = repr(values)
-    told = Teller().tell(values)
+    told = Summarizer().tell(values)
     assert repr(values) == before
     assert len(told) == len(values)
     for summary in told:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Teller
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
 from tests.unit.summaries.described import measure, schema, text
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def told_apart(value):
     """The summary as it is made for a cell: in a forked child."""
-    (summary,) = Teller().tell([value])
+    (summary,) = Summarizer().tell([value])
     assert "takes too long" not in summary.text and "raises" not in summary.text
     return summary
 

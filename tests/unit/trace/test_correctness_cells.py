@@ -27,8 +27,8 @@ from exploracoder_jupyter.core.types import (
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.frontend.panel import panel_state
 from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
-from exploracoder_jupyter.trace.reduced_notebook import without_losers
-from exploracoder_jupyter.trace.run_summary import summary
+from exploracoder_jupyter.trace.reduced_notebook import without_unselected
+from exploracoder_jupyter.trace.run_summary import summarize_run
 from tests.unit.factories import finished, planned, proposed, ran, recorded, started, stream
 from tests.unit.trace.test_cell_changes import apply
 
@@ -149,7 +149,7 @@ def test_only_what_is_asked_for_gets_cells(view, expected):
 
 
 def test_an_export_keeps_what_the_solution_gave():
-    notebook = without_losers(render(recorded(run())))
+    notebook = without_unselected(render(recorded(run())))
     assert shown(notebook)[4:] == [*[("test", "s2")] * 3, ("judgement", "s2"), ("solution", "s2"), ("summary", "")]
 
 
@@ -163,12 +163,12 @@ def test_changes_of_cells_lead_to_what_is_rendered(kept):
 
 
 def test_the_summary_tells_the_inputs_of_the_solution():
-    assert summary(recorded(run()))["tests"] == [
+    assert summarize_run(recorded(run()))["tests"] == [
         {"title": "NaN in both rows", "status": "ok", "judged": "right"},
         {"title": "<b>no</b> row", "status": "error", "judged": "right"},
         {"title": "broken", "status": "unusable", "judged": None},
     ]
-    assert summary(recorded(run()[:5]))["tests"] == []
+    assert summarize_run(recorded(run()[:5]))["tests"] == []
 
 
 def test_records_of_testing_come_back_as_they_were():

@@ -8,7 +8,7 @@ import zlib
 import nbformat
 import pytest
 
-from exploracoder_jupyter.trace import Trace, load, problems, render
+from exploracoder_jupyter.trace import Trace, find_problems, load, render
 from exploracoder_jupyter.trace.deduplication import MAX_DUPLICATED
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
@@ -57,7 +57,7 @@ def changed(path, tmp_path, change):
 def test_a_large_trace_is_told_again_exactly(trace):
     assert load(trace) == large()
     assert render(load(trace)).cells == render(large()).cells
-    assert problems(nbformat.read(trace, 4)) == []
+    assert find_problems(nbformat.read(trace, 4)) == []
 
 
 def test_pictures_stand_in_the_cells_alone_and_the_summary_says_so(trace):
@@ -111,7 +111,7 @@ def test_large_trees_and_tracebacks_are_kept_once_too(tmp_path):
     trace.close()
     assert trace.problem is None
     assert load(path) == events
-    assert problems(nbformat.read(path, 4)) == []
+    assert find_problems(nbformat.read(path, 4)) == []
     assert len(str(events)) > 4 * len(json.dumps(facts(path)["records"]))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.events import CandidateProposed, Record
-from exploracoder_jupyter.pipeline import Carried, Given, run_task
+from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint, run_task
 from exploracoder_jupyter.pipeline.run_controls import Choose, Retry, Skip
 from exploracoder_jupyter.trace.recorded_executions import executions
 from tests.unit.factories import complete_run, recorded
@@ -64,7 +64,7 @@ RUNS = {
     "skipped": {"moments": {("propose", "2"): [Skip("2")]}},
     "skipped, then wanted": {"moments": {("propose", "2"): [Skip("2")], ("propose", "3"): [Retry("2")]}},
     "failed": {"propose": Marking(failing=("2",)), "debug": FAILING[0]},
-    "given": {"given": Given(("a", "b", "c"), (Carried(mark("1.1")), Carried(mark("2.1"))))},
+    "given": {"given": ResumePoint(("a", "b", "c"), (CarriedSubtask(mark("1.1")), CarriedSubtask(mark("2.1"))))},
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from exploracoder_jupyter.core.events import CandidateObserved, Record, dump, load
 from exploracoder_jupyter.core.types import Change, Observation
-from exploracoder_jupyter.trace import Redactor, Trace, journal_path, problems, render, sanitize
+from exploracoder_jupyter.trace import Redactor, Trace, find_problems, journal_path, render, sanitize
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from tests.unit.factories import complete_run, ran, recorded, shown, stream
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
@@ -127,7 +127,7 @@ def test_a_trace_in_which_everything_was_replaced_is_valid(tmp_path, mine):
     trace = Trace(tmp_path / "run.ipynb")
     for record in everywhere("/home/mariachen/x sk-proj-abc123def456ghi789"):
         trace.append(record)
-    assert problems(render(trace.records)) == []
+    assert find_problems(render(trace.records)) == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import copy
 import nbformat
 
 from exploracoder_jupyter.core.events import RunFinished
-from exploracoder_jupyter.trace import CellView, clean, generated_metadata, render, summary, without_losers
+from exploracoder_jupyter.trace import CellView, clean, generated_metadata, render, summarize_run, without_unselected
 from tests.unit.factories import complete_events, complete_run, recorded, started
 
 
@@ -28,7 +28,7 @@ def users_notebook():
 def test_without_losers_keeps_what_was_carried_forward():
     notebook = render(complete_run())
     before = copy.deepcopy(notebook)
-    kept = without_losers(notebook)
+    kept = without_unselected(notebook)
     nbformat.validate(kept)
     assert notebook == before
     assert [candidate for role, candidate in roles(kept) if role == "candidate"] == ["1.2", "2.1r1"]
@@ -41,7 +41,7 @@ def test_without_losers_keeps_a_loser_that_a_person_has_edited():
     notebook = render(complete_run())
     edited = next(cell for cell in notebook.cells if generated_metadata(cell).get("candidate") == "1.1")
     edited.source += "\n# worth a second look"
-    assert "1.1" in [candidate for _, candidate in roles(without_losers(notebook))]
+    assert "1.1" in [candidate for _, candidate in roles(without_unselected(notebook))]
 
 
 def test_clean_leaves_the_users_cells():
@@ -83,11 +83,11 @@ def test_clean_can_name_one_run():
 
 def test_notebooks_without_metadata_are_left_alone():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", id="x")])
-    assert clean(notebook) == without_losers(notebook) == notebook
+    assert clean(notebook) == without_unselected(notebook) == notebook
 
 
 def test_the_summary_of_a_complete_run(tmp_path):
-    assert summary(complete_run(), trace=tmp_path / "run.ipynb") == {
+    assert summarize_run(complete_run(), trace=tmp_path / "run.ipynb") == {
         "status": "solved",
         "reason": "The check passed.",
         "solution": "print('the end')",
@@ -121,7 +121,7 @@ def test_the_summary_of_a_complete_run(tmp_path):
 
 def test_the_summary_of_a_run_that_was_cut_off():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
-    told = summary(recorded(events))
+    told = summarize_run(recorded(events))
     assert (told["status"], told["reason"], told["solution"]) == (
         "stopped",
         "The run was cut off before its end.",
@@ -134,4 +134,4 @@ def test_the_summary_of_a_run_that_was_cut_off():
         "seconds": (len(events) - 1) * 0.5,
         "executions": 6,
     }
-    assert summary([])["status"] == "stopped"
+    assert summarize_run([])["status"] == "stopped"

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from exploracoder_jupyter.trace import problems, render
+from exploracoder_jupyter.trace import find_problems, render
 from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
 from tests.unit.factories import complete_run, recorded
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
@@ -35,16 +35,16 @@ def test_the_schema_is_current():
 
 @pytest.mark.parametrize("length", range(1, len(complete_run()) + 1, 3))
 def test_every_beginning_of_a_run_is_valid(length):
-    assert problems(render(complete_run()[:length])) == []
+    assert find_problems(render(complete_run()[:length])) == []
 
 
 def test_a_tested_run_is_valid():
-    assert problems(render(recorded(a_tested_run()))) == []
+    assert find_problems(render(recorded(a_tested_run()))) == []
 
 
 @pytest.mark.parametrize("path", OLDER, ids=lambda path: path.name)
 def test_traces_of_before_are_valid(path):
-    assert problems(nbformat.read(path, 4)) == []
+    assert find_problems(nbformat.read(path, 4)) == []
 
 
 def test_what_is_wrong_is_said_with_its_place():
@@ -54,7 +54,7 @@ def test_what_is_wrong_is_said_with_its_place():
     facts(notebook)["records"][3]["event"]["apis"] = "many"
     notebook.cells[2].metadata.exploracoder_jupyter["role"] = "hero"
     notebook.cells[3].cell_type = "poem"
-    found = "\n".join(problems(notebook))
+    found = "\n".join(find_problems(notebook))
     assert "It is no valid notebook" in found
     assert "'task' is a required property" in found
     assert "'shiny' was unexpected" in found
@@ -63,16 +63,16 @@ def test_what_is_wrong_is_said_with_its_place():
 
 
 def test_what_is_no_trace_and_what_is_too_new_is_said():
-    assert problems(nbformat.v4.new_notebook()) == ["It is not a trace: its metadata contains no run."]
+    assert find_problems(nbformat.v4.new_notebook()) == ["It is not a trace: its metadata contains no run."]
     notebook = render(complete_run())
     facts(notebook)["schema_version"] = SCHEMA_VERSION + 1
-    assert "later version" in problems(notebook)[0]
+    assert "later version" in find_problems(notebook)[0]
 
 
 def test_no_more_is_said_than_can_be_read():
     notebook = render(complete_run())
     facts(notebook)["records"] = [{"event": {"kind": "x" * 10_000}}] * 100
-    found = problems(notebook)
+    found = find_problems(notebook)
     assert len(found) == 20
     assert max(map(len, found)) < 500
 
@@ -92,5 +92,5 @@ def test_no_more_is_said_than_can_be_read():
 )
 def test_what_is_no_notebook_at_all_is_told_in_sentences(change):
     notebook = nbformat.from_dict({**json.loads(json.dumps(render(complete_run()))), **change})
-    assert problems(notebook)
-    assert all(found.endswith(".") for found in problems(notebook))
+    assert find_problems(notebook)
+    assert all(found.endswith(".") for found in find_problems(notebook))

@@ -10,9 +10,9 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.trace import Trace, load, problems, render
+from exploracoder_jupyter.trace import Trace, find_problems, load, render
 from exploracoder_jupyter.trace.comparing.output_comparison import comparable_result, compare_with_record
-from exploracoder_jupyter.trace.size_limit import Room, count_omitted, omitted_values, trim_like_record
+from exploracoder_jupyter.trace.size_limit import SizeBudget, count_omitted, omitted_values, trim_like_record
 from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
 
@@ -30,7 +30,7 @@ def fitted(room, *outputs, id="1.1"):
 
 
 def test_large_values_stay_while_there_is_room_and_short_ones_always():
-    room = Room(most=100_000)
+    room = SizeBudget(most=100_000)
     first, second, third = (
         fitted(room, shown(image_png=a_picture(n), text_html="<table></table>", text_plain=f"<Figure {n}>"))[0]
         for n in range(3)
@@ -42,17 +42,17 @@ def test_large_values_stay_while_there_is_room_and_short_ones_always():
 
 
 def test_of_a_long_text_both_ends_stay():
-    [output] = fitted(Room(most=0), stream("first\n" + "x" * 100_000 + "\nlast"))
+    [output] = fitted(SizeBudget(most=0), stream("first\n" + "x" * 100_000 + "\nlast"))
     assert output["text"].startswith("first\nx")
     assert output["text"].endswith("x\nlast")
     assert "[... 99,011 characters left out ...]" in output["text"]
     assert omitted_values(output) == {"text": 100_011}
-    [output] = fitted(Room(most=0), shown(text_plain="y" * 10_000))
+    [output] = fitted(SizeBudget(most=0), shown(text_plain="y" * 10_000))
     assert len(output["data"]["text/plain"]) < 2_000
 
 
 def test_solutions_have_room_of_their_own():
-    room = Room(most=0, most_of_solutions=50_000)
+    room = SizeBudget(most=0, most_of_solutions=50_000)
     figure = shown(image_png=a_picture(1))
     assert omitted_values(fitted(room, figure)[0])
     assert not omitted_values(fitted(room, figure, id="s1")[0])
@@ -63,13 +63,13 @@ def test_solutions_have_room_of_their_own():
 def test_what_has_room_is_as_it_was():
     for event in (ran("1.1", stream("x"), shown(image_png="x" * 5_000)), failed("1.2"), planned("Show")):
         record = Record(0, 0.0, event)
-        assert Room().fit(record) == record
+        assert SizeBudget().fit(record) == record
 
 
 def test_what_was_left_out_is_not_looked_for_when_it_is_executed_again():
     outputs = [shown(image_png=a_picture(1), text_plain="<Figure>"), shown(text_plain="z" * 9_000), stream("y" * 9_000)]
     again = ran("1.1", stream("y" * 4_000), outputs[0], stream("y" * 5_000), outputs[1]).observation
-    kept = Room(most=0).fit(Record(0, 0.0, ran("1.1", *outputs))).event.observation
+    kept = SizeBudget(most=0).fit(Record(0, 0.0, ran("1.1", *outputs))).event.observation
     assert result(kept, again) == "changed"
     assert result(kept, trim_like_record(kept, again)) == "same"
     other = replace(again, outputs=(*again.outputs[:1], shown(text_plain="<Axes>"), *again.outputs[2:]))
@@ -92,7 +92,7 @@ def flooded(tmp_path_factory):
     solution = [proposed("s1", "g()"), ran("s1", shown(image_png=a_picture(-1))), INPUTS, a_trial("s1", "y" * 5_000)]
     events = recorded([started(), planned("Show"), *shown_all, *solution, finished(candidate="s1")])
     path = tmp_path_factory.mktemp("flood") / "run.ipynb"
-    trace = Trace(path, interval=1e6, room=Room(most=ROOM))
+    trace = Trace(path, interval=1e6, room=SizeBudget(most=ROOM))
     for record in events:
         trace.append(record)
     trace.close()
@@ -104,7 +104,7 @@ def test_a_flood_of_figures_is_bounded_and_the_trace_says_what_was_left_out(floo
     path, _ = flooded
     assert ROOM < path.stat().st_size < ROOM + 2_000_000
     notebook = nbformat.read(path, 4)
-    assert problems(notebook) == []
+    assert find_problems(notebook) == []
     trimmed = notebook.metadata.exploracoder_jupyter.trimmed
     count, size = count_omitted(load(path))
     assert trimmed.left_out == {"outputs": count, "bytes": size}

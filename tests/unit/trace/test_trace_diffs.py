@@ -8,9 +8,9 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.core.events import CandidateObserved, Record, RunFinished, RunStarted
-from exploracoder_jupyter.core.trace_peek import traces_beside
+from exploracoder_jupyter.core.trace_peek import list_traces
 from exploracoder_jupyter.trace import CellView, Trace, load, render
-from exploracoder_jupyter.trace.trace_document import content
+from exploracoder_jupyter.trace.trace_document import serialize_notebook
 from tests.unit.factories import complete_run, recorded, shown
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
 
@@ -29,7 +29,7 @@ def written(path, records):
 def test_the_same_records_give_the_same_bytes(tmp_path, name):
     first = written(tmp_path / "first.ipynb", RUNS[name])
     assert written(tmp_path / "second.ipynb", load(tmp_path / "first.ipynb")) == first
-    assert content(render(load(tmp_path / "second.ipynb"))) == first
+    assert serialize_notebook(render(load(tmp_path / "second.ipynb"))) == first
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -74,7 +74,9 @@ def paths_of(value, at=()):
 
 
 def test_a_run_that_does_the_same_again_differs_in_its_times_alone():
-    first, second = (json.loads(content(render(run))) for run in (complete_run(), list(map(later, complete_run()))))
+    first, second = (
+        json.loads(serialize_notebook(render(run))) for run in (complete_run(), list(map(later, complete_run())))
+    )
     differ = {path[:-1] for path in paths_of(first) ^ paths_of(second)}
     own = ("metadata", "exploracoder_jupyter")
     places = {path[2] for path in differ if path[:2] == own}
@@ -88,7 +90,9 @@ def test_a_run_that_does_the_same_again_differs_in_its_times_alone():
 
 
 def test_the_records_of_a_run_that_does_the_same_again_are_the_same_lines():
-    first, second = (content(render(run)).decode() for run in (complete_run(), list(map(later, complete_run()))))
+    first, second = (
+        serialize_notebook(render(run)).decode() for run in (complete_run(), list(map(later, complete_run())))
+    )
     at = first.index('"records": [')
     assert first[at : first.index('"run_id": "0123abcd"', at)] in second
     hunks = list(difflib.SequenceMatcher(None, first.splitlines(), second.splitlines()).get_grouped_opcodes(3))
@@ -109,7 +113,7 @@ def test_traces_are_listed_with_their_task_and_verdict_also_after_jupyter_saved_
     folder.mkdir()
     path = folder / "run.ipynb"
     written(path, complete_run())
-    [listed] = traces_beside(tmp_path)
+    [listed] = list_traces(tmp_path)
     assert (listed.task, listed.outcome) == ("Count the triangles of the karate club graph.", "solved")
     assert listed.started == complete_run()[0].at
 

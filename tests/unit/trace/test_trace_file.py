@@ -24,11 +24,11 @@ from exploracoder_jupyter.trace import (
     Redactor,
     Trace,
     default_path,
+    find_problems,
     generated_metadata,
     journal_path,
     load,
     prepare_path,
-    problems,
     render,
 )
 from exploracoder_jupyter.trace.journal import read
@@ -83,7 +83,7 @@ def test_every_beginning_of_a_run_renders(length):
 
 def test_the_metadata_holds_what_is_needed_to_run_again():
     facts = json.loads(json.dumps(render(complete_run()).metadata.exploracoder_jupyter))
-    assert problems(render(complete_run())) == []
+    assert find_problems(render(complete_run())) == []
     assert facts["task"] == {
         "text": "Count the triangles of the karate club graph.",
         "libraries": ["networkx"],
@@ -208,7 +208,7 @@ def test_what_has_no_room_beside_the_trace_is_kept_elsewhere_and_read_with_it(tm
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "write", write)
-    monkeypatch.setattr("exploracoder_jupyter.trace.trace_file.put", put)
+    monkeypatch.setattr("exploracoder_jupyter.trace.trace_file.write_atomic", put)
     for record in records[20:]:
         trace.append(record)
     spare = spare_journal_path(records[0].event.run_id)
@@ -558,7 +558,7 @@ def test_without_prompts_neither_trace_nor_journal_holds_what_was_asked(tmp_path
     kept = load(path)[1].event.exchange
     assert kept == replace(exchange, messages=(said,))
     assert kept.replies == ("the reply",)
-    assert problems(render(load(path))) == []
+    assert find_problems(render(load(path))) == []
 
 
 async def replayed(model, *conversations):

@@ -12,12 +12,12 @@ import anyio.to_thread
 import httpx2
 import pytest
 
-from exploracoder_jupyter.web.fetching.bounded_request import Http
-from exploracoder_jupyter.web.fetching.page_fetcher import WebReader
+from exploracoder_jupyter.web.fetching.bounded_request import HttpClient
+from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
 from exploracoder_jupyter.web.fetching.public_addresses import is_public
 from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
 from exploracoder_jupyter.web.fetching.robots_txt import parse_robots
-from exploracoder_jupyter.web.fetching.web_cache import Cache
+from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
 pytestmark = pytest.mark.anyio
@@ -78,7 +78,7 @@ def at_once(time=None, most=100):
 
 
 def http(site, time=None, most=100):
-    return Http(rate_limiter=at_once(time, most), transport=httpx2.MockTransport(site), resolve=site.resolve)
+    return HttpClient(rate_limiter=at_once(time, most), transport=httpx2.MockTransport(site), resolve=site.resolve)
 
 
 def moved(to, status=302):
@@ -161,7 +161,7 @@ async def test_a_redirect_leads_to_plain_web_addresses_only(to):
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "2130706433", "0x7f.1", "[::1]"])
 async def test_this_machine_is_refused_with_the_systems_own_resolver(host):
-    async with Http(transport=httpx2.MockTransport(Site({}))) as client:
+    async with HttpClient(transport=httpx2.MockTransport(Site({}))) as client:
         with pytest.raises(WebError, match=r"private network|not known|not an HTTP"):
             await client.get(f"http://{host}/", ("text/html",))
 
@@ -192,7 +192,7 @@ async def test_another_address_of_a_host_is_tried_where_one_does_not_answer():
         return httpx2.Response(200, text="hello", headers=HTML)
 
     site = Site({}, {"a.example": ["2606:4700::1111", "1.0.0.1", "1.1.1.1"]})
-    async with Http(transport=httpx2.MockTransport(handle), resolve=site.resolve) as client:
+    async with HttpClient(transport=httpx2.MockTransport(handle), resolve=site.resolve) as client:
         assert (await client.get("https://a.example/", ("text/html",))).text == "hello"
     assert tried == ["1.0.0.1", "1.1.1.1"]
 
@@ -339,7 +339,7 @@ def test_rules_with_many_stars_take_no_long_time():
 
 
 def reader(client, tmp_path, **more):
-    return WebReader(client, Cache(tmp_path), **more)
+    return PageFetcher(client, WebCache(tmp_path), **more)
 
 
 async def test_a_page_is_read_where_robots_may_and_kept(tmp_path):
@@ -401,7 +401,7 @@ async def test_the_users_own_site_may_be_private_and_no_other(httpserver, tmp_pa
     httpserver.expect_request("/page").respond_with_data("<p>x</p>", content_type="text/html")
     httpserver.expect_request("/away").respond_with_data("", 302, {"location": "http://localhost:1/"})
     own = httpserver.url_for("").rstrip("/").replace("127.0.0.1", "localhost")
-    async with Http(rate_limiter=at_once()) as client:
+    async with HttpClient(rate_limiter=at_once()) as client:
         page = await reader(client, tmp_path, trusted=own).read(f"{own}/page")
         assert page.text == "<p>x</p>"
         with pytest.raises(WebError, match="non-default port"):
@@ -431,7 +431,7 @@ async def test_a_connection_serves_one_request():
     server = ThreadingHTTPServer(("127.0.0.1", 0), KeepingAlive)
     own = f"http://127.0.0.1:{server.server_port}"
     Thread(target=server.serve_forever, daemon=True).start()
-    async with Http(rate_limiter=at_once()) as client:
+    async with HttpClient(rate_limiter=at_once()) as client:
         for _ in range(2):
             await client.get(f"{own}/", ("text/html",), trusted=own)
     await anyio.to_thread.run_sync(server.shutdown)
@@ -441,7 +441,7 @@ async def test_a_connection_serves_one_request():
 
 def test_what_is_kept_grows_old_and_is_bounded(tmp_path, monkeypatch):
     time = Time()
-    cache = Cache(tmp_path, clock=time)
+    cache = WebCache(tmp_path, clock=time)
     cache.put("text \ud800", "page", "a")
     assert cache.get("page", "a") == "text ?"
     assert cache.get("page", "b") is cache.get("page a") is None
@@ -459,11 +459,11 @@ def test_what_is_kept_grows_old_and_is_bounded(tmp_path, monkeypatch):
 
 def test_a_cache_that_cannot_be_used_is_none(tmp_path):
     (tmp_path / "web.sqlite").write_bytes(b"no database" * 100)
-    broken = Cache(tmp_path)
+    broken = WebCache(tmp_path)
     assert broken.get("x") is None
     broken.put("y", "x")
     assert broken.get("x") == "y"  # it was replaced
     (tmp_path / "file").write_text("")
-    nowhere = Cache(tmp_path / "file" / "folder")
+    nowhere = WebCache(tmp_path / "file" / "folder")
     nowhere.put("y", "x")
     assert nowhere.get("x") is None

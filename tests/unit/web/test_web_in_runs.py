@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.settings import resolve
-from exploracoder_jupyter.knowledge.sources import Soup
+from exploracoder_jupyter.knowledge.sources import SourceSearch
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.runs.web_source_factory import open_web
 from tests.unit.pipeline.test_task_run import answers, fenced
@@ -47,7 +47,7 @@ async def test_a_marked_subtask_is_tried_with_what_the_page_says(online, tmp_pat
     run = replace(a_run(model(seen), check="assert root == 4.5", debug_rounds=0), retrieval=retrieval)
     async with AsyncExitStack() as stack:
         web = await open_web(retrieval, tmp_path, tmp_path, run.emit, stack)
-        await run_task(replace(run, soup=Soup([web] if web else [])))
+        await run_task(replace(run, soup=SourceSearch([web] if web else [])))
     searched = [event for event in happened(run, "knowledge_searched") if event.passages]
     assert [event.query for event in searched] == ["magic number of four"] * online
     first = happened(run, "candidate_observed")[0]

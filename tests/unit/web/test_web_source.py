@@ -11,20 +11,20 @@ import anyio
 import httpx2
 import pytest
 
-from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.settings import Retrieval, resolve
 from exploracoder_jupyter.runs.web_source_factory import open_web
 from exploracoder_jupyter.web import (
-    Cache,
     DuckDuckGo,
-    Folder,
-    Hit,
-    Http,
+    HttpClient,
     Page,
+    PageFetcher,
+    SavedPages,
+    SearchHit,
     SearXNG,
-    Template,
+    UrlTemplate,
+    WebCache,
     WebError,
-    WebReader,
     WebSource,
 )
 from exploracoder_jupyter.web.outgoing_query import sanitize_query
@@ -84,10 +84,10 @@ async def test_searxng_is_asked_for_json_at_the_users_own_address(httpserver):
     httpserver.expect_request("/search", query_string={"q": "drop axes & c", "format": "json"}).respond_with_json(
         {"query": "x", "results": results, "answers": []}
     )
-    async with Http(rate_limiter=at_once()) as client:
+    async with HttpClient(rate_limiter=at_once()) as client:
         for address in (httpserver.url_for(""), httpserver.url_for("/search")):
             assert await SearXNG(client, address).find("drop axes & c", 5) == [
-                Hit("One", "https://a.example/1", "first")
+                SearchHit("One", "https://a.example/1", "first")
             ]
 
 
@@ -118,25 +118,28 @@ Two pages</a></h3><h3><a href="/find?q=drop+axes&page=2">Next results</a></h3>
 @pytest.mark.parametrize(
     ("answer", "hits"),
     [
-        (json_of(RTD), [Hit("Squeeze", "https://x.readthedocs.io/en/latest/s.html")]),
-        (json_of(STACK), [Hit("Q", "https://so.example/q")]),
-        (json_of([{"name": "N", "href": "/rel", "body": "b"}]), [Hit("N", "https://docs.example/rel", "b")]),
+        (json_of(RTD), [SearchHit("Squeeze", "https://x.readthedocs.io/en/latest/s.html")]),
+        (json_of(STACK), [SearchHit("Q", "https://so.example/q")]),
+        (json_of([{"name": "N", "href": "/rel", "body": "b"}]), [SearchHit("N", "https://docs.example/rel", "b")]),
         (json_of("nothing"), []),
-        (LINKS, [Hit("One page", "https://docs.example/docs/one"), Hit("Two pages", "https://b.example/two")]),
-        ("<p><a href='/plain'>A plain link</a></p>", [Hit("A plain link", "https://docs.example/plain")]),
+        (
+            LINKS,
+            [SearchHit("One page", "https://docs.example/docs/one"), SearchHit("Two pages", "https://b.example/two")],
+        ),
+        ("<p><a href='/plain'>A plain link</a></p>", [SearchHit("A plain link", "https://docs.example/plain")]),
     ],
 )
 async def test_any_site_is_searched_by_its_address(answer, hits):
     site = Site({"https://docs.example/find?q=drop+axes%26": answer})
     async with http(site) as client:
-        assert await Template(client, "https://docs.example/find?q={query}").find("drop axes&", 5) == hits
+        assert await UrlTemplate(client, "https://docs.example/find?q={query}").find("drop axes&", 5) == hits
 
 
 async def test_what_is_no_json_is_said():
     broken = httpx2.Response(200, content=b"{", headers={"content-type": "application/json"})
     async with http(Site({"https://docs.example/x": broken})) as client:
         with pytest.raises(WebError, match="did not return JSON"):
-            await Template(client, "https://docs.example/{query}").find("x", 5)
+            await UrlTemplate(client, "https://docs.example/{query}").find("x", 5)
 
 
 def fake_ddgs(monkeypatch, found, engines=("duckduckgo", "bing")):
@@ -162,7 +165,7 @@ def fake_ddgs(monkeypatch, found, engines=("duckduckgo", "bing")):
 async def test_duckduckgo_and_no_other_engine_is_asked(monkeypatch):
     found = [{"title": "T", "href": "https://a.example/", "body": "B"}, {"title": "no address"}]
     asked = fake_ddgs(monkeypatch, found)
-    assert await DuckDuckGo().find("x", 5) == [Hit("T", "https://a.example/", "B")]
+    assert await DuckDuckGo().find("x", 5) == [SearchHit("T", "https://a.example/", "B")]
     assert asked == [("x", {"max_results": 5, "backend": "duckduckgo"})]
     fake_ddgs(monkeypatch, found, engines=("bing",))
     with pytest.raises(WebError, match="cannot search DuckDuckGo"):
@@ -232,12 +235,12 @@ class Shelf:
 
 def source(engine, pages, tmp_path, **more):
     said = []
-    made = WebSource(engine, Shelf(pages), Cache(tmp_path), name="test", say=said.append, **more)
+    made = WebSource(engine, Shelf(pages), WebCache(tmp_path), name="test", say=said.append, **more)
     return made, said
 
 
 def hit(at, summary=""):
-    return Hit(f"Hit {at}", f"https://{at}.example/", summary)
+    return SearchHit(f"Hit {at}", f"https://{at}.example/", summary)
 
 
 async def test_one_page_is_told_by_the_sections_that_the_query_is_about(tmp_path):
@@ -393,7 +396,7 @@ def saved(tmp_path):
 
 
 async def test_a_folder_is_searched_and_told_by_where_its_pages_are_from(saved):
-    pages = Folder(saved)
+    pages = SavedPages(saved)
     web = WebSource(pages, pages, None, name="folder", say=pytest.fail)
     origins = [
         (await web.search(query, 1))[0].passage.origin for query in ("squeeze axes", "concat frames", "merge keys")
@@ -403,7 +406,7 @@ async def test_a_folder_is_searched_and_told_by_where_its_pages_are_from(saved):
 
 
 def titles(folder):
-    return [hit.title for hit in anyio.run(Folder(folder).find, "squeeze", 99)]
+    return [hit.title for hit in anyio.run(SavedPages(folder).find, "squeeze", 99)]
 
 
 def test_only_pages_count_among_what_is_in_a_folder(tmp_path, monkeypatch):
@@ -482,7 +485,7 @@ async def test_a_folder_that_cannot_be_is_one_sentence(where, tmp_path):
 @pytest.mark.parametrize(("missing", "where"), [("ddgs", "ddgs"), ("lxml", "https://searx.example"), ("lxml", "pages")])
 async def test_a_missing_package_is_said_at_the_start(missing, where, tmp_path, monkeypatch):
     monkeypatch.setattr("exploracoder_jupyter.runs.web_source_factory.find_spec", lambda name: name != missing or None)
-    with pytest.raises(MissingMeans, match=f"needs the package {missing}") as caught:
+    with pytest.raises(MissingRequirement, match=f"needs the package {missing}") as caught:
         await opened(resolve({"retrieval": {"web": where}}).retrieval, tmp_path)
     assert "pip install 'exploracoder-jupyter[web]'" in str(caught.value)
 
@@ -557,9 +560,9 @@ async def test_all_of_it_together_from_a_query_to_passages(tmp_path):
         }
     )
     async with http(site) as client:
-        cache = Cache(tmp_path)
+        cache = WebCache(tmp_path)
         engine = SearXNG(client, "https://searx.example")
-        web = WebSource(engine, WebReader(client, cache), cache, name="s", say=pytest.fail)
+        web = WebSource(engine, PageFetcher(client, cache), cache, name="s", say=pytest.fail)
         first, second = [item.passage for item in await web.search("squeeze", 5)]
     assert first.text == f"{SQUEEZE}\n\n```\nnp.squeeze(x)\n```"
     assert (first.origin, first.licence) == ("https://stackoverflow.com/a/9", "CC BY-SA 4.0, by Ann")

@@ -17,7 +17,13 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
     sample_elements,
     sample_indices,
 )
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, format_list, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
+    Fact,
+    SummaryOptions,
+    TypeFamily,
+    format_list,
+    format_size,
+)
 from exploracoder_jupyter.kernel_agent.summaries.tables import pandas_columns
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
     ColumnFacts,
@@ -27,7 +33,7 @@ from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
 )
 
 
-def _describe_array(array: Any, options: Look) -> Iterator[Fact]:
+def _describe_array(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     sizes, memory = _format_sizes(array.sizes, options), format_size(array.nbytes)
     yield Fact(f"({sizes}), dtype {array.dtype}, {memory}{_format_name(array, options)}")
     yield from _value_facts(array.variable, options)
@@ -35,13 +41,13 @@ def _describe_array(array: Any, options: Look) -> Iterator[Fact]:
     yield from _attribute_facts(array.attrs, options)
 
 
-def _describe_variable(variable: Any, options: Look) -> Iterator[Fact]:
+def _describe_variable(variable: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"({_format_sizes(variable.sizes, options)}), dtype {variable.dtype}, {format_size(variable.nbytes)}")
     yield from _value_facts(variable, options)
     yield from _attribute_facts(variable.attrs, options)
 
 
-def _describe_dataset(dataset: Any, options: Look) -> Iterator[Fact]:
+def _describe_dataset(dataset: Any, options: SummaryOptions) -> Iterator[Fact]:
     count = len(dataset.data_vars)
     yield Fact(f"({_format_sizes(dataset.sizes, options)}), {count:,} variables, {format_size(dataset.nbytes)}")
     for name in list(dataset.data_vars)[: options.columns]:
@@ -52,14 +58,14 @@ def _describe_dataset(dataset: Any, options: Look) -> Iterator[Fact]:
     yield from _attribute_facts(dataset.attrs, options)
 
 
-def _describe_tree(tree: Any, options: Look) -> Iterator[Fact]:
+def _describe_tree(tree: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"{len(tree.groups):,} groups")
     for node in list(tree.subtree)[: options.columns]:
         names = [format_label(name, options) for name in node.data_vars]
         yield Fact(f"{node.path}: ({_format_sizes(node.sizes, options)}) {format_list(names, 10)}".rstrip())
 
 
-def _value_facts(variable: Any, options: Look) -> Iterator[Fact]:
+def _value_facts(variable: Any, options: SummaryOptions) -> Iterator[Fact]:
     facts, note = _describe_values(variable, options)
     if facts.counts or facts.values:
         yield facts.fact("values", "", note)
@@ -68,12 +74,12 @@ def _value_facts(variable: Any, options: Look) -> Iterator[Fact]:
         yield Fact(first_elements(as_ndarray(data), options), shows=True)
 
 
-def _coordinate_facts(values: Any, options: Look) -> Iterator[Fact]:
+def _coordinate_facts(values: Any, options: SummaryOptions) -> Iterator[Fact]:
     for name in list(values.coords)[: options.columns]:
         yield _variable_fact(f"coordinate {format_label(name, options)}", values.coords[name].variable, options)
 
 
-def _variable_fact(name: str, variable: Any, options: Look) -> Fact:
+def _variable_fact(name: str, variable: Any, options: SummaryOptions) -> Fact:
     facts, note = ColumnFacts(), ""
     if not options.out_of_time:
         facts, note = _describe_values(variable, options)
@@ -81,7 +87,7 @@ def _variable_fact(name: str, variable: Any, options: Look) -> Fact:
     return facts.fact(name, f"{dims}{variable.dtype}", note)
 
 
-def _describe_values(variable: Any, options: Look) -> tuple[ColumnFacts, str]:
+def _describe_values(variable: Any, options: SummaryOptions) -> tuple[ColumnFacts, str]:
     data = _loaded_data(variable)
     if data is None:
         return ColumnFacts((f"not loaded{_format_chunks(variable)}",)), ""
@@ -112,15 +118,15 @@ def _format_chunks(variable: Any) -> str:
     return f", in {' x '.join(map(str, chunks))} chunks" if chunks else ""
 
 
-def _format_sizes(sizes: Mapping[Any, int], options: Look) -> str:
+def _format_sizes(sizes: Mapping[Any, int], options: SummaryOptions) -> str:
     return ", ".join(f"{format_label(name, options)}: {length:,}" for name, length in sizes.items())
 
 
-def _format_name(array: Any, options: Look) -> str:
+def _format_name(array: Any, options: SummaryOptions) -> str:
     return "" if array.name is None else f", named {format_label(array.name, options)!r}"
 
 
-def _attribute_facts(attributes: Mapping[Any, Any], options: Look) -> Iterator[Fact]:
+def _attribute_facts(attributes: Mapping[Any, Any], options: SummaryOptions) -> Iterator[Fact]:
     if attributes:
         names = [format_label(name, options) for name in attributes]
         shown = [

@@ -19,11 +19,11 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     BRIEF_LIMIT,
     Fact,
-    Look,
+    SummaryOptions,
     TypeFamily,
-    cut,
     format_list,
     format_size,
+    truncate,
 )
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import format_label, missing_note, sample_note
 
@@ -33,7 +33,7 @@ MAX_DTYPE_LENGTH = 80
 """Characters of a dtype within a dtype."""
 
 
-def _describe_array(array: Any, options: Look) -> Iterator[Fact]:
+def _describe_array(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     values = as_ndarray(array)
     yield Fact(_array_header(values))
     if not values.size:
@@ -51,7 +51,7 @@ def _array_header(values: Any) -> str:
 
 
 def _format_dtype(dtype: Any) -> str:
-    return f"{len(dtype.names):,} fields" if dtype.names else f"dtype {cut(str(dtype), MAX_DTYPE_LENGTH)}"
+    return f"{len(dtype.names):,} fields" if dtype.names else f"dtype {truncate(str(dtype), MAX_DTYPE_LENGTH)}"
 
 
 def _layout_notes(values: Any) -> Iterator[str]:
@@ -65,7 +65,7 @@ def _layout_notes(values: Any) -> Iterator[str]:
         yield "empty"
 
 
-def _field_facts(values: Any, options: Look) -> Iterator[Fact]:
+def _field_facts(values: Any, options: SummaryOptions) -> Iterator[Fact]:
     sample = sample_elements(values, options.sample)
     for name in values.dtype.names[: options.columns]:
         column = sample[name].reshape(-1)
@@ -74,7 +74,7 @@ def _field_facts(values: Any, options: Look) -> Iterator[Fact]:
         )
         yield facts.fact(
             format_label(name, options),
-            cut(str(values.dtype[name]), MAX_DTYPE_LENGTH),
+            truncate(str(values.dtype[name]), MAX_DTYPE_LENGTH),
             sample_note(sample.size, values.size),
         )
     if len(values.dtype.names) > options.columns:
@@ -82,7 +82,7 @@ def _field_facts(values: Any, options: Look) -> Iterator[Fact]:
     yield Fact(first_elements(values, options), shows=True)
 
 
-def _describe_masked(array: Any, options: Look) -> Iterator[Fact]:
+def _describe_masked(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     numpy = sys.modules["numpy"]
     values, mask = as_ndarray(numpy.ma.getdata(array)), numpy.ma.getmask(array)
     if values.dtype.names or mask is numpy.ma.nomask:
@@ -101,7 +101,7 @@ def _describe_masked(array: Any, options: Look) -> Iterator[Fact]:
     yield Fact(first_elements(array, options), shows=True)
 
 
-def _describe_mapped(array: Any, options: Look) -> Iterator[Fact]:
+def _describe_mapped(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     values = as_ndarray(array)
     yield Fact(_array_header(values))
     yield Fact(f"mapped from file {array.filename}, mode {array.mode}", shows=True, schema=f"file, mode {array.mode}")
@@ -111,22 +111,22 @@ def _describe_mapped(array: Any, options: Look) -> Iterator[Fact]:
         yield Fact(first_elements(values, options), shows=True)
 
 
-def _describe_scalar(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_scalar(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     numpy = sys.modules["numpy"]
-    kind = f"scalar of {cut(str(value.dtype), MAX_DTYPE_LENGTH)}"
+    kind = f"scalar of {truncate(str(value.dtype), MAX_DTYPE_LENGTH)}"
     yield Fact(first_elements(as_ndarray(numpy.asarray(value)), options), shows=True, schema=kind)
 
 
-def _describe_dtype(dtype: Any, options: Look) -> Iterator[Fact]:
+def _describe_dtype(dtype: Any, options: SummaryOptions) -> Iterator[Fact]:
     if not dtype.names:
         yield Fact(f"{dtype}, {dtype.itemsize:,} bytes an element")
         return
     yield Fact(f"{len(dtype.names):,} fields, {dtype.itemsize:,} bytes an element")
-    fields = [f"{format_label(name, options)} {cut(str(dtype[name]), MAX_DTYPE_LENGTH)}" for name in dtype.names]
+    fields = [f"{format_label(name, options)} {truncate(str(dtype[name]), MAX_DTYPE_LENGTH)}" for name in dtype.names]
     yield Fact(format_list(fields, options.columns))
 
 
-def _describe_generator(generator: Any, options: Look) -> Iterator[Fact]:
+def _describe_generator(generator: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe a random generator without its state.
 
     Drawing from it would change it, and the state reveals the numbers to come.
@@ -134,15 +134,15 @@ def _describe_generator(generator: Any, options: Look) -> Iterator[Fact]:
     yield Fact(f"random numbers, by {type(generator.bit_generator).__name__}")
 
 
-def _describe_legacy_generator(generator: Any, options: Look) -> Iterator[Fact]:
+def _describe_legacy_generator(generator: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact("random numbers, the older interface")
 
 
-def _format_brief(array: Any, options: Look) -> str:
+def _format_brief(array: Any, options: SummaryOptions) -> str:
     values = as_ndarray(array)
     if not values.ndim or not 0 < values.size <= BRIEF_LIMIT:
         return ""
-    return f"{format_nested(values, options, BRIEF_LIMIT)} of {cut(str(values.dtype), MAX_DTYPE_LENGTH)}"
+    return f"{format_nested(values, options, BRIEF_LIMIT)} of {truncate(str(values.dtype), MAX_DTYPE_LENGTH)}"
 
 
 def _measure_array(array: Any) -> str:

@@ -12,13 +12,13 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
     first_elements,
     sample_elements,
 )
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, format_size
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import percentage, sample_note
 
 _ARRAY_ATTRIBUTES = ("data", "indices", "indptr", "row", "col", "offsets", "rows")
 
 
-def _describe_sparse(array: Any, options: Look) -> Iterator[Fact]:
+def _describe_sparse(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     stored, total = int(array.nnz), 1
     for length in array.shape:
         total *= length
@@ -38,7 +38,7 @@ def _memory(array: Any) -> int:
     return sum(int(getattr(getattr(array, name, None), "nbytes", 0)) for name in _ARRAY_ATTRIBUTES)
 
 
-def _stored_values(array: Any, options: Look) -> Any:
+def _stored_values(array: Any, options: SummaryOptions) -> Any:
     """Return the stored values as a flat array; of formats that use Python containers, only the first ones."""
     numpy = sys.modules["numpy"]
     if array.format == "dok":

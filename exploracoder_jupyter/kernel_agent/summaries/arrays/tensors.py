@@ -13,14 +13,20 @@ from itertools import islice
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays import number_ranges
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, format_list, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
+    Fact,
+    SummaryOptions,
+    TypeFamily,
+    format_list,
+    format_size,
+)
 
 _MAX_VALUES = 12
 _MAX_CHILDREN = 8
 _MAX_PARAMETERS = 5000
 
 
-def _describe_torch_tensor(tensor: Any, options: Look) -> Iterator[Fact]:
+def _describe_torch_tensor(tensor: Any, options: SummaryOptions) -> Iterator[Fact]:
     kind, device = str(tensor.dtype).removeprefix("torch."), tensor.device
     memory = format_size(tensor.numel() * tensor.element_size())
     yield Fact(f"{_format_shape(tensor.shape)}, {kind}, on {device}, {memory}{_format_layout(tensor)}")
@@ -53,7 +59,7 @@ def _is_bfloat16(tensor: Any) -> bool:
     return tensor.dtype is sys.modules["torch"].bfloat16
 
 
-def _value_facts(array: Any, options: Look, *, is_bfloat16: bool = False) -> Iterator[Fact]:
+def _value_facts(array: Any, options: SummaryOptions, *, is_bfloat16: bool = False) -> Iterator[Fact]:
     """Show the values, or their range, mean and standard deviation.
 
     `is_bfloat16`: the array holds bits, the upper halves of 32-bit floats.
@@ -99,7 +105,7 @@ def _format_shape(shape: Any) -> str:
     return f"shape {' x '.join(sides)}" if sides else "scalar"
 
 
-def _describe_torch_module(module: Any, options: Look) -> Iterator[Fact]:
+def _describe_torch_module(module: Any, options: SummaryOptions) -> Iterator[Fact]:
     parameters = list(islice(module.parameters(), _MAX_PARAMETERS))
     initialized = [parameter for parameter in parameters if not type(parameter).__name__.startswith("Uninitialized")]
     count, trainable = (
@@ -136,7 +142,7 @@ def _format_module_options(module: Any) -> str:
     return str(module.extra_repr())[:60] if type(module).__module__.startswith("torch.") else ""
 
 
-def _describe_torch_dataset(dataset: Any, options: Look) -> Iterator[Fact]:
+def _describe_torch_dataset(dataset: Any, options: SummaryOptions) -> Iterator[Fact]:
     count = f"{len(dataset):,} items" if hasattr(type(dataset), "__len__") else "items not counted"
     yield Fact(f"{count}, not read")
     names = [name for name in vars(dataset) if not name.startswith("_")]
@@ -144,14 +150,14 @@ def _describe_torch_dataset(dataset: Any, options: Look) -> Iterator[Fact]:
         yield Fact(f"attributes: {format_list(names, options.columns)}")
 
 
-def _describe_data_loader(loader: Any, options: Look) -> Iterator[Fact]:
+def _describe_data_loader(loader: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"batches of {loader.batch_size}, {loader.num_workers} workers, not read")
     dataset = loader.dataset
     count = f" of {len(dataset):,} items" if hasattr(type(dataset), "__len__") else ""
     yield Fact(f"dataset {type(dataset).__name__}{count}, {type(loader.sampler).__name__}")
 
 
-def _describe_optimizer(optimizer: Any, options: Look) -> Iterator[Fact]:
+def _describe_optimizer(optimizer: Any, options: SummaryOptions) -> Iterator[Fact]:
     groups = optimizer.param_groups
     count = sum(parameter.numel() for group in groups for parameter in group["params"])
     yield Fact(
@@ -163,7 +169,7 @@ def _describe_optimizer(optimizer: Any, options: Look) -> Iterator[Fact]:
         yield Fact(f"  {settings_text}", shows=True, schema=f"  set: {format_list(list(settings), _MAX_VALUES)}")
 
 
-def _describe_jax_array(array: Any, options: Look) -> Iterator[Fact]:
+def _describe_jax_array(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     if array.is_deleted():
         yield Fact(f"{_format_shape(array.shape)}, {array.dtype}, deleted or donated")
         return
@@ -181,11 +187,11 @@ def _describe_jax_array(array: Any, options: Look) -> Iterator[Fact]:
         yield from _value_facts(sys.modules["numpy"].asarray(array), options)
 
 
-def _describe_tracer(tracer: Any, options: Look) -> Iterator[Fact]:
+def _describe_tracer(tracer: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"{_format_shape(tracer.aval.shape)}, {tracer.aval.dtype}, a tracer: it has no values")
 
 
-def _describe_tensorflow_tensor(tensor: Any, options: Look) -> Iterator[Fact]:
+def _describe_tensorflow_tensor(tensor: Any, options: SummaryOptions) -> Iterator[Fact]:
     device = str(getattr(tensor, "device", "") or "").rpartition("device:")[2]
     shape = _format_shape(tensor.shape) if tensor.shape.rank is not None else "shape not known"
     trainable = "" if not hasattr(tensor, "trainable") else ", trainable" if tensor.trainable else ", not trainable"
@@ -194,7 +200,7 @@ def _describe_tensorflow_tensor(tensor: Any, options: Look) -> Iterator[Fact]:
         yield from _value_facts(tensor.numpy(), options)
 
 
-def _describe_keras_layer(model: Any, options: Look) -> Iterator[Fact]:
+def _describe_keras_layer(model: Any, options: SummaryOptions) -> Iterator[Fact]:
     state = f"{model.count_params():,} parameters" if model.built else "not built"
     compiled_note = ", compiled" if getattr(model, "compiled", False) else ""
     yield Fact(f"{model.name!r}, {state}{compiled_note}")
@@ -206,7 +212,7 @@ def _describe_keras_layer(model: Any, options: Look) -> Iterator[Fact]:
         yield Fact(f"  {len(layers) - _MAX_CHILDREN:,} more layers")
 
 
-def _describe_tensorflow_dataset(dataset: Any, options: Look) -> Iterator[Fact]:
+def _describe_tensorflow_dataset(dataset: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"elements {dataset.element_spec}, not read")
 
 

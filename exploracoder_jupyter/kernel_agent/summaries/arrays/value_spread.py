@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
     ColumnFacts,
     describe_objects,
@@ -50,7 +50,7 @@ def sample_elements(array: Any, limit: int) -> Any:
     return array.reshape(-1) if positions is None else array.flat[positions]
 
 
-def element_facts(array: Any, options: Look, name: str = "values") -> Iterator[Fact]:
+def element_facts(array: Any, options: SummaryOptions, name: str = "values") -> Iterator[Fact]:
     """Yield a line of facts about the elements of an array, and a line with the elements or the first ones."""
     if array.size > WHOLE_ARRAY_LIMIT or array.dtype.kind in "OV":
         sample = sample_elements(array, options.sample)
@@ -61,7 +61,9 @@ def element_facts(array: Any, options: Look, name: str = "values") -> Iterator[F
     yield Fact(first_elements(array, options), shows=True)
 
 
-def describe_elements(values: Any, options: Look, *, exact: bool = True, deviation: bool = True) -> ColumnFacts:
+def describe_elements(
+    values: Any, options: SummaryOptions, *, exact: bool = True, deviation: bool = True
+) -> ColumnFacts:
     """Describe the values of a flat array; counts in a sample (`exact` false) are given as shares."""
     kind = values.dtype.kind
     if not values.size or kind == "V":
@@ -118,7 +120,7 @@ def _describe_timestamps(values: Any, exact: bool) -> ColumnFacts:
     )
 
 
-def first_elements(array: Any, options: Look) -> str:
+def first_elements(array: Any, options: SummaryOptions) -> str:
     """Format all elements of a small array, else the first ones of its first rows."""
     if array.ndim == 0:
         return f"value {format_nested(array, options, WHOLE_ARRAY_LIMIT)}"
@@ -130,7 +132,7 @@ def first_elements(array: Any, options: Look) -> str:
     return f"begins{position_note}: {format_nested(first_block, options, limit)}"
 
 
-def format_nested(array: Any, options: Look, limit: int) -> str:
+def format_nested(array: Any, options: SummaryOptions, limit: int) -> str:
     """Format the first elements along each dimension, in brackets."""
     if array.ndim == 0:
         return _format_element(array[()], options)
@@ -141,7 +143,7 @@ def format_nested(array: Any, options: Look, limit: int) -> str:
     return f"[{', '.join([*items, '...'] if len(array) > limit else items)}]"
 
 
-def _format_element(value: Any, options: Look) -> str:
+def _format_element(value: Any, options: SummaryOptions) -> str:
     if type(value).__name__ == "MaskedConstant":
         return "masked"
     if isinstance(value, str):

@@ -17,7 +17,7 @@ from exploracoder_jupyter.kernel_agent.summaries.charts.axes_series import (
 )
 from exploracoder_jupyter.kernel_agent.summaries.charts.axis_scales import axis_formatter, in_data
 from exploracoder_jupyter.kernel_agent.summaries.charts.captions import quote
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look, cut, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions, format_list, truncate
 
 _MAX_SLICES = 10
 
@@ -26,7 +26,7 @@ def _color_map_note(mappable: Any) -> str:
     return "" if mappable.get_array() is None else f", coloured by value ({mappable.get_cmap().name})"
 
 
-def _color_range(mappable: Any, options: Look) -> str:
+def _color_range(mappable: Any, options: SummaryOptions) -> str:
     values = mappable.get_array()
     if values is None:
         return ""
@@ -47,7 +47,7 @@ def _clipping_note(mappable: Any, values: Any) -> str:
     return f", colours end at {format_number(low)} and {format_number(high)}"
 
 
-def describe_image(artist: Any, axes: Any, options: Look) -> Series:
+def describe_image(artist: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe an image; it has three dimensions if its pixels are colors."""
     pixels = artist.get_array()
     if pixels is None:
@@ -74,13 +74,13 @@ def _top_row_first(artist: Any, pixels: Any) -> Any:
     return pixels[::-1] if artist.origin == "lower" else pixels
 
 
-def describe_mesh(cells: Any, axes: Any, options: Look) -> Series:
+def describe_mesh(cells: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe the colored cells of a grid."""
     shape = " x ".join(map(str, cells.get_array().shape))
     return Series(format_series("colour mesh", label_of(cells), shape), _color_range(cells, options).removeprefix("; "))
 
 
-def describe_contours(contours: Any, axes: Any, options: Look) -> Series:
+def describe_contours(contours: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe contour lines, or the areas between them."""
     kind = "filled contours" if contours.filled else "contour lines"
     return Series(
@@ -89,7 +89,7 @@ def describe_contours(contours: Any, axes: Any, options: Look) -> Series:
     )
 
 
-def describe_polygons(collection: Any, axes: Any, options: Look) -> Series:
+def describe_polygons(collection: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe areas, of which only the outlines are stored."""
     paths, label = collection.get_paths(), label_of(collection)
     kind = "filled area" if "FillBetweenPolyCollection" in mro(collection) else "polygons"
@@ -106,12 +106,12 @@ def _extent(bounds: Any, axes: Any) -> str:
     return f"x {format_x(bounds.x0)} to {format_x(bounds.x1)}; y {format_y(bounds.y0)} to {format_y(bounds.y1)}"
 
 
-def describe_segments(lines: Any, axes: Any, options: Look) -> Series:
+def describe_segments(lines: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe straight lines that were created by one call."""
     return Series(format_series("line segments", label_of(lines), f"{len(lines.get_paths()):,}"))
 
 
-def describe_arrows(arrows: Any, axes: Any, options: Look) -> Series:
+def describe_arrows(arrows: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe a field of arrows."""
     return Series(format_series("arrows", label_of(arrows), f"{arrows.N:,}"))
 
@@ -120,20 +120,20 @@ class Pie(tuple[Any, ...]):
     """All slices of the pies in one axes."""
 
 
-def describe_pie(slices: Pie, axes: Any, options: Look) -> Series:
+def describe_pie(slices: Pie, axes: Any, options: SummaryOptions) -> Series:
     """Describe the shares of a pie."""
     description = [
-        f"{cut(label_of(wedge) or '-', 20)} {abs(wedge.theta2 - wedge.theta1) / 3.6:.1f}%" for wedge in slices
+        f"{truncate(label_of(wedge) or '-', 20)} {abs(wedge.theta2 - wedge.theta1) / 3.6:.1f}%" for wedge in slices
     ]
     return Series(f"pie: {len(slices):,} slices", format_list(description, _MAX_SLICES))
 
 
-def describe_patch(shape: Any, axes: Any, options: Look) -> Series:
+def describe_patch(shape: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe any other shape."""
     return Series(format_series(type(shape).__name__.lower(), label_of(shape)))
 
 
-def describe_rectangle(patch: Any, axes: Any, options: Look) -> Series:
+def describe_rectangle(patch: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe a rectangle, or a band across the axes."""
     in_x, in_y = in_data(patch, axes)
     left, bottom, width, height = patch_box(patch)
@@ -143,7 +143,7 @@ def describe_rectangle(patch: Any, axes: Any, options: Look) -> Series:
     return Series(format_series("rectangle" if in_x and in_y else "band", label_of(patch)), "; ".join(description))
 
 
-def describe_steps(patch: Any, axes: Any, options: Look) -> Series:
+def describe_steps(patch: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe steps, as of a histogram without bars."""
     values, edges, _ = patch.get_data()
     description = describe_bins(
@@ -152,7 +152,7 @@ def describe_steps(patch: Any, axes: Any, options: Look) -> Series:
     return Series(format_series("steps", label_of(patch), f"{len(values):,}"), description)
 
 
-def describe_note(text: Any, axes: Any, options: Look) -> Series | None:
+def describe_note(text: Any, axes: Any, options: SummaryOptions) -> Series | None:
     """Describe a text and its position; None if it is empty."""
     content = text.get_text()
     if not content:
@@ -162,7 +162,7 @@ def describe_note(text: Any, axes: Any, options: Look) -> Series | None:
     return Series("text", f"{quote(content)} at {coordinates}")
 
 
-def describe_scatter(points: Any, axes: Any, options: Look) -> Series:
+def describe_scatter(points: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe scattered points."""
     offsets, label = points.get_offsets(), label_of(points)
     sample = sys.modules["numpy"].ma.filled(number_ranges.thin(offsets, options.sample).astype(float), float("nan"))

@@ -9,7 +9,7 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays import number_ranges
 from exploracoder_jupyter.kernel_agent.summaries.arrays.number_ranges import FormatNumber, format_number
 from exploracoder_jupyter.kernel_agent.summaries.charts.axis_scales import axis_formatter, in_data
 from exploracoder_jupyter.kernel_agent.summaries.charts.captions import quote, strip_quoted
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look, cut
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions, truncate
 
 _MAX_BARS = 2000
 _MAX_LISTED = 8
@@ -57,7 +57,7 @@ def format_series(kind: str, label: str, details: str = "") -> str:
     return kind + (f" {quote(label)}" if label else "") + (f": {details}" if details else "")
 
 
-def _describe_points(points: Any, axes: Any, options: Look) -> str:
+def _describe_points(points: Any, axes: Any, options: SummaryOptions) -> str:
     sample = number_ranges.thin(points, options.sample)
     description = number_ranges.describe_curve(
         sample[:, 0], sample[:, 1], axis_formatter(axes.xaxis), axis_formatter(axes.yaxis)
@@ -65,7 +65,7 @@ def _describe_points(points: Any, axes: Any, options: Look) -> str:
     return description + ("" if len(sample) == len(points) else f" [of {len(sample):,} points]")
 
 
-def describe_line(line: Any, axes: Any, options: Look) -> Series | None:
+def describe_line(line: Any, axes: Any, options: SummaryOptions) -> Series | None:
     """Describe a line with or without markers, or a line across the axes; None for one in other coordinates."""
     points, label = line.get_xydata(), label_of(line)
     in_x, in_y = in_data(line, axes)
@@ -82,17 +82,17 @@ def describe_line(line: Any, axes: Any, options: Look) -> Series | None:
     )
 
 
-def describe_line_3d(line: Any, axes: Any, options: Look) -> Series:
+def describe_line_3d(line: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe a line in space."""
     return _describe_3d("3-D line", line, line.get_data_3d(), options)
 
 
-def describe_points_3d(points: Any, axes: Any, options: Look) -> Series:
+def describe_points_3d(points: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe points in space."""
     return _describe_3d("3-D points", points, points._offsets3d, options)
 
 
-def _describe_3d(kind: str, artist: Any, xyz: Any, options: Look) -> Series:
+def _describe_3d(kind: str, artist: Any, xyz: Any, options: SummaryOptions) -> Series:
     ranges = [
         f"{name} {number_ranges.describe_range(number_ranges.to_floats(number_ranges.thin(v, options.sample)))}"
         for name, v in zip("xyz", xyz, strict=True)
@@ -100,7 +100,7 @@ def _describe_3d(kind: str, artist: Any, xyz: Any, options: Look) -> Series:
     return Series(format_series(kind, label_of(artist), f"{len(xyz[0]):,} points"), "; ".join(ranges))
 
 
-def describe_bars(container: Any, axes: Any, options: Look) -> Series:
+def describe_bars(container: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe bars, or the bins of a histogram, that were created by one call."""
     patches = container.patches[:_MAX_BARS]
     is_horizontal = container.orientation == "horizontal"
@@ -146,7 +146,7 @@ def _describe_columns(
     middles = [format_value(float(round(value, 9))) for value in ((starts + ends) / 2).tolist()]
     if len(middles) <= _MAX_LISTED:
         return ", ".join(
-            f"{cut(position, 20)} = {format_height(height)}"
+            f"{truncate(position, 20)} = {format_height(height)}"
             for position, height in zip(middles, heights.tolist(), strict=True)
         )
     if not len(number_ranges.finite(heights)):
@@ -157,7 +157,7 @@ def _describe_columns(
     return f"from {middles[0]} to {middles[-1]}, {range_text}, highest at {top}, lowest at {bottom}"
 
 
-def describe_error_bars(container: Any, axes: Any, options: Look) -> Series | None:
+def describe_error_bars(container: Any, axes: Any, options: SummaryOptions) -> Series | None:
     """Describe a line with error bars."""
     label = label_of(container)
     line = describe_line(container.lines[0], axes, options) if container.lines[0] is not None else None
@@ -179,7 +179,7 @@ def find_box_plots(lines: list[Any]) -> Boxes:
     return Boxes(line for index in starts for line in lines[index : index + 7])
 
 
-def describe_box_plots(lines: Boxes, axes: Any, options: Look) -> Series:
+def describe_box_plots(lines: Boxes, axes: Any, options: SummaryOptions) -> Series:
     """Describe the first few box plots."""
     plots = [[line.get_xydata() for line in lines[index : index + 7]] for index in range(0, len(lines), 7)]
     description = [_describe_box_plot(shapes, axis_formatter(axes.xaxis, 0.45)) for shapes in plots[:_MAX_LISTED]]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, cut
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, truncate
 
 _QUOTED = re.compile(r',? "[^"]*"')
 
 
 def quote(text: Any, limit: int = 40) -> str:
     """Return a title or label in double quotes, with none within it, so that `strip_quoted` finds its end."""
-    return '"' + cut(str(text), limit).replace('"', "'") + '"'
+    return '"' + truncate(str(text), limit).replace('"', "'") + '"'
 
 
 def strip_quoted(line: str) -> str:

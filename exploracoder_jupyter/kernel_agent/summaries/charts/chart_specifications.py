@@ -8,14 +8,14 @@ from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays import number_ranges
 from exploracoder_jupyter.kernel_agent.summaries.charts.captions import caption_fact, legend_fact, quote, strip_quoted
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily, format_list
 
 _MAX_ITEMS = 10
 _DATA_ATTRIBUTES = ("x", "y", "z", "lat", "lon", "values", "labels", "r", "theta", "locations", "open", "close")
 _COMPOSITIONS = ("layer", "hconcat", "vconcat", "concat")
 
 
-def _describe_plotly(figure: Any, options: Look) -> Iterator[Fact]:
+def _describe_plotly(figure: Any, options: SummaryOptions) -> Iterator[Fact]:
     traces = figure.data
     yield caption_fact(
         f"{len(traces) or 'no'} trace{'' if len(traces) == 1 else 's'}{_title_suffix(_title_text(figure.layout.title))}"
@@ -49,7 +49,7 @@ def _axis_titles(layout: Any) -> Iterator[tuple[str, str]]:
             yield name.replace("axis", ""), _title_text(layout[name].title) + (f" ({kind})" if kind == "log" else "")
 
 
-def _trace_fact(trace: Any, options: Look) -> Fact:
+def _trace_fact(trace: Any, options: SummaryOptions) -> Fact:
     mode, name = getattr(trace, "mode", None), trace.name
     data = [(key, getattr(trace, key)) for key in _DATA_ATTRIBUTES if getattr(trace, key, None) is not None]
     header = f"  {trace.type}" + (f" ({mode})" if mode else "") + (f" {quote(name)}" if name else "")
@@ -64,7 +64,7 @@ def _format_length(values: Any) -> str:
     return " x ".join(f"{side:,}" for side in getattr(values, "shape", (len(values),)))
 
 
-def _describe_values(values: Any, options: Look) -> str:
+def _describe_values(values: Any, options: SummaryOptions) -> str:
     """Describe the range of numbers or times, or the first of other values."""
     np = sys.modules.get("numpy")
     if isinstance(values, dict) or np is None:
@@ -81,7 +81,7 @@ def _describe_values(values: Any, options: Look) -> str:
         return format_list([options.short(value) for value in sample[:4].tolist()], 3)
 
 
-def _describe_altair(chart: Any, options: Look, depth: int = 0) -> Iterator[Fact]:
+def _describe_altair(chart: Any, options: SummaryOptions, depth: int = 0) -> Iterator[Fact]:
     for name in _COMPOSITIONS:
         parts = _get_property(chart, name)
         if parts is not None:
@@ -94,7 +94,7 @@ def _describe_altair(chart: Any, options: Look, depth: int = 0) -> Iterator[Fact
     yield from _single_chart_facts(chart, options, depth)
 
 
-def _single_chart_facts(chart: Any, options: Look, depth: int) -> Iterator[Fact]:
+def _single_chart_facts(chart: Any, options: SummaryOptions, depth: int) -> Iterator[Fact]:
     inner = _get_property(chart, "spec")
     mark = _get_property(chart, "mark")
     mark_text = (
@@ -152,7 +152,7 @@ def _format_field(channel: Any) -> str:
     return type(channel).__name__
 
 
-def _data_fact(data: Any, options: Look, depth: int) -> Iterator[Fact]:
+def _data_fact(data: Any, options: SummaryOptions, depth: int) -> Iterator[Fact]:
     """Describe the chart's data: its columns, or its URL."""
     location = data if isinstance(data, str) else _get_property(data, "url")
     if location is not None:
@@ -166,7 +166,7 @@ def _data_fact(data: Any, options: Look, depth: int) -> Iterator[Fact]:
         yield Fact(f"{'  ' * depth}data {type(data).__name__}{sides}" + (f": {columns}" if columns else ""))
 
 
-def _describe_bokeh(plot: Any, options: Look) -> Iterator[Fact]:
+def _describe_bokeh(plot: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield caption_fact(f"{len(plot.renderers)} renderers{_title_suffix(_title_text(plot.title))}")
     yield from _axes_fact([(name, str(axis.axis_label)) for name, axis in _axis_sides(plot) if axis.axis_label])
     for renderer in plot.renderers[:_MAX_ITEMS]:
@@ -186,7 +186,7 @@ def _unwrap_value(value: Any) -> Any:
     return getattr(value, "value", None) or getattr(value, "field", None) or value
 
 
-def _glyph_fact(renderer: Any, options: Look) -> Iterator[Fact]:
+def _glyph_fact(renderer: Any, options: SummaryOptions) -> Iterator[Fact]:
     columns = renderer.data_source.data
     lengths = ", ".join(f"{name} of {_format_length(values)}" for name, values in columns.items())
     header = f"  {type(renderer.glyph).__name__}: {lengths}"
@@ -194,7 +194,7 @@ def _glyph_fact(renderer: Any, options: Look) -> Iterator[Fact]:
     yield Fact(f"{header}; {ranges}", shows=True, schema=header)
 
 
-def _describe_layout(layout: Any, options: Look) -> Iterator[Fact]:
+def _describe_layout(layout: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"{len(layout.children)} parts")
     for part in layout.children[:_MAX_ITEMS]:
         inner = part[0] if isinstance(part, tuple) else part

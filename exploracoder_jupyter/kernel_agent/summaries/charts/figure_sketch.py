@@ -12,7 +12,7 @@ from typing import Any
 from exploracoder_jupyter.kernel_agent.summaries.arrays import number_ranges
 from exploracoder_jupyter.kernel_agent.summaries.charts.axes_series import Series
 from exploracoder_jupyter.kernel_agent.summaries.charts.axis_scales import position_converter
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import cut
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import truncate
 
 MAX_LENGTH = 1500
 _MAX_LINE_POINTS = 20
@@ -104,7 +104,7 @@ def _format_points(points: Any) -> str:
 
 
 def _label_attribute(series: Series) -> str:
-    return f' label="{cut(series.label, 20)}"' if series.label else ""
+    return f' label="{truncate(series.label, 20)}"' if series.label else ""
 
 
 _DRAW_FUNCTIONS = {"line": _draw_line, "points": _draw_points, "bars": _draw_bars, "image": _draw_image}

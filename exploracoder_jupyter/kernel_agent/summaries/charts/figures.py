@@ -16,13 +16,13 @@ from exploracoder_jupyter.kernel_agent.summaries.charts.axes_series import Serie
 from exploracoder_jupyter.kernel_agent.summaries.charts.axis_scales import axis_formatter, limits
 from exploracoder_jupyter.kernel_agent.summaries.charts.captions import caption_fact, legend_fact, quote, strip_quoted
 from exploracoder_jupyter.kernel_agent.summaries.charts.figure_sketch import sketch
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily
 
 _MAX_SERIES = 10
 _MAX_AXES = 12
 _MAX_CATEGORIES = 8
 
-_DESCRIBERS: dict[str, Callable[[Any, Any, Look], Series | None]] = {
+_DESCRIBERS: dict[str, Callable[[Any, Any, SummaryOptions], Series | None]] = {
     "AxesImage": axes_areas.describe_image,
     "BarContainer": curves.describe_bars,
     "Boxes": curves.describe_box_plots,
@@ -52,7 +52,7 @@ class _AxesContent(NamedTuple):
     other_artists: list[Any]
 
 
-def _describe_figure(figure: Any, options: Look) -> Iterator[Fact]:
+def _describe_figure(figure: Any, options: SummaryOptions) -> Iterator[Fact]:
     all_axes = list(figure.axes)
     suptitle = getattr(figure, "get_suptitle", str)()
     title = f" {quote(suptitle)}" if suptitle else ""
@@ -67,7 +67,7 @@ def _describe_figure(figure: Any, options: Look) -> Iterator[Fact]:
     yield from _sketch_fact([(content.axes, content.series) for content in contents])
 
 
-def _describe_axes(axes: Any, options: Look) -> Iterator[Fact]:
+def _describe_axes(axes: Any, options: SummaryOptions) -> Iterator[Fact]:
     content = _axes_content(axes, options)
     yield from _axes_facts(content, list(axes.figure.axes) if axes.figure is not None else [axes])
     yield from _sketch_fact([(axes, content.series)])
@@ -79,7 +79,7 @@ def _sketch_fact(all_axes: list[tuple[Any, list[Series]]]) -> Iterator[Fact]:
         yield Fact(text, shows=True)
 
 
-def _axes_content(axes: Any, options: Look) -> _AxesContent:
+def _axes_content(axes: Any, options: SummaryOptions) -> _AxesContent:
     series_list: list[Series] = []
     other_artists: list[Any] = [*axes.tables, *axes.artists, *axes.child_axes]
     for artist in _iter_artists(axes):
@@ -90,7 +90,7 @@ def _axes_content(axes: Any, options: Look) -> _AxesContent:
     return _AxesContent(axes, series_list, other_artists)
 
 
-def _find_describer(artist: Any) -> Callable[[Any, Any, Look], Series | None] | None:
+def _find_describer(artist: Any) -> Callable[[Any, Any, SummaryOptions], Series | None] | None:
     return next((_DESCRIBERS[cls.__name__] for cls in type(artist).__mro__ if cls.__name__ in _DESCRIBERS), None)
 
 
@@ -113,7 +113,7 @@ def _pie_wedges(axes: Any) -> list[Any]:
     return [patch for patch in axes.patches if type(patch).__name__ == "Wedge"]
 
 
-def _describe_series(artist: Any, axes: Any, options: Look) -> Series | None:
+def _describe_series(artist: Any, axes: Any, options: SummaryOptions) -> Series | None:
     describe = _find_describer(artist)
     try:
         return describe(artist, axes, options) if describe else None
@@ -198,7 +198,7 @@ def _other_artists_fact(content: _AxesContent) -> Iterator[Fact]:
         yield Fact("  not told: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(6)))
 
 
-def _describe_artist(artist: Any, options: Look) -> Iterator[Fact]:
+def _describe_artist(artist: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe one artist or container, and the axes that it is in."""
     member = artist.get_children()[0] if "Container" in mro(artist) else artist
     axes = getattr(member, "axes", None)
@@ -212,11 +212,11 @@ def _describe_artist(artist: Any, options: Look) -> Iterator[Fact]:
         yield from _sketch_fact([(axes, [series])])
 
 
-def _describe_legend(legend: Any, options: Look) -> Iterator[Fact]:
+def _describe_legend(legend: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield _legend_fact(legend, indent="")
 
 
-def _describe_grid(grid: Any, options: Look) -> Iterator[Fact]:
+def _describe_grid(grid: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe a seaborn grid, which contains a figure."""
     yield from _describe_figure(grid.figure, options)
 

@@ -6,14 +6,20 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, format_list, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
+    Fact,
+    SummaryOptions,
+    TypeFamily,
+    format_list,
+    format_size,
+)
 
 _MAX_SIDE = 64
 _MAX_KEYS = 12
 _BYTES_PER_PIXEL = {"1": 1, "L": 1, "P": 1, "LA": 2, "PA": 2, "I;16": 2, "RGB": 4, "I": 4, "F": 4}
 
 
-def _describe_image(image: Any, options: Look) -> Iterator[Fact]:
+def _describe_image(image: Any, options: SummaryOptions) -> Iterator[Fact]:
     width, height = image.size
     is_loaded = _is_loaded(image)
     memory = (
@@ -67,7 +73,7 @@ def _describe_band(band: Any) -> str:
     return f"{low:g} to {high:g}, mean {sum(values) / len(values):.4g}"
 
 
-def _info_facts(image: Any, options: Look) -> Iterator[Fact]:
+def _info_facts(image: Any, options: SummaryOptions) -> Iterator[Fact]:
     entries = image.info
     if "exif" in entries and not options.out_of_time:
         exif = sys.modules["PIL.Image"].Exif()

@@ -17,8 +17,8 @@ from exploracoder_jupyter.kernel_agent.summaries.objects import streams
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     Describe,
     Fact,
-    Look,
     Measure,
+    SummaryOptions,
     TypeFamily,
     format_size,
 )
@@ -37,16 +37,16 @@ def _format_scalar(value: Any) -> str:
     return format_scalar(value, _MAX_LENGTH) if format_scalar else type_path(value)
 
 
-def _describe_scalar(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_scalar(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(_format_scalar(value), shows=True)
 
 
-def _describe_number(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_number(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     base: Any = next(kind for kind in (int, float, complex) if isinstance(value, kind))
     yield Fact(_format_scalar(base.__add__(value, base())), shows=True)
 
 
-def _describe_text(value: str, options: Look) -> Iterator[Fact]:
+def _describe_text(value: str, options: SummaryOptions) -> Iterator[Fact]:
     text = str.__str__(value)
     count = value_text.format_count(len(text), "character")
     if len(text) <= _MAX_LENGTH:
@@ -57,13 +57,13 @@ def _describe_text(value: str, options: Look) -> Iterator[Fact]:
     yield Fact(f"ends {text[-_MAX_LENGTH // 4 :]!r}", shows=True)
 
 
-def _describe_bytes(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_bytes(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     data = value[: _MAX_LENGTH // 4]
     yield Fact(format_size(value.nbytes if isinstance(value, memoryview) else len(value)))
     yield Fact(f"begins {bytes(data)!r}", shows=True)
 
 
-def _describe_range(value: range, options: Look) -> Iterator[Fact]:
+def _describe_range(value: range, options: SummaryOptions) -> Iterator[Fact]:
     count = "many numbers" if abs(value.stop - value.start) >> 60 else value_text.format_count(len(value), "number")
     if not value:
         yield Fact("empty")
@@ -75,7 +75,7 @@ def _describe_range(value: range, options: Look) -> Iterator[Fact]:
 def _collection_describer(base: Any) -> Describe:
     """Create a describer for this collection type and its subclasses, bypassing the methods that they override."""
 
-    def describe(value: Any, options: Look) -> Iterator[Fact]:
+    def describe(value: Any, options: SummaryOptions) -> Iterator[Fact]:
         plain = base(base.__iter__(value)) if type(value) is not base else value
         if hasattr(type(value), "_fields") and base is tuple:
             yield from _named_tuple_facts(value, plain, options)
@@ -85,13 +85,13 @@ def _collection_describer(base: Any) -> Describe:
     return describe
 
 
-def _named_tuple_facts(value: Any, plain: tuple[Any, ...], options: Look) -> Iterator[Fact]:
+def _named_tuple_facts(value: Any, plain: tuple[Any, ...], options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"named tuple, {value_text.format_count(len(plain), 'field')}")
     for name, item in islice(zip(type(value)._fields, plain, strict=False), options.columns):
         yield Fact(f"{name}: {options.short(item)}", True, f"{name}: {value_text.describe_structure(item)}")
 
 
-def _item_facts(value: Any, plain: Any, options: Look) -> Iterator[Fact]:
+def _item_facts(value: Any, plain: Any, options: SummaryOptions) -> Iterator[Fact]:
     if not plain:
         yield Fact("empty")
         return
@@ -107,7 +107,7 @@ def _sample_note(plain: Any) -> str:
     return f" (as {value_text.SAMPLED_ITEMS} of them are)" if len(plain) > value_text.SAMPLED_ITEMS else ""
 
 
-def _format_first_items(plain: Any, options: Look) -> str:
+def _format_first_items(plain: Any, options: SummaryOptions) -> str:
     """Return the first items on a line, as many as fit."""
     parts: list[str] = []
     for item in islice(plain, 4 * options.rows):
@@ -122,7 +122,7 @@ def _format_first_items(plain: Any, options: Look) -> str:
     return f"{brackets[0]}{items}{trailing_comma}{brackets[1]}"
 
 
-def _range_facts(plain: Any, options: Look) -> Iterator[Fact]:
+def _range_facts(plain: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe the range and mean of numbers."""
     numbers = value_text.sample_items(plain, options.sample)
     if (
@@ -143,7 +143,7 @@ def _is_unformattable(number: float) -> bool:
     return number != number or abs(number) > 1e300
 
 
-def _describe_mapping(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_mapping(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     plain = value if value_text.is_one_of(type(value), value_text.MAPPINGS) else dict(dict.items(value))
     if not plain:
         yield Fact("empty")
@@ -172,7 +172,7 @@ def _pack_lines(lines: list[str], count: int) -> Iterator[str]:
         yield f"... {count - shown:,} more items"
 
 
-def _format_item(item: Any, options: Look) -> str:
+def _format_item(item: Any, options: SummaryOptions) -> str:
     """Format a value of a mapping: a container by its structure, anything else as it is."""
     is_container = value_text.is_one_of(type(item), (*value_text.COLLECTIONS, *value_text.MAPPINGS))
     short = options.short(item)
@@ -188,23 +188,23 @@ def _most_common(value: Any) -> list[tuple[Any, Any]]:
     return sorted(dict.items(value), key=lambda entry: entry[1], reverse=True) if len(value) < 10_000 else []
 
 
-def _describe_by_str(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_by_str(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe a value by its `str`, for classes whose `str` is harmless."""
     yield Fact(str(value)[:_MAX_LENGTH], shows=True)
 
 
-def _describe_time(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_time(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     zone = getattr(value, "tzinfo", None)
     yield Fact(str(value), True, f"time zone {zone}" if zone else "no time zone")
 
 
-def _describe_enum(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_enum(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"{value.name} = {options.short(value.value)}", shows=True)
     members = list(type(value).__members__)
     yield Fact(f"one of {len(members)}: {', '.join(members[:12])}{', ...' if len(members) > 12 else ''}")
 
 
-def _describe_pattern(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_pattern(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield (
         Fact(value_text.format_string(value.pattern, _MAX_LENGTH), shows=True)
         if isinstance(value.pattern, str)
@@ -215,7 +215,7 @@ def _describe_pattern(value: Any, options: Look) -> Iterator[Fact]:
     yield Fact(f"{groups}, flags {int(value.flags)}")
 
 
-def _describe_match(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_match(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"{value_text.format_string(str(value.group()), _MAX_LENGTH)} at {value.span()}", True, "a match")
     yield Fact(f"groups {options.short(value.groups())}", True, value_text.format_count(len(value.groups()), "group"))
 

@@ -7,14 +7,20 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, cut, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
+    Fact,
+    SummaryOptions,
+    TypeFamily,
+    format_size,
+    truncate,
+)
 
 _MARKUP_CLASSES = ("HTML", "SVG")
 _TAG = re.compile(r"<[^<>]*>")
 _MAX_MARKUP_LENGTH, _MAX_LENGTH = 20_000, 400
 
 
-def _describe_text(display: Any, options: Look) -> Iterator[Fact]:
+def _describe_text(display: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe a text; of HTML and SVG, only what is between the tags."""
     data = display.data
     if not isinstance(data, str):
@@ -25,10 +31,10 @@ def _describe_text(display: Any, options: Look) -> Iterator[Fact]:
     if type(display).__name__ in _MARKUP_CLASSES:
         text = unescape(_TAG.sub(" ", text))
     if text.strip():
-        yield Fact(cut(text, _MAX_LENGTH), shows=True)
+        yield Fact(truncate(text, _MAX_LENGTH), shows=True)
 
 
-def _describe_other(display: Any, options: Look) -> Iterator[Fact]:
+def _describe_other(display: Any, options: SummaryOptions) -> Iterator[Fact]:
     data = getattr(display, "data", None)
     if isinstance(data, (str, bytes)):
         yield Fact(format_size(len(data)))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays.number_ranges import format_number
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily, format_list
 
 _MAX_PARAMETERS = 12
 _MAX_STEPS = 10
@@ -23,7 +23,7 @@ _HIDDEN_ATTRIBUTES = (
 _PART_ATTRIBUTES = ("steps", "transformer_list", "transformers", "estimators")
 
 
-def _describe_estimator(estimator: Any, options: Look) -> Iterator[Fact]:
+def _describe_estimator(estimator: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(_state(estimator))
     parameters = [parameter for parameter in _parameters(estimator) if parameter[0] not in _PART_ATTRIBUTES]
     yield from _steps(estimator)
@@ -108,7 +108,7 @@ def _format_changed_names(part: Any) -> str:
     return f" ({format_list(changed, 4)} set)" if changed else ""
 
 
-def _search_facts(search: Any, options: Look) -> Iterator[Fact]:
+def _search_facts(search: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe what a search tries, and what it has found."""
     attributes = vars(search)
     cv_results = attributes.get("cv_results_")
@@ -143,7 +143,7 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (type(value) in simple_types and type(value) is type(default) and bool(value == default))
 
 
-def _changed_parameters(parameters: list[tuple[str, Any, bool]], options: Look) -> Iterator[Fact]:
+def _changed_parameters(parameters: list[tuple[str, Any, bool]], options: SummaryOptions) -> Iterator[Fact]:
     changed = [(name, value) for name, value, is_changed in parameters if is_changed]
     if changed:
         settings = [f"{name}={options.short(value)}" for name, value in changed]
@@ -155,7 +155,7 @@ def _changed_parameters(parameters: list[tuple[str, Any, bool]], options: Look) 
         )
 
 
-def _fitted_attributes(estimator: Any, options: Look) -> Iterator[Fact]:
+def _fitted_attributes(estimator: Any, options: SummaryOptions) -> Iterator[Fact]:
     learned = [
         (name, value) for name, value in _learned_attributes(estimator).items() if name not in _HIDDEN_ATTRIBUTES
     ]
@@ -189,7 +189,7 @@ def _type_text(value: Any) -> str:
     return type(value).__name__ + (f" of {len(value):,}" if sized else "")
 
 
-def _format_value(value: Any, options: Look) -> str:
+def _format_value(value: Any, options: SummaryOptions) -> str:
     """Return the value itself if it is small, else an empty string."""
     if isinstance(value, float):
         return format_number(value)
@@ -203,7 +203,7 @@ def _format_value(value: Any, options: Look) -> str:
     )
 
 
-def _describe_bunch(bunch: Any, options: Look) -> Iterator[Fact]:
+def _describe_bunch(bunch: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"{len(bunch):,} entries")
     for name, value in [*dict.items(bunch)][:_MAX_PARAMETERS]:
         kind = _type_text(value)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily, format_list
 
 _CHUNK_SIZE = 1000
 _COUNT_SECONDS = 0.03
@@ -18,7 +18,7 @@ _MAX_EDGES = 4
 _MAX_COUNTED_NODES = 2000
 
 
-def _describe_graph(graph: Any, options: Look) -> Iterator[Fact]:
+def _describe_graph(graph: Any, options: SummaryOptions) -> Iterator[Fact]:
     nodes, (edges, exact) = len(graph), _count_edges(graph, options)
     kind = ("directed" if graph.is_directed() else "undirected") + (", multi" if graph.is_multigraph() else "")
     count = f"{edges:,} edges" if exact else f"about {float(f'{edges:.2g}'):,.0f} edges"
@@ -38,7 +38,7 @@ class _EdgeCount(NamedTuple):
     """False if it is an estimate from the nodes that there was time to count."""
 
 
-def _count_edges(graph: Any, options: Look) -> _EdgeCount:
+def _count_edges(graph: Any, options: SummaryOptions) -> _EdgeCount:
     """Count the edges directly, which is faster than `number_of_edges`: that makes a view of each degree."""
     seen = endpoints = loops = 0
     deadline = min(options.deadline, time.monotonic() + _COUNT_SECONDS)
@@ -113,7 +113,7 @@ def _edge_data(graph: Any) -> Iterable[Any]:
     return found
 
 
-def _sample_facts(graph: Any, options: Look) -> Iterator[Fact]:
+def _sample_facts(graph: Any, options: SummaryOptions) -> Iterator[Fact]:
     nodes, edges = [*islice(graph, _MAX_ITEMS)], [*islice(_edge_data(graph), _MAX_EDGES)]
     if nodes:
         yield Fact(f"nodes: {_join_items(map(options.short, nodes), len(graph) > len(nodes))}", shows=True)
@@ -140,7 +140,7 @@ def _format_keys(data: dict[Any, Any]) -> str:
     return format_list([str(key) for key in islice(data, _MAX_ITEMS + 1)], _MAX_ITEMS)
 
 
-def _describe_view(view: Any, options: Look) -> Iterator[Fact]:
+def _describe_view(view: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe a view of a graph's nodes, edges, degrees or neighbors by its first items."""
     graph = getattr(view, "_graph", None)
     count = f"{len(view):,} items" if graph is None or len(graph) <= _MAX_COUNTED_NODES * 100 else "items not counted"

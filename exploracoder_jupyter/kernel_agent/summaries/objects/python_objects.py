@@ -15,7 +15,7 @@ from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, Modu
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import import_path, type_path
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, cut
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily, truncate
 from exploracoder_jupyter.kernel_agent.summaries.value_text import describe_structure, format_count, has_plain_repr
 
 _MAX_LENGTH = 200
@@ -32,7 +32,7 @@ class _Field(NamedTuple):
     value: Any
 
 
-def describe(value: Any, options: Look) -> Iterator[Fact]:
+def describe(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe an object of any class."""
     kind = type(value)
     fields = _fields(value)
@@ -63,9 +63,9 @@ def _repr_fact(value: Any, fields: int) -> Iterator[Fact]:
     try:
         text = repr(value)
     except Exception as error:
-        yield Fact(f"its repr raises {cut(f'{type_path(error)}: {error}', _MAX_LENGTH)}", True, "")
+        yield Fact(f"its repr raises {truncate(f'{type_path(error)}: {error}', _MAX_LENGTH)}", True, "")
         return
-    yield Fact(cut(text, _MAX_LENGTH), shows=True)
+    yield Fact(truncate(text, _MAX_LENGTH), shows=True)
 
 
 def _fields(value: Any) -> list[_Field]:
@@ -95,7 +95,7 @@ def _instance_dict(value: Any) -> dict[Any, Any]:
     return {}
 
 
-def _field_facts(fields: list[_Field], options: Look) -> Iterator[Fact]:
+def _field_facts(fields: list[_Field], options: SummaryOptions) -> Iterator[Fact]:
     for field in fields[: options.columns]:
         yield Fact(
             f"{field.name} = {options.short(field.value)}", True, f"{field.name}: {describe_structure(field.value)}"
@@ -123,7 +123,7 @@ def _property_fact(kind: type) -> Iterator[Fact]:
         yield Fact(f"properties: {', '.join(names[:_MAX_METHODS])}{', ...' if len(names) > _MAX_METHODS else ''}")
 
 
-def _method_fact(kind: type, options: Look) -> Iterator[Fact]:
+def _method_fact(kind: type, options: SummaryOptions) -> Iterator[Fact]:
     functions = {name: _unwrap_function(member) for name, member in _public_members(kind).items()}
     methods = [
         f"{name}{_format_signature(function, None)}" for name, function in islice(functions.items(), 200) if function
@@ -138,7 +138,7 @@ def _unwrap_function(member: Any) -> Callable[..., Any] | None:
     return function if type(function) is FunctionType else None
 
 
-def _format_signature(function: Callable[..., Any], options: Look | None) -> str:
+def _format_signature(function: Callable[..., Any], options: SummaryOptions | None) -> str:
     """Format the parameters without `self`. Defaults are shown only if `options` is given: a default can be data."""
     import inspect
 
@@ -156,7 +156,7 @@ def _format_signature(function: Callable[..., Any], options: Look | None) -> str
     )
 
 
-def _format_parameter(parameter: Any, options: Look | None) -> Any:
+def _format_parameter(parameter: Any, options: SummaryOptions | None) -> Any:
     default = (
         parameter.default
         if parameter.default is parameter.empty
@@ -176,10 +176,10 @@ def _format_annotation(annotation: Any) -> Any:
     if annotation is getattr(sys.modules.get("inspect"), "_empty", None):
         return annotation
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__qualname__", None) or str(annotation)
-    return _Verbatim(cut(_LITERAL.sub("...", text), 60))
+    return _Verbatim(truncate(_LITERAL.sub("...", text), 60))
 
 
-def _describe_function(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_function(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     name = import_path(value, str(getattr(value, "__qualname__", "?")), getattr(value, "__module__", None))
     yield Fact(f"{name}{_format_signature(value, options)}", True, f"{name}{_format_signature(value, None)}")
     yield from _doc_fact(value)
@@ -189,10 +189,10 @@ def _doc_fact(value: Any) -> Iterator[Fact]:
     """Yield the first paragraph of the docstring, unless it is a dataclass's generated one, which contains values."""
     doc = getattr(value, "__doc__", None)
     if type(doc) is str and doc.strip() and not doc.startswith(f"{getattr(value, '__name__', '')}("):
-        yield Fact(cut(doc.strip().split("\n\n")[0], _MAX_LENGTH))
+        yield Fact(truncate(doc.strip().split("\n\n")[0], _MAX_LENGTH))
 
 
-def _describe_partial(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_partial(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"of {getattr(value.func, '__qualname__', None) or options.short(value.func)}")
     keywords = [f"{name}={options.short(item)}" for name, item in value.keywords.items()]
     arguments = ", ".join([*map(options.short, value.args), *keywords])
@@ -201,7 +201,7 @@ def _describe_partial(value: Any, options: Look) -> Iterator[Fact]:
     )
 
 
-def _describe_class(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_class(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     bases = [_class_path(cls) for cls in _direct_bases(value) if cls is not object]
     bases_text = f", based on {', '.join(bases[:3])}" if bases else ""
     yield Fact(f"{_class_path(value)}{_format_signature(value, None)}{bases_text}")
@@ -222,15 +222,15 @@ def _class_field_fact(value: Any) -> Iterator[Fact]:
         yield Fact(f"fields: {', '.join(fields)}{', ...' if len(declared) > len(fields) else ''}")
 
 
-def describe_module(value: ModuleType, options: Look) -> Iterator[Fact]:
+def describe_module(value: ModuleType, options: SummaryOptions) -> Iterator[Fact]:
     """Describe a module by its name and version. Harmless in any process if the type is exactly `ModuleType`."""
     attributes = ModuleType.__getattribute__(value, "__dict__")
     name, version = attributes.get("__name__"), attributes.get("__version__")
     yield Fact(f"{name} {version}" if type(version) is str else f"{name}")
 
 
-def _describe_exception(value: BaseException, options: Look) -> Iterator[Fact]:
-    yield Fact(cut(str(value), 2 * _MAX_LENGTH) or "no message", True, "")
+def _describe_exception(value: BaseException, options: SummaryOptions) -> Iterator[Fact]:
+    yield Fact(truncate(str(value), 2 * _MAX_LENGTH) or "no message", True, "")
     yield from _field_facts(_public_fields(_instance_dict(value)), options)
     if value.__cause__ is not None:
         yield Fact(f"caused by {type_path(value.__cause__)}")

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries import value_text
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Describe, Fact, Look, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Describe, Fact, SummaryOptions, format_size
 
 _MAX_LENGTH = 200
 _ITERATORS = (
@@ -25,7 +25,7 @@ _ITERTOOLS = (
 _FILES = ("TextIOWrapper", "BufferedReader", "BufferedWriter", "BufferedRandom", "FileIO")
 
 
-def _describe_path(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_path(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"{str(value)!r}, {_path_state(value)}", True, _path_state(value))
 
 
@@ -42,7 +42,7 @@ def _path_state(path: Any) -> str:
     return f"a file of {format_size(status.st_size)}" if stat.S_ISREG(status.st_mode) else "no regular file"
 
 
-def _describe_file(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_file(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe an open file. Only binary files report their position: a text file's `tell` flushes its buffer."""
     name, mode = getattr(value, "name", None), getattr(value, "mode", None)
     state = "closed" if value.closed else "open"
@@ -55,7 +55,7 @@ def _describe_file(value: Any, options: Look) -> Iterator[Fact]:
         yield Fact(f"at byte {value.tell():,}")
 
 
-def _describe_buffer(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_buffer(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     if value.closed:
         yield Fact("in memory, closed")
         return
@@ -69,7 +69,7 @@ def _describe_buffer(value: Any, options: Look) -> Iterator[Fact]:
 def _generator_describer(prefix: str, inspector_name: str) -> Describe:
     """Create a describer of generators, coroutines or asynchronous generators (`gi_`, `cr_`, `ag_` attributes)."""
 
-    def describe(value: Any, options: Look) -> Iterator[Fact]:
+    def describe(value: Any, options: SummaryOptions) -> Iterator[Fact]:
         frame, code = getattr(value, f"{prefix}_frame"), getattr(value, f"{prefix}_code")
         state = (
             f"{_generator_state(inspector_name, value)} at line {frame.f_lineno}" if frame is not None else "finished"
@@ -96,11 +96,11 @@ def _generator_state(inspector_name: str, value: Any) -> str:
     )
 
 
-def _format_variables(variables: dict[str, Any], options: Look) -> str:
+def _format_variables(variables: dict[str, Any], options: SummaryOptions) -> str:
     return ", ".join(f"{name}={options.short(item)}" for name, item in islice(variables.items(), 6)) or "none"
 
 
-def _describe_iterator(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_iterator(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     length_hint = getattr(type(value), "__length_hint__", None)
     yield Fact(f"not read, {value_text.format_count(length_hint(value), 'item')} left" if length_hint else "not read")
 

@@ -11,10 +11,10 @@ from itertools import islice
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily
 
 
-def _describe_thread(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_thread(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     is_plain_thread = type(value).__module__ == "threading"
     yield from _worker_facts(value, _thread_state(value) if is_plain_thread else "", options)
 
@@ -25,7 +25,7 @@ def _thread_state(value: Any) -> str:
     return "not started" if value.ident is None else "finished"
 
 
-def _describe_process(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_process(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield from _worker_facts(value, _process_state(value), options)
 
 
@@ -40,7 +40,7 @@ def _process_state(value: Any) -> str:
         return ""
 
 
-def _worker_facts(value: Any, state: str, options: Look) -> Iterator[Fact]:
+def _worker_facts(value: Any, state: str, options: SummaryOptions) -> Iterator[Fact]:
     status = ", ".join(filter(None, (state, "daemon" if value.daemon else "")))
     yield Fact(", ".join(filter(None, (repr(value.name), status))), shows=True, schema=status)
     attributes = ((name, attribute) for name, attribute in vars(value).items() if not name.startswith("_"))

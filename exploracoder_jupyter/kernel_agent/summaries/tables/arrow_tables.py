@@ -9,11 +9,11 @@ from typing import Any
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     BRIEF_LIMIT,
     Fact,
-    Look,
+    SummaryOptions,
     TypeFamily,
-    cut,
     format_list,
     format_size,
+    truncate,
 )
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
     LONG_VALUE_BYTES,
@@ -43,7 +43,7 @@ from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
 )
 
 
-def _describe_table(table: Any, options: Look) -> Iterator[Fact]:
+def _describe_table(table: Any, options: SummaryOptions) -> Iterator[Fact]:
     length, width = table.num_rows, table.num_columns
     positions = _sample_positions(table, length, options)
     note = sample_note(len(positions), length) if positions is not None else ""
@@ -62,14 +62,14 @@ def _describe_table(table: Any, options: Look) -> Iterator[Fact]:
     yield from _row_facts(table, fields, options, options.rows)
 
 
-def _column_facts(table: Any, fields: list[Any], options: Look, positions: Any) -> Iterator[Fact]:
+def _column_facts(table: Any, fields: list[Any], options: SummaryOptions, positions: Any) -> Iterator[Fact]:
     for field, position in zip(fields[: options.columns], range(len(fields)), strict=False):
         facts = ColumnFacts() if options.out_of_time else _describe_column(table.column(position), options, positions)
         yield facts.fact(format_label(field.name, options), _format_field_type(field))
     yield from omitted_columns(len(fields), options)
 
 
-def _row_facts(table: Any, fields: list[Any], options: Look, limit: int) -> Iterator[Fact]:
+def _row_facts(table: Any, fields: list[Any], options: SummaryOptions, limit: int) -> Iterator[Fact]:
     columns = [
         _format_cells(table.column(position), limit, options) for position in range(min(len(fields), options.columns))
     ]
@@ -77,7 +77,7 @@ def _row_facts(table: Any, fields: list[Any], options: Look, limit: int) -> Iter
     yield from row_facts(names, zip(*columns, strict=True), total=table.num_rows)
 
 
-def _describe_array(array: Any, options: Look) -> Iterator[Fact]:
+def _describe_array(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     positions = _sample_positions(array, len(array), options)
     chunks = f" in {array.num_chunks:,} chunks" if hasattr(array, "num_chunks") else ""
     note = sample_note(len(positions), len(array)) if positions is not None else ""
@@ -89,7 +89,7 @@ def _describe_array(array: Any, options: Look) -> Iterator[Fact]:
         )
 
 
-def _format_brief(array: Any, options: Look) -> str:
+def _format_brief(array: Any, options: SummaryOptions) -> str:
     return (
         f"[{', '.join(_format_cells(array, BRIEF_LIMIT, options))}] of {_format_type(array.type)}"
         if 0 < len(array) <= BRIEF_LIMIT
@@ -97,40 +97,40 @@ def _format_brief(array: Any, options: Look) -> str:
     )
 
 
-def _describe_schema(schema: Any, options: Look) -> Iterator[Fact]:
+def _describe_schema(schema: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"{len(schema):,} columns")
     yield from _field_facts(schema, options)
     yield from _metadata_fact(schema, options)
 
 
-def _field_facts(schema: Any, options: Look) -> Iterator[Fact]:
+def _field_facts(schema: Any, options: SummaryOptions) -> Iterator[Fact]:
     fields = [schema.field(position) for position in range(min(len(schema), options.columns))]
     for field in fields:
         yield Fact(f"{format_label(field.name, options)}: {_format_field_type(field)}")
     yield from omitted_columns(len(schema), options)
 
 
-def _metadata_fact(schema: Any, options: Look) -> Iterator[Fact]:
-    keys = [cut(key.decode("utf-8", "replace"), options.cell_width) for key in schema.metadata or ()]
+def _metadata_fact(schema: Any, options: SummaryOptions) -> Iterator[Fact]:
+    keys = [truncate(key.decode("utf-8", "replace"), options.cell_width) for key in schema.metadata or ()]
     if keys:
         yield Fact(f"metadata for {format_list(keys, 10)}")
 
 
-def _describe_field(field: Any, options: Look) -> Iterator[Fact]:
+def _describe_field(field: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"{format_label(field.name, options)}: {_format_field_type(field)}")
 
 
-def _describe_type(dtype: Any, options: Look) -> Iterator[Fact]:
-    yield Fact(cut(str(dtype), 4 * options.cell_width))
+def _describe_type(dtype: Any, options: SummaryOptions) -> Iterator[Fact]:
+    yield Fact(truncate(str(dtype), 4 * options.cell_width))
 
 
-def _describe_scalar(scalar: Any, options: Look) -> Iterator[Fact]:
+def _describe_scalar(scalar: Any, options: SummaryOptions) -> Iterator[Fact]:
     array = sys.modules["pyarrow"].array([scalar], type=scalar.type)
     kind = f"scalar of {_format_type(scalar.type)}"
     yield Fact(f"{_format_cells(array, 1, options)[0]}, {kind}", shows=True, schema=kind)
 
 
-def _describe_dataset(dataset: Any, options: Look) -> Iterator[Fact]:
+def _describe_dataset(dataset: Any, options: SummaryOptions) -> Iterator[Fact]:
     files = getattr(dataset, "files", None)
     if files is None:
         yield Fact("not scanned")
@@ -138,15 +138,17 @@ def _describe_dataset(dataset: Any, options: Look) -> Iterator[Fact]:
         yield Fact(f"{len(files):,} files of {dataset.format.default_extname}, not scanned")
     yield from _field_facts(dataset.schema, options)
     if files:
-        yield Fact(f"files {format_list([cut(name, 2 * options.cell_width) for name in files[:4]], 3)}", shows=True)
+        yield Fact(
+            f"files {format_list([truncate(name, 2 * options.cell_width) for name in files[:4]], 3)}", shows=True
+        )
 
 
-def _describe_reader(reader: Any, options: Look) -> Iterator[Fact]:
+def _describe_reader(reader: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact("record batches, not read")
     yield from _field_facts(reader.schema, options)
 
 
-def _describe_file(file: Any, options: Look) -> Iterator[Fact]:
+def _describe_file(file: Any, options: SummaryOptions) -> Iterator[Fact]:
     metadata = file.metadata
     yield Fact(
         f"{metadata.num_rows:,} rows x {len(file.schema_arrow):,} columns in {metadata.num_row_groups:,} row groups"
@@ -155,20 +157,20 @@ def _describe_file(file: Any, options: Look) -> Iterator[Fact]:
 
 
 def _format_type(dtype: Any) -> str:
-    return cut(str(dtype), 80)
+    return truncate(str(dtype), 80)
 
 
 def _format_field_type(field: Any) -> str:
     return _format_type(field.type) if field.nullable else f"{_format_type(field.type)} not null"
 
 
-def _sample_positions(values: Any, length: int, options: Look) -> Any:
+def _sample_positions(values: Any, length: int, options: SummaryOptions) -> Any:
     item_bytes = values.nbytes / max(length, 1)
     positions = sample_positions(length, sample_size(item_bytes, options.sample))
     return None if positions is None else sys.modules["pyarrow"].array(positions)
 
 
-def _describe_column(column: Any, options: Look, positions: Any) -> ColumnFacts:
+def _describe_column(column: Any, options: SummaryOptions, positions: Any) -> ColumnFacts:
     counts = missing_note(column.null_count, len(column), word="null") if len(column) else ()
     try:
         values = _plain_text(column if positions is None else column.take(positions)).drop_null()
@@ -178,7 +180,7 @@ def _describe_column(column: Any, options: Look, positions: Any) -> ColumnFacts:
     return ColumnFacts((*counts, *facts.counts), facts.values)
 
 
-def _describe_present(values: Any, options: Look, *, exact: bool) -> ColumnFacts:
+def _describe_present(values: Any, options: SummaryOptions, *, exact: bool) -> ColumnFacts:
     types = sys.modules["pyarrow"].types
     dtype = values.type
     if types.is_boolean(dtype):
@@ -269,12 +271,12 @@ def _to_microseconds(values: Any) -> Any:
     return values.cast(kind, safe=False)
 
 
-def _format_cells(column: Any, limit: int, options: Look) -> list[str]:
+def _format_cells(column: Any, limit: int, options: SummaryOptions) -> list[str]:
     """Format the first values; of those that can be long, only the beginning or the length."""
     return [_format_cell(column.slice(position, 1), options) for position in range(min(limit, len(column)))]
 
 
-def _format_cell(value: Any, options: Look) -> str:
+def _format_cell(value: Any, options: SummaryOptions) -> str:
     types = sys.modules["pyarrow"].types
     if value.null_count:
         return "null"
@@ -294,10 +296,10 @@ def _format_cell(value: Any, options: Look) -> str:
     )
 
 
-def _format_length(value: Any, options: Look) -> str:
+def _format_length(value: Any, options: SummaryOptions) -> str:
     if str(value.type).startswith(("list", "large_list", "fixed_size_list")):
         return f"[{_compute().list_value_length(value)[0].as_py():,} items]"
-    return cut(str(value.type), options.cell_width)
+    return truncate(str(value.type), options.cell_width)
 
 
 def _table_measure(table: Any) -> str:

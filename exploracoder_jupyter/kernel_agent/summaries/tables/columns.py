@@ -9,7 +9,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, cut, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, format_list, truncate
 
 WIDE_COLUMNS = 12
 """From this many columns on, a list of their names comes before the facts about each."""
@@ -128,7 +128,7 @@ def format_timestamp(value: Any) -> str:
     return day if minutes == "00:00" else f"{day} {minutes}"
 
 
-def describe_texts(texts: Sequence[Any], options: Look, *, exact: bool = True) -> tuple[str, ...]:
+def describe_texts(texts: Sequence[Any], options: SummaryOptions, *, exact: bool = True) -> tuple[str, ...]:
     """Describe how many distinct texts there are, and which are the most frequent."""
     counts = Counter(text[:PREFIX_LENGTH] for text in texts)
     at_least = "" if exact else "at least "
@@ -139,7 +139,7 @@ def describe_texts(texts: Sequence[Any], options: Look, *, exact: bool = True) -
     return (f"{at_least}{len(counts):,} distinct {most_frequent(counts, len(texts), options, exact=exact)}",)
 
 
-def most_frequent(counts: Counter[Any], total: int, options: Look, *, exact: bool = True) -> str:
+def most_frequent(counts: Counter[Any], total: int, options: SummaryOptions, *, exact: bool = True) -> str:
     """Format the three most frequent values with their counts, or their shares if only a sample was counted."""
     descriptions = [
         f"{_format_text(text, options)} {f'{times:,}' if exact else percentage(times, total)}"
@@ -148,11 +148,11 @@ def most_frequent(counts: Counter[Any], total: int, options: Look, *, exact: boo
     return f"({', '.join(descriptions)})"
 
 
-def _format_text(text: Any, options: Look) -> str:
+def _format_text(text: Any, options: SummaryOptions) -> str:
     return text_prefix(text, options) if type(text) is str else format_cell(text, options)
 
 
-def text_prefix(text: str, options: Look) -> str:
+def text_prefix(text: str, options: SummaryOptions) -> str:
     """Format a text that may itself be only the beginning of a longer one, for one cell."""
     if len(text) <= options.cell_width:
         return quote_ambiguous(text)
@@ -174,7 +174,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def describe_objects(values: Sequence[Any], options: Look, *, exact: bool = True) -> ColumnFacts:
+def describe_objects(values: Sequence[Any], options: SummaryOptions, *, exact: bool = True) -> ColumnFacts:
     """Describe Python objects: their types, and the values if they are of a type that is safe to compare."""
     types = Counter(type(value) for value in values)
     (kind, _), *other_types = types.most_common()
@@ -198,11 +198,11 @@ def true_share(true: int, total: int) -> str:
     return f"{percentage(true, total)} True"
 
 
-def format_cell(value: Any, options: Look) -> str:
+def format_cell(value: Any, options: SummaryOptions) -> str:
     """Format a value of a table for one cell of a row."""
     kind = type(value)
     if kind is str:
-        return quote_ambiguous(value) if len(value) <= options.cell_width else cut(value, options.cell_width)
+        return quote_ambiguous(value) if len(value) <= options.cell_width else truncate(value, options.cell_width)
     if value is None or kind is bool or (kind is int and abs(value) < 1 << 64):
         return str(value)
     if kind in (float, complex):
@@ -212,16 +212,18 @@ def format_cell(value: Any, options: Look) -> str:
     return options.short(value)
 
 
-def _format_library_value(value: Any, options: Look) -> str:
+def _format_library_value(value: Any, options: SummaryOptions) -> str:
     if type(value).__name__ in ("float16", "float32"):
         return format_exact(float(str(value)))
     plain = value.item() if hasattr(value, "item") and "time" not in type(value).__name__ else value
     if type(plain) in (str, bool, int, float, complex):
         return format_cell(plain, options)
-    return cut(format_timestamp(plain), options.cell_width) if not hasattr(plain, "__len__") else options.short(plain)
+    return (
+        truncate(format_timestamp(plain), options.cell_width) if not hasattr(plain, "__len__") else options.short(plain)
+    )
 
 
-def format_label(name: Any, options: Look) -> str:
+def format_label(name: Any, options: SummaryOptions) -> str:
     """Format the name of a column or a row; for multiple levels, each of them."""
     if type(name) is tuple:
         return f"({', '.join(format_label(part, options) for part in name[:5])})"
@@ -237,10 +239,10 @@ def row_facts(header: Iterable[str], rows: Iterable[Iterable[str]], *, total: in
     if formatted:
         yield Fact("all rows:" if len(formatted) == total else "first rows:", shows=True)
         for row in (" | ".join(header), *formatted):
-            yield Fact(f"  {cut(row, ROW_LENGTH)}", shows=True)
+            yield Fact(f"  {truncate(row, ROW_LENGTH)}", shows=True)
 
 
-def column_overview(columns: Sequence[tuple[str, str]], options: Look) -> Iterator[Fact]:
+def column_overview(columns: Sequence[tuple[str, str]], options: SummaryOptions) -> Iterator[Fact]:
     """List the names of many columns before the facts about each; grouped by type where not all are described."""
     if WIDE_COLUMNS < len(columns) <= options.columns:
         yield Fact(f"columns: {', '.join(name for name, _ in columns)}")
@@ -248,7 +250,7 @@ def column_overview(columns: Sequence[tuple[str, str]], options: Look) -> Iterat
         yield from _type_groups(columns, options)
 
 
-def _type_groups(columns: Sequence[tuple[str, str]], options: Look) -> Iterator[Fact]:
+def _type_groups(columns: Sequence[tuple[str, str]], options: SummaryOptions) -> Iterator[Fact]:
     grouped: dict[str, list[str]] = {}
     for name, kind in columns:
         grouped.setdefault(kind, []).append(name)
@@ -284,7 +286,7 @@ def small_table_facts(columns: Iterable[Fact], rows: Iterable[Fact]) -> Iterator
     yield from (Fact(fact.text, shows=True) for fact in facts if fact.shows)
 
 
-def omitted_columns(count: int, options: Look) -> Iterator[Fact]:
+def omitted_columns(count: int, options: SummaryOptions) -> Iterator[Fact]:
     """Yield a note of how many columns are not described."""
     if count > options.columns:
         yield Fact(f"... {count - options.columns:,} more columns")

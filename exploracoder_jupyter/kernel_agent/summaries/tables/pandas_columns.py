@@ -9,7 +9,7 @@ from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import describe_elements as describe_elements
 from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import sample_indices
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, format_list
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
     ColumnFacts,
     describe_objects,
@@ -26,7 +26,7 @@ from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
 )
 
 
-def describe_column(name: str, values: Any, options: Look, positions: Any) -> Fact:
+def describe_column(name: str, values: Any, options: SummaryOptions, positions: Any) -> Fact:
     """Describe a series or an array on one line."""
     return describe_values(values, options, positions).fact(name, format_dtype(values.dtype))
 
@@ -49,7 +49,7 @@ def positions_note(positions: Any, count: int) -> str:
     return "" if positions is None else sample_note(len(positions), count)
 
 
-def describe_values(values: Any, options: Look, positions: Any) -> ColumnFacts:
+def describe_values(values: Any, options: SummaryOptions, positions: Any) -> ColumnFacts:
     """Describe the values at these positions, or all of them if `positions` is None."""
     pandas = sys.modules["pandas"]
     array = getattr(values, "array", values)
@@ -76,7 +76,7 @@ def _density_note(values: Any, array: Any) -> tuple[str, ...]:
     return (f"{percentage(int(array.npoints), len(array))} stored",) if len(array) else ()
 
 
-def _describe_present(series: Any, options: Look, exact: bool) -> ColumnFacts:
+def _describe_present(series: Any, options: SummaryOptions, exact: bool) -> ColumnFacts:
     dtype = series.dtype
     if hasattr(dtype, "categories"):
         return ColumnFacts(values=(_describe_categories(series, options, exact),))
@@ -99,13 +99,13 @@ def _describe_present(series: Any, options: Look, exact: bool) -> ColumnFacts:
     return describe_objects(series.tolist(), options, exact=exact)
 
 
-def _describe_categories(series: Any, options: Look, exact: bool) -> str:
+def _describe_categories(series: Any, options: SummaryOptions, exact: bool) -> str:
     codes = Counter(series.array.codes.tolist()).most_common(3)
     names = Counter({format_cell(series.array.categories[code], options): count for code, count in codes})
     return most_frequent(names, len(series), options, exact=exact)
 
 
-def index_facts(index: Any, options: Look, positions: Any) -> Iterator[Fact]:
+def index_facts(index: Any, options: SummaryOptions, positions: Any) -> Iterator[Fact]:
     """Describe the row index, unless it only numbers the rows."""
     if is_default_index(index):
         return
@@ -127,7 +127,7 @@ def is_default_index(index: Any) -> bool:
     return (index.start, index.step) == (0, 1)
 
 
-def _format_name(name: Any, options: Look) -> list[str]:
+def _format_name(name: Any, options: SummaryOptions) -> list[str]:
     return [] if name is None else [repr(format_label(name, options))]
 
 
@@ -148,7 +148,7 @@ def _duplicates_note(index: Any, positions: Any) -> str:
     return ", with duplicates" if bool(values.duplicated().any()) else ""
 
 
-def _level_facts(index: Any, options: Look) -> Iterator[Fact]:
+def _level_facts(index: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"index: MultiIndex of {len(index.levels)} levels")
     for level in index.levels[: options.columns]:
         name = "unnamed" if level.name is None else format_label(level.name, options)
@@ -158,7 +158,7 @@ def _level_facts(index: Any, options: Look) -> Iterator[Fact]:
         )
 
 
-def column_label_facts(columns: Any, options: Look) -> Iterator[Fact]:
+def column_label_facts(columns: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe what is unusual about the column labels."""
     if hasattr(columns, "levels"):
         names = ["unnamed" if name is None else format_label(name, options) for name in columns.names]

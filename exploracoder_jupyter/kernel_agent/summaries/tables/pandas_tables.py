@@ -13,7 +13,7 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     BRIEF_LIMIT,
     Fact,
-    Look,
+    SummaryOptions,
     TypeFamily,
     format_list,
     format_size,
@@ -46,7 +46,7 @@ MAX_HASHED_COLUMNS = 20
 """Maximum columns for which values are hashed to detect changes."""
 
 
-def _describe_frame(frame: Any, options: Look) -> Iterator[Fact]:
+def _describe_frame(frame: Any, options: SummaryOptions) -> Iterator[Fact]:
     length, width = frame.shape
     positions = sample_indices(length, options.sample)
     yield Fact(f"{length:,} rows x {width:,} columns{_memory(frame)}{positions_note(positions, length)}")
@@ -71,12 +71,12 @@ def _memory(values: Any) -> str:
     return f", about {format_size(row * len(values))}"
 
 
-def _column_types(frame: Any, options: Look) -> Iterator[tuple[str, str]]:
+def _column_types(frame: Any, options: SummaryOptions) -> Iterator[tuple[str, str]]:
     for name, dtype in zip(frame.columns, frame.dtypes.array, strict=True):
         yield format_label(name, options), format_dtype(dtype)
 
 
-def _column_facts(frame: Any, options: Look, positions: Any) -> Iterator[Fact]:
+def _column_facts(frame: Any, options: SummaryOptions, positions: Any) -> Iterator[Fact]:
     for position in range(min(frame.shape[1], options.columns)):
         column, name = frame.iloc[:, position], format_label(frame.columns[position], options)
         if options.out_of_time or not len(column):
@@ -86,7 +86,7 @@ def _column_facts(frame: Any, options: Look, positions: Any) -> Iterator[Fact]:
     yield from omitted_columns(frame.shape[1], options)
 
 
-def _row_facts(frame: Any, options: Look, limit: int) -> Iterator[Fact]:
+def _row_facts(frame: Any, options: SummaryOptions, limit: int) -> Iterator[Fact]:
     head = frame.iloc[:limit, : options.columns]
     index = [] if is_default_index(frame.index) else [head.index]
     columns = [head.iloc[:, position] for position in range(head.shape[1])]
@@ -96,14 +96,14 @@ def _row_facts(frame: Any, options: Look, limit: int) -> Iterator[Fact]:
     yield from row_facts(names, lines, total=len(frame))
 
 
-def _attribute_facts(values: Any, options: Look) -> Iterator[Fact]:
+def _attribute_facts(values: Any, options: SummaryOptions) -> Iterator[Fact]:
     if values.attrs:
         names = [format_label(name, options) for name in values.attrs]
         shown = [f"{name}={format_cell(value, options)}" for name, value in list(values.attrs.items())[:10]]
         yield Fact(f"attrs: {format_list(shown, 5)}", shows=True, schema=f"attrs: {format_list(names, 5)}")
 
 
-def _describe_series(series: Any, options: Look) -> Iterator[Fact]:
+def _describe_series(series: Any, options: SummaryOptions) -> Iterator[Fact]:
     positions = sample_indices(len(series), options.sample)
     yield Fact(f"{len(series):,} values{_memory(series)}{positions_note(positions, len(series))}")
     name = "unnamed" if series.name is None else format_label(series.name, options)
@@ -117,7 +117,7 @@ def _describe_series(series: Any, options: Look) -> Iterator[Fact]:
     yield from _attribute_facts(series, options)
 
 
-def _series_fact(name: str, series: Any, options: Look, positions: Any) -> Fact:
+def _series_fact(name: str, series: Any, options: SummaryOptions, positions: Any) -> Fact:
     """Describe a series under its name.
 
     The schema omits the name, because for a row of a frame it is the row's label, which is data.
@@ -127,12 +127,12 @@ def _series_fact(name: str, series: Any, options: Look, positions: Any) -> Fact:
     return Fact(facts.fact(name, dtype).text, shows=True, schema=ColumnFacts(facts.counts).fact("values", dtype).text)
 
 
-def _format_pairs(series: Any, options: Look) -> Iterator[list[str]]:
+def _format_pairs(series: Any, options: SummaryOptions) -> Iterator[list[str]]:
     for position in range(len(series)):
         yield [format_label(series.index[position], options), format_cell(series.array[position], options)]
 
 
-def _format_brief(values: Any, options: Look) -> str:
+def _format_brief(values: Any, options: SummaryOptions) -> str:
     """Format a small series or index."""
     if not 0 < len(values) <= BRIEF_LIMIT:
         return ""
@@ -143,7 +143,7 @@ def _format_brief(values: Any, options: Look) -> str:
     return f"{{{', '.join(map(': '.join, _format_pairs(values, options)))}}} of {format_dtype(values.dtype)}"
 
 
-def _describe_index(index: Any, options: Look) -> Iterator[Fact]:
+def _describe_index(index: Any, options: SummaryOptions) -> Iterator[Fact]:
     positions = sample_indices(len(index), options.sample)
     yield Fact(f"{len(index):,} labels{_memory(index)}{positions_note(positions, len(index))}")
     if is_default_index(index):
@@ -152,25 +152,25 @@ def _describe_index(index: Any, options: Look) -> Iterator[Fact]:
     yield _first_values(index, options)
 
 
-def _describe_array(array: Any, options: Look) -> Iterator[Fact]:
+def _describe_array(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     positions = sample_indices(len(array), options.sample)
     yield Fact(f"{len(array):,} values, {format_size(array.nbytes)}{positions_note(positions, len(array))}")
     yield describe_column("values", array, options, positions) if len(array) else Fact(format_dtype(array.dtype))
     yield _first_values(array, options)
 
 
-def _first_values(values: Any, options: Look) -> Fact:
+def _first_values(values: Any, options: SummaryOptions) -> Fact:
     limit = SMALL_TABLE_ROWS if len(values) <= SMALL_TABLE_ROWS else 8
     return first_values([format_label(value, options) for value in values[:limit]], len(values))
 
 
-def _describe_scalar(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_scalar(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     zone = f", zone {value.tzinfo}" if getattr(value, "tzinfo", None) else ""
     freq = f", freq {value.freqstr}" if hasattr(value, "freqstr") else ""
     yield Fact(f"{value}{zone}{freq}", shows=True, schema=f"scalar{zone}{freq}")
 
 
-def _describe_interval(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_interval(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(
         f"{format_cell(value.left, options)} to {format_cell(value.right, options)}, closed {value.closed}",
         True,
@@ -178,11 +178,11 @@ def _describe_interval(value: Any, options: Look) -> Iterator[Fact]:
     )
 
 
-def _describe_missing(value: Any, options: Look) -> Iterator[Fact]:
+def _describe_missing(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact("a missing value")
 
 
-def _describe_groups(grouped: Any, options: Look) -> Iterator[Fact]:
+def _describe_groups(grouped: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe a group-by without computing its groups; they are counted only if pandas has computed them already."""
     shape = " x ".join(
         f"{length:,} {axis}" for length, axis in zip(grouped.obj.shape, ("rows", "columns"), strict=False)
@@ -195,7 +195,7 @@ def _describe_groups(grouped: Any, options: Look) -> Iterator[Fact]:
         yield Fact(f"by level {format_label(grouped.level, options)}")
 
 
-def _format_key(key: Any, options: Look) -> str:
+def _format_key(key: Any, options: SummaryOptions) -> str:
     return key if type(key) is str else type(key).__name__
 
 
@@ -204,7 +204,7 @@ def _group_count(grouped: Any) -> str:
     return f", {cache['ngroups']:,} groups" if "ngroups" in cache else ""
 
 
-def _describe_styler(styler: Any, options: Look) -> Iterator[Fact]:
+def _describe_styler(styler: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact("a styled frame")
     yield from _describe_frame(styler.data, options)
 

@@ -14,11 +14,11 @@ from typing import Any
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     BRIEF_LIMIT,
     Fact,
-    Look,
+    SummaryOptions,
     TypeFamily,
-    cut,
     format_list,
     format_size,
+    truncate,
 )
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
     LONG_VALUE_BYTES,
@@ -48,7 +48,7 @@ from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
 )
 
 
-def _describe_frame(frame: Any, options: Look) -> Iterator[Fact]:
+def _describe_frame(frame: Any, options: SummaryOptions) -> Iterator[Fact]:
     length, width = frame.shape
     positions = _sample_positions(frame, options)
     note = sample_note(len(positions), length) if positions is not None else ""
@@ -64,7 +64,7 @@ def _describe_frame(frame: Any, options: Look) -> Iterator[Fact]:
     yield from _row_facts(frame[: options.rows, : options.columns], options, length)
 
 
-def _column_facts(frame: Any, options: Look, positions: Any) -> Iterator[Fact]:
+def _column_facts(frame: Any, options: SummaryOptions, positions: Any) -> Iterator[Fact]:
     for column in (
         frame.iter_columns() if frame.width <= options.columns else frame[:, : options.columns].iter_columns()
     ):
@@ -73,7 +73,7 @@ def _column_facts(frame: Any, options: Look, positions: Any) -> Iterator[Fact]:
     yield from omitted_columns(frame.width, options)
 
 
-def _describe_series(series: Any, options: Look) -> Iterator[Fact]:
+def _describe_series(series: Any, options: SummaryOptions) -> Iterator[Fact]:
     positions = _sample_positions(series, options)
     note = sample_note(len(positions), len(series)) if positions is not None else ""
     yield Fact(f"{len(series):,} values, {format_size(_estimate_bytes(series))}{note}")
@@ -85,7 +85,7 @@ def _describe_series(series: Any, options: Look) -> Iterator[Fact]:
         yield first_values(_format_cells(series[:limit], options), len(series))
 
 
-def _format_brief(series: Any, options: Look) -> str:
+def _format_brief(series: Any, options: SummaryOptions) -> str:
     return (
         f"[{', '.join(_format_cells(series, options))}] of {_format_type(series.dtype)}"
         if 0 < len(series) <= BRIEF_LIMIT
@@ -93,26 +93,26 @@ def _format_brief(series: Any, options: Look) -> str:
     )
 
 
-def _describe_lazy_frame(frame: Any, options: Look) -> Iterator[Fact]:
+def _describe_lazy_frame(frame: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe a lazy frame without even its column names: resolving them opens files and calls functions."""
     yield Fact("lazy, not collected; collect_schema() tells its columns")
 
 
-def _describe_expression(expression: Any, options: Look) -> Iterator[Fact]:
+def _describe_expression(expression: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe an expression. Its text can contain values, such as those in comparisons."""
-    yield Fact(cut(str(expression), 4 * options.cell_width), shows=True, schema="an expression")
+    yield Fact(truncate(str(expression), 4 * options.cell_width), shows=True, schema="an expression")
 
 
-def _describe_schema(schema: Any, options: Look) -> Iterator[Fact]:
+def _describe_schema(schema: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"{len(schema):,} columns")
     fields = [
-        f"{cut(name, options.cell_width)} {_format_type(dtype)}"
+        f"{truncate(name, options.cell_width)} {_format_type(dtype)}"
         for name, dtype in list(schema.items())[: options.columns + 1]
     ]
     yield Fact(format_list(fields, options.columns))
 
 
-def _sample_positions(values: Any, options: Look) -> Any:
+def _sample_positions(values: Any, options: SummaryOptions) -> Any:
     """Return the positions of a sample as a Polars series, or None to take all values."""
     item_bytes = _estimate_bytes(values) / max(len(values), 1)
     positions = sample_positions(len(values), sample_size(item_bytes, options.sample))
@@ -127,10 +127,10 @@ def _estimate_bytes(values: Any) -> int:
 
 def _format_type(dtype: Any) -> str:
     name = str(dtype).replace("time_unit=", "").replace(", time_zone=None", "")
-    return f"Enum of {len(dtype.categories):,}" if name.startswith("Enum") else cut(name, 80)
+    return f"Enum of {len(dtype.categories):,}" if name.startswith("Enum") else truncate(name, 80)
 
 
-def _describe_column(series: Any, options: Look, positions: Any) -> ColumnFacts:
+def _describe_column(series: Any, options: SummaryOptions, positions: Any) -> ColumnFacts:
     counts = missing_note(series.null_count(), len(series), word="null") if len(series) else ()
     if series.null_count() == len(series) or series.dtype.is_nested() or str(series.dtype) == "Object":
         return ColumnFacts(counts)
@@ -142,7 +142,7 @@ def _describe_column(series: Any, options: Look, positions: Any) -> ColumnFacts:
     return ColumnFacts((*counts, *facts.counts), facts.values)
 
 
-def _describe_present(values: Any, options: Look, *, exact: bool) -> ColumnFacts:
+def _describe_present(values: Any, options: SummaryOptions, *, exact: bool) -> ColumnFacts:
     dtype, name = values.dtype, str(values.dtype)
     if dtype.is_float():
         return _describe_floats(values, exact=exact)
@@ -175,18 +175,18 @@ def _describe_range(values: Any) -> tuple[str, ...]:
     )
 
 
-def _row_facts(head: Any, options: Look, length: int) -> Iterator[Fact]:
+def _row_facts(head: Any, options: SummaryOptions, length: int) -> Iterator[Fact]:
     columns = [_format_cells(column, options) for column in head.iter_columns()]
     yield from row_facts(
         [format_label(name, options) for name in head.columns], zip(*columns, strict=True), total=length
     )
 
 
-def _format_cells(series: Any, options: Look) -> list[str]:
+def _format_cells(series: Any, options: SummaryOptions) -> list[str]:
     return [_format_cell(series[position : position + 1], options) for position in range(len(series))]
 
 
-def _format_cell(item: Any, options: Look) -> str:
+def _format_cell(item: Any, options: SummaryOptions) -> str:
     """Format a value; of a long one, only the beginning or the length."""
     name = str(item.dtype)
     if item.null_count():
@@ -203,11 +203,11 @@ def _format_cell(item: Any, options: Look) -> str:
     return f"{len(value):,} bytes" if name == "Binary" else format_cell(value, options)
 
 
-def _format_length(item: Any, options: Look) -> str:
+def _format_length(item: Any, options: SummaryOptions) -> str:
     name = str(item.dtype)
     if name.startswith("List"):
         return f"[{item.list.len().item():,} items]"
-    return f"about {format_size(item.estimated_size())}" if name == "Binary" else cut(name, options.cell_width)
+    return f"about {format_size(item.estimated_size())}" if name == "Binary" else truncate(name, options.cell_width)
 
 
 def _measure_frame(frame: Any) -> str:

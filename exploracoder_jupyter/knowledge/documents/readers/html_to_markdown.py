@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sized
 from typing import Any
 
-from exploracoder_jupyter.core.errors import MissingMeans
+from exploracoder_jupyter.core.errors import MissingRequirement
 
 Node = Any
 """An lxml element; lxml has no type hints."""
@@ -51,7 +51,7 @@ def parse_html(body: bytes, encoding: str = "utf-8") -> Node:
     try:
         from lxml import etree, html  # installed by an extra
     except ImportError as error:
-        raise MissingMeans(
+        raise MissingRequirement(
             "Reading HTML needs the package 'lxml'.", remedy="Install it: pip install 'exploracoder-jupyter[docs]'."
         ) from error
     try:

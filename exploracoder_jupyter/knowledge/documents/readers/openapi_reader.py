@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from exploracoder_jupyter.core.errors import MissingMeans
+from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, replace_surrogates
 from exploracoder_jupyter.knowledge.documents.readers.written_signatures import make_api
@@ -61,7 +61,7 @@ def _parse_yaml(text: str) -> object:
     try:
         import yaml  # installed by an extra
     except ImportError as error:
-        raise MissingMeans(
+        raise MissingRequirement(
             "Reading YAML needs the package 'pyyaml'.", remedy="Install it: pip install 'exploracoder-jupyter[docs]'."
         ) from error
     if len(text) > _MAX_YAML_CHARS:

@@ -13,12 +13,12 @@ from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft, deduplicate
 from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapt_example
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, bind_parameters
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool, import_location
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, import_location
 from exploracoder_jupyter.llm.offline.inputs.example_slices import (
     Slice,
     example_blocks,
     find_slices,
-    loads,
+    loaded_names,
     mutates,
     stored_names,
 )
@@ -35,7 +35,7 @@ class StepContext:
     """The context of a step: what its calls can use, and the known attributes of variables."""
 
     call_context: CallContext
-    pool: Pool
+    pool: DocumentationPool
     attributes: Mapping[str, Sequence[str]]
     """Public attributes by variable, as observed; methods end in `()`."""
 
@@ -237,7 +237,7 @@ def _add_penalty(drafts: Iterable[Draft], penalty: float) -> list[Draft]:
     return [replace(draft, penalty=draft.penalty + penalty) for draft in drafts]
 
 
-def add_imports(example_slice: Slice, api: ApiDoc, pool: Pool) -> tuple[Slice, float]:
+def add_imports(example_slice: Slice, api: ApiDoc, pool: DocumentationPool) -> tuple[Slice, float]:
     """Add imports for the slice's free names; the penalty is 1 for each name that nothing defines."""
     imports, penalty = list(example_slice.imports), 0.0
     for name in example_slice.undefined_names:
@@ -252,12 +252,12 @@ def add_imports(example_slice: Slice, api: ApiDoc, pool: Pool) -> tuple[Slice, f
 def _substitute_variable(example_slice: Slice, variable: Value) -> Iterator[Slice]:
     """Use a variable of the state instead of an object that the example creates for itself."""
     free = set(example_slice.undefined_names)
-    for name in sorted(loads(example_slice.result)):
+    for name in sorted(loaded_names(example_slice.result)):
         assignments = [node for node in example_slice.statements if name in stored_names(node, whole=True)]
         if not (assignments or name in free) or not _can_replace(variable, name, assignments):
             continue
         remaining = _remove_uses(example_slice.statements, name)
-        needed = loads(example_slice.result).union(*(loads(node) for node in remaining))
+        needed = loaded_names(example_slice.result).union(*(loaded_names(node) for node in remaining))
         imports = tuple(node for node in example_slice.imports if _imported_names(node) & needed)
         result = _RenameName(name, variable.code).visit(ast.parse(ast.unparse(example_slice.result), mode="eval")).body
         yield replace(
@@ -292,7 +292,7 @@ def _can_replace(variable: Value, name: str, assignments: Sequence[ast.stmt]) ->
 
 def _remove_uses(statements: Sequence[ast.stmt], name: str) -> list[ast.stmt]:
     """Return the statements that remain when `name` comes from elsewhere: those that neither set nor read it."""
-    return [node for node in statements if name not in stored_names(node) and name not in loads(node)]
+    return [node for node in statements if name not in stored_names(node) and name not in loaded_names(node)]
 
 
 class _RenameName(ast.NodeTransformer):

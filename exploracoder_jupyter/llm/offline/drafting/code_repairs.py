@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from exploracoder_jupyter.core.types import ApiDoc, ErrorInfo
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters
 
-Repair = Callable[[str, ErrorInfo, Sequence[ApiDoc], Pool], Iterator[str]]
+Repair = Callable[[str, ErrorInfo, Sequence[ApiDoc], DocumentationPool], Iterator[str]]
 
 
-def repair_code(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool, *, certain: bool = False) -> list[str]:
+def repair_code(
+    code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: DocumentationPool, *, certain: bool = False
+) -> list[str]:
     """Return repaired versions of the code, the most likely first; each parses and differs from the original.
 
     `certain` limits the repairs to those that follow from the error, without those that it only suggests.
@@ -39,7 +41,7 @@ def _parses(code: str) -> bool:
     return True
 
 
-def _add_missing_import(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+def _add_missing_import(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: DocumentationPool) -> Iterator[str]:
     match = re.search(r"name '(\w+)' is not defined", error.message)
     if not match:
         return
@@ -53,7 +55,7 @@ def _add_missing_import(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], poo
         yield f"import {name}\n{code}"
 
 
-def _fix_unknown_keyword(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+def _fix_unknown_keyword(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: DocumentationPool) -> Iterator[str]:
     match = re.search(
         r"unexpected keyword argument '(\w+)'|'(\w+)' is an invalid keyword|got an unexpected .*?'(\w+)'", error.message
     )
@@ -78,7 +80,9 @@ def _edit_keyword(code: str, name: str, edit: Callable[[ast.keyword], ast.keywor
     return ast.unparse(tree)
 
 
-def _fix_unknown_attribute(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+def _fix_unknown_attribute(
+    code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: DocumentationPool
+) -> Iterator[str]:
     """Try the nearest attributes: first Python's own suggestion, then names from the documentation."""
     match = re.search(r"has no attribute '(\w+)'", error.message)
     if not match:
@@ -92,7 +96,7 @@ def _fix_unknown_attribute(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], 
         yield from _convert_to_arrays(code)
 
 
-def _remove_call(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+def _remove_call(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: DocumentationPool) -> Iterator[str]:
     """Remove the call from `obj.attr()` if `attr` is not a method."""
     if not re.search(r"object is not callable", error.message):
         return
@@ -100,7 +104,7 @@ def _remove_call(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool
         yield code[: match.start()] + match.group(1) + code[match.end() :]
 
 
-def _change_containers(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+def _change_containers(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: DocumentationPool) -> Iterator[str]:
     """Change the type of container arguments: lists to tuples, arrays or sets, tuples to lists, scalars to lists."""
     if error.name not in ("TypeError", "ValueError", "AttributeError", "IndexError") or "NoneType" in error.message:
         return
@@ -149,7 +153,7 @@ def _edit_arguments(code: str, edit: Callable[[ast.expr], ast.expr]) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def _swap_arguments(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+def _swap_arguments(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: DocumentationPool) -> Iterator[str]:
     """Swap the first two arguments of a documented call."""
     if error.name not in ("TypeError", "AttributeError", "ValueError"):
         return
@@ -163,7 +167,7 @@ def _swap_arguments(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: P
             return
 
 
-def _reduce_arguments(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+def _reduce_arguments(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: DocumentationPool) -> Iterator[str]:
     """Put the arguments in a list, for `takes 1 positional argument but 3 were given`."""
     if not re.search(r"takes .*positional argument.* given", error.message):
         return
@@ -177,7 +181,7 @@ def _reduce_arguments(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool:
             return
 
 
-def _convert_iterators(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+def _convert_iterators(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: DocumentationPool) -> Iterator[str]:
     """Convert results that are iterators to lists, where a container is needed."""
     if not re.search(
         r"(generator|iterator|map|filter|zip|dict_\w+)' object (is not subscriptable|has no len)|no len\(\)",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, role_match
-from exploracoder_jupyter.llm.offline.inputs.example_slices import Slice, called, stored_names
+from exploracoder_jupyter.llm.offline.inputs.example_slices import Slice, called_names, stored_names
 from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, shape_of
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import nesting_depth, shape_similarity
@@ -200,7 +200,7 @@ def _make_draft(
         used=assignment.used,
         penalty=penalty,
         type=example_slice.type,
-        names=tuple(sorted(called(tree))),
+        names=tuple(sorted(called_names(tree))),
     )
 
 

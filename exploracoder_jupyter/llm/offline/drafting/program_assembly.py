@@ -25,7 +25,7 @@ from exploracoder_jupyter.llm.offline.drafting.program_search import (
     rank_drafts,
     score_draft,
 )
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.example_slices import stored_names
 from exploracoder_jupyter.llm.offline.inputs.experience_state import (
     drop_unused,
@@ -61,7 +61,9 @@ class Variant:
     """What it may share with other variants: its base, its first step, its APIs."""
 
 
-def programs(task: Task, pool: Pool, experience: Sequence[Experience], *, limit: int = 60) -> list[ScoredDraft]:
+def programs(
+    task: Task, pool: DocumentationPool, experience: Sequence[Experience], *, limit: int = 60
+) -> list[ScoredDraft]:
     """Return drafts for the whole task, best first."""
     form = solution_form(task)
     whole_goal = form.goal(task)
@@ -178,7 +180,7 @@ def _diversify(ranked: Sequence[Variant]) -> list[Variant]:
 
 
 def _explored_drafts(
-    whole_goal: Goal, pool: Pool, experience: Sequence[Experience], names: Sequence[str]
+    whole_goal: Goal, pool: DocumentationPool, experience: Sequence[Experience], names: Sequence[str]
 ) -> list[ScoredDraft]:
     """Return the explored program as it is, without its last steps, and extended from its last result."""
     found: list[ScoredDraft] = []
@@ -194,7 +196,7 @@ def _explored_drafts(
 
 
 def _extend(
-    draft: Draft, whole_goal: Goal, pool: Pool, experience: Sequence[Experience], names: Sequence[str]
+    draft: Draft, whole_goal: Goal, pool: DocumentationPool, experience: Sequence[Experience], names: Sequence[str]
 ) -> Iterator[ScoredDraft]:
     """Extend the draft by one step on the variables of the state."""
     unused = [value for value in whole_goal.values if not value.covered_ids & draft.used]
@@ -208,7 +210,7 @@ def _extend(
         yield ScoredDraft(joined, score_draft(joined, whole_goal, pool) + _RAN_BONUS / 2)
 
 
-def _fresh_drafts(task: Task, whole_goal: Goal, pool: Pool) -> list[ScoredDraft]:
+def _fresh_drafts(task: Task, whole_goal: Goal, pool: DocumentationPool) -> list[ScoredDraft]:
     """Return programs independent of the exploration: single calls, then chains along the clauses."""
     single_steps = rank_drafts(create_step_context(whole_goal, pool, (), {}), whole_goal)
     texts = split_clauses(task.text, limit=4)

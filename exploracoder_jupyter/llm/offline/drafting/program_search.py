@@ -16,7 +16,7 @@ from exploracoder_jupyter.llm.offline.drafting.call_drafts import StepContext, e
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft, deduplicate
 from exploracoder_jupyter.llm.offline.drafting.glue_code import find_callables
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, find_values, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, content_stems, name_stems, stem
 
@@ -51,7 +51,7 @@ class ScoredDraft:
     score: float
 
 
-def score_draft(draft: Draft, goal: Goal, pool: Pool) -> float:
+def score_draft(draft: Draft, goal: Goal, pool: DocumentationPool) -> float:
     """Score how well a draft satisfies the goal."""
     names = [part for name in draft.names for part in name_stems(name)]
     texts = [pool.text_words(api) for path in draft.paths if (api := pool.lookup(path))]
@@ -89,7 +89,7 @@ def score_draft(draft: Draft, goal: Goal, pool: Pool) -> float:
     )
 
 
-def is_relevant(draft: Draft, goal: Goal, pool: Pool) -> bool:
+def is_relevant(draft: Draft, goal: Goal, pool: DocumentationPool) -> bool:
     """Return whether anything that the draft calls matches a word of the goal, by its name or its documentation.
 
     A draft without calls is relevant if it uses an existing value, such as an item of a variable.
@@ -132,7 +132,7 @@ def _value_coverage(draft: Draft, goal: Goal) -> float:
 
 def create_step_context(
     goal: Goal,
-    pool: Pool,
+    pool: DocumentationPool,
     variables: Sequence[Value],
     attributes: dict[str, tuple[str, ...]],
     *,
@@ -193,7 +193,7 @@ def chain_drafts(
     first: Iterable[ScoredDraft],
     goals: Sequence[Goal],
     whole_goal: Goal,
-    pool: Pool,
+    pool: DocumentationPool,
     targets: Sequence[str],
     *,
     width: int = 8,
@@ -210,7 +210,7 @@ def chain_drafts(
     return [ScoredDraft(draft, score_draft(draft, whole_goal, pool)) for draft in beam]
 
 
-def _extend(draft: Draft, name: str, goal: Goal, whole_goal: Goal, pool: Pool) -> list[ScoredDraft]:
+def _extend(draft: Draft, name: str, goal: Goal, whole_goal: Goal, pool: DocumentationPool) -> list[ScoredDraft]:
     stored = replace(draft, statements=(*draft.statements, f"{name} = {draft.result}"), result=name)
     variable = Value(-1, name, draft.type or "object", name_stems(name))
     unused = [value for value in goal.values if not value.covered_ids & draft.used]

@@ -20,7 +20,7 @@ _ALIASES = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "dt": "da
 
 
 @dataclass(slots=True)
-class Pool:
+class DocumentationPool:
     """APIs that were retrieved or requested, with their retrieval ranks."""
 
     knowledge: Knowledge | None = None

@@ -88,7 +88,7 @@ def find_slices(block: Sequence[Statement], name: str, *, limit: int = 6) -> lis
     for index, statement in enumerate(block):
         shows_nothing = statement.from_doctest and not statement.output and isinstance(statement.node, ast.Expr)
         result = (_mutated_variable(statement.node) if shows_nothing else None) or _result_expression(statement.node)
-        if result is None or (name and name not in called(statement.node)):
+        if result is None or (name and name not in called_names(statement.node)):
             continue
         found.append(_make_slice(block, index, result))
         if len(found) >= limit:
@@ -110,7 +110,10 @@ def mutates(api: ApiDoc) -> bool:
     if re.search(r"->\s*None\b", api.signature):
         return True
     calls = [
-        s for block in example_blocks(api) for s in block if isinstance(s.node, ast.Expr) and api.name in called(s.node)
+        s
+        for block in example_blocks(api)
+        for s in block
+        if isinstance(s.node, ast.Expr) and api.name in called_names(s.node)
     ]
     if calls and any(s.output for block in example_blocks(api) for s in block):
         return not any(s.output for s in calls)
@@ -141,12 +144,12 @@ def _displayed_expression(node: ast.expr) -> ast.expr | None:
 
 
 def _make_slice(block: Sequence[Statement], end: int, result: ast.expr) -> Slice:
-    needed = loads(result)
+    needed = loaded_names(result)
     statements: list[ast.stmt] = []
     imports: list[ast.stmt] = []
     last = block[end].node
     if isinstance(result, ast.Name) and isinstance(last, ast.Expr) and not isinstance(last.value, ast.Name):
-        statements, needed = [last], needed | loads(last)
+        statements, needed = [last], needed | loaded_names(last)
     for statement in reversed(block[:end]):
         node = statement.node
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -156,7 +159,7 @@ def _make_slice(block: Sequence[Statement], end: int, result: ast.expr) -> Slice
                 needed = needed - names
         elif _is_needed(statement, needed):
             statements.insert(0, node)
-            needed = (needed - stored_names(node, whole=True)) | loads(node)
+            needed = (needed - stored_names(node, whole=True)) | loaded_names(node)
     undefined_names = tuple(sorted(name for name in needed if name not in _BUILTINS))
     return Slice(tuple(statements), result, tuple(imports), undefined_names, _documented_type(block[end].output))
 
@@ -187,7 +190,7 @@ def _root_name(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def loads(node: ast.AST) -> set[str]:
+def loaded_names(node: ast.AST) -> set[str]:
     """Return the names that a piece of code reads, except those bound inside it."""
     found = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)}
     parameter_names = {arg.arg for item in ast.walk(node) if isinstance(item, ast.arguments) for arg in item.args}
@@ -209,10 +212,10 @@ def stored_names(node: ast.stmt, *, whole: bool = False) -> set[str]:
     if isinstance(node, (ast.Assign, ast.AugAssign)) and not whole:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         found |= {root for target in targets if (root := _root_name(target))}
-    return found - loads(node) if whole and isinstance(node, ast.AugAssign) else found
+    return found - loaded_names(node) if whole and isinstance(node, ast.AugAssign) else found
 
 
-def called(node: ast.AST) -> set[str]:
+def called_names(node: ast.AST) -> set[str]:
     """Return the last names of what a piece of code calls or reads as an attribute."""
     found = {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
     return found | {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import Experience
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
-from exploracoder_jupyter.llm.offline.inputs.example_slices import called, loads, stored_names
+from exploracoder_jupyter.llm.offline.inputs.example_slices import called_names, loaded_names, stored_names
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, evaluate_literal, shape_of
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
 
@@ -90,7 +90,7 @@ def explored_program(experience: Sequence[Experience], values: Sequence[Value]) 
     code = "\n".join(ast.unparse(node) for node in body)
     used = frozenset(i for value in values if _contains_value(code, value) for i in value.covered_ids)
     paths = tuple(dict.fromkeys(path for item in ran for path in item.apis))
-    names = tuple(sorted(called(ast.Module(body, []))))
+    names = tuple(sorted(called_names(ast.Module(body, []))))
     lines = tuple(ast.unparse(node) for node in body)
     type_ = next((type_ for item in reversed(ran) for name, type_ in item.observation.names if name == result), "")
     last = next((item for item in reversed(ran) if result_name(item) == result), None)
@@ -113,7 +113,7 @@ def drop_unused(draft: Draft, values: Sequence[Value], keep: Sequence[str] = ())
     """Remove what the draft's result does not need, along with the values and APIs that only that code used."""
     code = prune(replace(draft, imports=()).code("_"), ["_", *keep])
     live = ast.parse(code)
-    names = called(live)
+    names = called_names(live)
     return replace(
         draft,
         statements=tuple(ast.unparse(node) for node in live.body if "_" not in stored_names(node)),
@@ -143,10 +143,10 @@ def _prune_statements(body: Sequence[ast.stmt], targets: Sequence[str]) -> str:
             if not stored_names(node) & needed:
                 continue
             needed -= stored_names(node, whole=True)
-        elif isinstance(node, ast.Expr) and not loads(node) & needed:
+        elif isinstance(node, ast.Expr) and not loaded_names(node) & needed:
             continue
         kept.insert(0, node)
-        needed |= loads(node)
+        needed |= loaded_names(node)
     return _unparse(kept)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.offline.drafting.program_search import Goal
-from exploracoder_jupyter.llm.offline.inputs.example_slices import loads, stored_names
+from exploracoder_jupyter.llm.offline.inputs.example_slices import loaded_names, stored_names
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import expected_kinds
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, name_stems
@@ -109,7 +109,7 @@ def _names_read_by(check: str) -> tuple[str, ...]:
     imports = (node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
     imported = {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
     local_functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    return tuple(sorted(loads(tree) - bound - imported - local_functions))
+    return tuple(sorted(loaded_names(tree) - bound - imported - local_functions))
 
 
 def _parse(code: str) -> ast.Module:
