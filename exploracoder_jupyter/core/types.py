@@ -400,7 +400,7 @@ class Judgement:
     """One for each input that the judge commented on."""
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """Ruling and reason, e.g. `wrong: it pairs NaN with NaN`, on one line without a period."""
         reason = " ".join(self.reason.split()).rstrip(".")
         return f"{self.ruling}: {reason}" if reason else self.ruling

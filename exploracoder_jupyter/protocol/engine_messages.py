@@ -220,9 +220,9 @@ class Failed(BaseModel):
 
 
 ToEngine = Annotated[Start | Stop | Skip | Retry | Choose | Replan | KernelForked, Field(discriminator="type")]
-Told = RecordMessage | CellsChanged | TraceAt | Finished | Failed
+RunMessage = RecordMessage | CellsChanged | TraceAt | Finished | Failed
 """Messages for observers of the run."""
-FromEngine = Annotated[Told | ForkKernel, Field(discriminator="type")]
+FromEngine = Annotated[RunMessage | ForkKernel, Field(discriminator="type")]
 
 _TO_ENGINE: TypeAdapter[ToEngine] = TypeAdapter(ToEngine)
 _FROM_ENGINE: TypeAdapter[FromEngine] = TypeAdapter(FromEngine)

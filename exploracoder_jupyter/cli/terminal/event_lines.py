@@ -132,7 +132,7 @@ def _describe_event(event: Event, titles: Mapping[str, str]) -> str | None:
         case SolutionTested():
             return _describe_test(event.candidate, event.results)
         case SolutionJudged():
-            return f"Solution {event.candidate} was judged {event.judgement.said}."
+            return f"Solution {event.candidate} was judged {event.judgement.summary}."
         case RunFinished():
             return None  # the command itself prints the verdict or the error at the end
 

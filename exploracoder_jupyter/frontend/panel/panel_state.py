@@ -414,7 +414,7 @@ def _problem(observation: Observation) -> str:
 
 def _add_judgement(state: State, event: SolutionJudged) -> State:
     row, target = state.find(event.candidate)
-    judged = f"judged {event.judgement.said}"
+    judged = f"judged {event.judgement.summary}"
     if row is None:
         return state
     rows = (replace(candidate, judged=judged) if candidate is target else candidate for candidate in row.candidates)

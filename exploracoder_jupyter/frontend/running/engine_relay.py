@@ -41,7 +41,7 @@ from exploracoder_jupyter.protocol.engine_messages import (
     Start,
     Stop,
     ToEngine,
-    Told,
+    RunMessage,
     decode_from_engine,
     encode,
 )
@@ -61,7 +61,7 @@ class Engine(Protocol):
     fork_settled: threading.Event
     """Set once this kernel was forked, or it is certain that it will not be."""
 
-    def messages(self, *, tick: float) -> Iterator[Told | None]:
+    def messages(self, *, tick: float) -> Iterator[RunMessage | None]:
         """Yield the engine's messages, and `None` after every `tick` seconds without one, until the engine ends."""
         ...
 
@@ -96,9 +96,9 @@ class FailedEngine:
     def __init__(self, error: ExploraError) -> None:
         self.fork_settled = threading.Event()
         self.fork_settled.set()
-        self._messages: list[Told] = [Failed(error=error.message, remedy=error.remedy)]
+        self._messages: list[RunMessage] = [Failed(error=error.message, remedy=error.remedy)]
 
-    def messages(self, *, tick: float) -> Iterator[Told | None]:
+    def messages(self, *, tick: float) -> Iterator[RunMessage | None]:
         """Yield the error once."""
         while self._messages:
             yield self._messages.pop()
@@ -133,7 +133,7 @@ class Relay:
         """
         self.fork_settled = threading.Event()
         """Set once this kernel was forked, or it is certain that it will not be."""
-        self._queue: SimpleQueue[Told | None] = SimpleQueue()
+        self._queue: SimpleQueue[RunMessage | None] = SimpleQueue()
         self._fork = fork
         self._log: deque[str] = deque(maxlen=200)
         self._writing = threading.Lock()
@@ -149,7 +149,7 @@ class Relay:
             self._signal(signal.SIGKILL)
             raise
 
-    def messages(self, *, tick: float) -> Iterator[Told | None]:
+    def messages(self, *, tick: float) -> Iterator[RunMessage | None]:
         """Yield the engine's messages, and `None` after every `tick` seconds without one, until the engine ends.
 
         May be called again after an interrupt and then continues where it stopped. If the engine ends without a final
@@ -273,7 +273,7 @@ class Relay:
         )
 
 
-def _settles_fork(message: Told) -> bool:
+def _settles_fork(message: RunMessage) -> bool:
     """Whether an engine that sends this message will not request a fork any more."""
     if isinstance(message, RecordMessage):
         return isinstance(message.record.event, RunStarted)
