@@ -136,7 +136,7 @@ def shown(progress: Progress) -> Iterator[Listener]:
     if callable(progress):
         yield progress
     elif progress:
-        from exploracoder_jupyter.cli.terminal.followed_run import progress_listener
+        from exploracoder_jupyter.cli.terminal.run_display import progress_listener
 
         with progress_listener() as listen:
             yield listen

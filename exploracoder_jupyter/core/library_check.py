@@ -17,7 +17,7 @@ from sys import executable
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import Settings
-from exploracoder_jupyter.kernel_agent.introspection import documentation_walk
+from exploracoder_jupyter.kernel_agent.introspection import installed_libraries
 
 
 def check_libraries(libraries: Sequence[str], settings: Settings, *, workdir: Path) -> None:
@@ -29,10 +29,10 @@ def check_libraries(libraries: Sequence[str], settings: Settings, *, workdir: Pa
     if not is_checked_here(settings):
         return
     importlib.invalidate_caches()  # packages may have been installed since the last call
-    documentation_walk.distributions_by_module.cache_clear()
+    installed_libraries.distributions_by_module.cache_clear()
     for name in libraries:
         if not _is_installed(name, workdir):
-            raise not_installed(name, documentation_walk.similar_names(name))
+            raise not_installed(name, installed_libraries.similar_names(name))
 
 
 def is_checked_here(settings: Settings) -> bool:
@@ -62,6 +62,6 @@ def _is_installed(name: str, workdir: Path) -> bool:
     except (metadata.PackageNotFoundError, ValueError):
         places = [str(workdir), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         return bool(
-            documentation_walk.resolve_import_name(name) or PathFinder.find_spec(name.partition(".")[0], places)
+            installed_libraries.resolve_import_name(name) or PathFinder.find_spec(name.partition(".")[0], places)
         )
     return True

@@ -13,7 +13,7 @@ from typing import Final
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.types import Observation, Solution, Verdict
-from exploracoder_jupyter.export import notebook_needs
+from exploracoder_jupyter.export import notebook_dependencies
 from exploracoder_jupyter.export.plain_python import insert_after_futures, to_plain_python
 from exploracoder_jupyter.export.script_dependencies import Dependencies, find_dependencies
 from exploracoder_jupyter.export.solution_check import render_main_block
@@ -81,7 +81,7 @@ def _build(run: Run, started: RunStarted, verdict: Verdict, solution: Solution, 
     whole = f"{code}\n{main}"
     folder = trace.resolve().parent
     workdir = folder.parent if folder.name == FOLDER else folder
-    lacks = notebook_needs.needed_variables(whole, started.task.uses)
+    lacks = notebook_dependencies.needed_variables(whole, started.task.uses)
     libraries = run.library.libraries if run.library else ()
     requirements = find_dependencies(whole, libraries, started.environment, pinned=pinned, whole=bool(lacks))
     return _Script(
@@ -93,7 +93,7 @@ def _build(run: Run, started: RunStarted, verdict: Verdict, solution: Solution, 
         code=code,
         main=main,
         lacks=lacks,
-        files=notebook_needs.needed_files(whole, workdir, observed.files),
+        files=notebook_dependencies.needed_files(whole, workdir, observed.files),
         absent=[name for name in requirements.unknown if name in unconditional_imports(code)],
         needs=requirements,
     )
@@ -154,7 +154,7 @@ def _docstring_paragraphs(parts: _Script) -> Iterator[str]:
         yield f"It uses variables of the explored notebook: {', '.join(parts.lacks)}."
     if parts.files:
         yield f"It reads files: {', '.join(parts.files)}."
-    if paths := notebook_needs.home_paths(parts.code):
+    if paths := notebook_dependencies.home_paths(parts.code):
         yield f"Replace ~, which stands for a home folder omitted from the trace, by the full path: {', '.join(paths)}."
     if parts.needs.unknown:
         names = ", ".join(parts.needs.unknown)

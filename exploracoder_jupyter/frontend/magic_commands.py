@@ -30,12 +30,12 @@ from exploracoder_jupyter.frontend.key_settings import explain, save_key
 from exploracoder_jupyter.frontend.magic_line import Call
 from exploracoder_jupyter.frontend.panel.panel_display import Display, LineDisplay, NotebookDisplay
 from exploracoder_jupyter.frontend.panel.panel_html import as_text, cost, headline
-from exploracoder_jupyter.frontend.running.continued_run import RecordedRun, find_recorded_run
 from exploracoder_jupyter.frontend.running.engine_relay import engine_command
 from exploracoder_jupyter.frontend.running.fork_offer import fork_function, make_offer, will_be_forked
 from exploracoder_jupyter.frontend.running.interpreter_settings import with_this_interpreter
 from exploracoder_jupyter.frontend.running.kernel_runs import Run
 from exploracoder_jupyter.frontend.running.manual_steering import build_continuation, describe_continuation
+from exploracoder_jupyter.frontend.running.recorded_run import RecordedRun, find_recorded_run
 from exploracoder_jupyter.frontend.running.variable_sending import Forks, send_variables
 from exploracoder_jupyter.frontend.searching.search_magic import LibrarySearcher, SearchTarget
 from exploracoder_jupyter.frontend.searching.search_results import Results

@@ -20,7 +20,7 @@ import time
 import zlib
 
 from exploracoder_jupyter.kernel_agent import variable_transfer
-from exploracoder_jupyter.kernel_agent.confinement import resource_limits, written_archive
+from exploracoder_jupyter.kernel_agent.confinement import resource_limits, written_files_archive
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ class AdoptedKernel:
 
     def __init__(self, folder: str, limits: dict[str, int | None]) -> None:
         self._folder, self._limits = folder, limits
-        self._initial_state = written_archive.snapshot(os.path.join(folder, "work"))
+        self._initial_state = written_files_archive.snapshot(os.path.join(folder, "work"))
         self._deadline = time.monotonic()
         self._program: subprocess.Popen[bytes] | None = None
         self._output_path, self._errors_path, self._offset = "", "", 0
@@ -110,7 +110,7 @@ class AdoptedKernel:
     def pack(self, most: int) -> None:
         """Archive at most `most` bytes of files written in the working directory; `fetch` returns the archive."""
         self._output_path, self._offset = os.path.join(tempfile.mkdtemp(), "written.tar.gz"), 0
-        written_archive.pack(os.path.join(self._folder, "work"), self._initial_state, self._output_path, most)
+        written_files_archive.pack(os.path.join(self._folder, "work"), self._initial_state, self._output_path, most)
 
     def fetch(self) -> str:
         """Return the next piece of the archive in the format of `read`; `status` 0 marks the end."""

@@ -51,7 +51,7 @@ async def read_interpreter_facts(inspect: Inspect) -> dict[str, Any]:
     Raises:
         KernelError: the interpreter could not be inspected.
     """
-    found = json.loads("".join([line async for line in inspect("introspection.installed_packages", ())]))
+    found = json.loads("".join([line async for line in inspect("introspection.environment_report", ())]))
     return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
 
 
@@ -119,7 +119,7 @@ async def inspect(
 @contextmanager
 def _lifeline() -> Iterator[int]:
     """Yield the standard input for a program that must end with this process; see
-    `kernel_agent.confinement.lifeline`."""
+    `kernel_agent.confinement.exit_with_starter`."""
     theirs, ours = socket.socketpair()
     with theirs, ours:
         yield theirs.fileno()

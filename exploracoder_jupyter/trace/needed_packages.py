@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import distributions_by_module
-from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import normalize_name as canonical_name
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import distributions_by_module
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name as canonical_name
 
 __all__ = [
     "PINNED",

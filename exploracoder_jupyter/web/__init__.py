@@ -6,9 +6,9 @@ reduced to what its readers see (`html_parser`, `hidden_elements`), divided into
 are untrusted data: their instructions are never executed, and links on them are not followed.
 """
 
-from exploracoder_jupyter.web.fetching.bounded_request import HttpClient
+from exploracoder_jupyter.web.fetching.address_check import origin_of
+from exploracoder_jupyter.web.fetching.http_client import HttpClient
 from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
-from exploracoder_jupyter.web.fetching.public_addresses import origin_of
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.saved_pages import SavedPages
 from exploracoder_jupyter.web.search_engines import DuckDuckGo, SearXNG, UrlTemplate

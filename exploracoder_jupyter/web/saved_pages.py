@@ -15,7 +15,7 @@ from threading import Lock, Thread
 
 import anyio.to_thread
 
-from exploracoder_jupyter.web.fetching.public_addresses import origin_of
+from exploracoder_jupyter.web.fetching.address_check import origin_of
 from exploracoder_jupyter.web.passage_ranking import Ranking
 from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, Page, PageFormat, SearchHit, WebError

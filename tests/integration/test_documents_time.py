@@ -8,7 +8,7 @@ import pytest
 
 from exploracoder_jupyter.knowledge.documents import PageProcess, read_documents
 from exploracoder_jupyter.knowledge.documents.document_files import File
-from exploracoder_jupyter.knowledge.documents.readers.reader_choice import NotText, TookTooLong
+from exploracoder_jupyter.knowledge.documents.readers.reader_selection import NotText, TookTooLong
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
 GOOD = "# `acmekit.connect(host)`\n\nOpen a connection to a device.\n"

@@ -102,7 +102,7 @@ def test_siblings_die_with_a_killed_engine(own_temporary, tmp_path):
 
 async def test_a_program_of_ours_reads_the_environment(tmp_path):
     lines = [
-        line async for line in local_inspector(Sandbox(), workdir=tmp_path)("introspection.installed_packages", [])
+        line async for line in local_inspector(Sandbox(), workdir=tmp_path)("introspection.environment_report", [])
     ]
     assert len(lines) == 1
     assert '"ipykernel==' in lines[0]
@@ -126,7 +126,7 @@ async def test_a_program_that_fails_says_why(tmp_path):
 
 
 async def test_a_program_ends_when_nobody_reads_on(own_temporary, tmp_path):
-    async with aclosing(local_inspector(Sandbox(), workdir=tmp_path)("introspection.installed_packages", [])) as lines:
+    async with aclosing(local_inspector(Sandbox(), workdir=tmp_path)("introspection.environment_report", [])) as lines:
         async for _ in lines:
             break
     assert commands(str(own_temporary)) == []

@@ -266,7 +266,7 @@ async def test_variables_setup_bounds_and_floods(server, tmp_path):
 async def test_the_environment_over_there_is_read_as_the_one_here(quiet):
     over_there, here = remote_inspector(Sandbox(gateway=quiet.url), token=SecretStr(TOKEN)), local_inspector(Sandbox())
     for module, arguments in [
-        ("introspection.installed_packages", []),
+        ("introspection.environment_report", []),
         ("introspection.api_walk", ["json", "colorsys"]),
     ]:
         there = [line async for line in over_there(module, arguments)]

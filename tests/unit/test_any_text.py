@@ -36,7 +36,7 @@ from exploracoder_jupyter.core.types import (
     Subtask,
     Task,
 )
-from exploracoder_jupyter.export import notebook_needs
+from exploracoder_jupyter.export import notebook_dependencies
 from exploracoder_jupyter.export.code_html import code_html
 from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
@@ -50,8 +50,8 @@ from exploracoder_jupyter.frontend.searching.search_magic import parse_search_li
 from exploracoder_jupyter.kernels.observing.output_text import apply_carriage_returns, cut_middle, strip_ansi
 from exploracoder_jupyter.knowledge.documents import section_passages as document_chunks
 from exploracoder_jupyter.knowledge.documents.document_files import File
-from exploracoder_jupyter.knowledge.documents.readers.reader_choice import parse_page
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import parse_declaration
+from exploracoder_jupyter.knowledge.documents.readers.reader_selection import parse_page
+from exploracoder_jupyter.knowledge.documents.readers.signature_parser import parse_declaration
 from exploracoder_jupyter.knowledge.extraction import api_parameters as parsed_calls
 from exploracoder_jupyter.knowledge.extraction import docstring_sections
 from exploracoder_jupyter.knowledge.search import indexed_text as api_texts
@@ -60,10 +60,10 @@ from exploracoder_jupyter.knowledge.search import tokenizer
 from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_words
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
-from exploracoder_jupyter.knowledge.sources import credential_removal, gitignore
+from exploracoder_jupyter.knowledge.sources import credential_redaction, gitignore
 from exploracoder_jupyter.llm.endpoint_faults import Fault, Target, explain, quote_message
 from exploracoder_jupyter.llm.offline import OfflineModel
-from exploracoder_jupyter.llm.offline.drafting import glue_code
+from exploracoder_jupyter.llm.offline.drafting import result_conversions
 from exploracoder_jupyter.llm.offline.inputs import experience_state as offline_state
 from exploracoder_jupyter.llm.offline.inputs import task_values as offline_values
 from exploracoder_jupyter.llm.offline.inputs import word_matching as offline_words
@@ -94,7 +94,7 @@ from exploracoder_jupyter.pipeline.prompting import (
     tool_call_text,
 )
 from exploracoder_jupyter.pipeline.retrieval import query_rewriting, web_query_filter
-from exploracoder_jupyter.pipeline.solving import judge_replies, test_inputs, user_check
+from exploracoder_jupyter.pipeline.solving import generated_inputs, judge_replies, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
@@ -105,7 +105,7 @@ from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
 from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
 from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
-from exploracoder_jupyter.web import outgoing_query as web_queries
+from exploracoder_jupyter.web import query_sanitizer as web_queries
 from exploracoder_jupyter.web.fetching import robots_txt
 from exploracoder_jupyter.web.reading import hidden_elements
 from exploracoder_jupyter.web.reading import html_parser as web_markup
@@ -223,8 +223,8 @@ def of_code(text):
 
 
 def of_test_inputs(text):
-    clean = test_inputs.strip_assertions(text)
-    return clean and test_inputs.display_last_value(clean.code)
+    clean = generated_inputs.strip_assertions(text)
+    return clean and generated_inputs.display_last_value(clean.code)
 
 
 PIPELINE = {
@@ -266,7 +266,7 @@ PIPELINE = {
         )
     ),
     "rulings": each(lambda text: judge_replies.parse_judgement(text, ["t1", "t2"])),
-    "test inputs": each(test_inputs.parse_inputs, of_test_inputs),
+    "test inputs": each(generated_inputs.parse_inputs, of_test_inputs),
     "checks": each(
         lambda text: user_check.check_code(Task("x", ("m",), check=text, solution_name="f")),
         lambda text: user_check.build_check(Task("x", ("m",), uses=("x",), check=text)),
@@ -311,8 +311,8 @@ KNOWLEDGE = {
             for name in ("a.py", "a.md", "a.ipynb")
         ),
         lambda text: gitignore.parse_gitignore(text, ""),
-        lambda text: credential_removal.redact(text, str, credential_removal.find_secret_literals(text)),
-        credential_removal.parse_python,
+        lambda text: credential_redaction.redact(text, str, credential_redaction.find_secret_literals(text)),
+        credential_redaction.parse_python,
     ),
     "the web": each(
         lambda text: web_sections.extract_sections(web_markup.parse_html(text)),
@@ -362,8 +362,9 @@ MODELS = {
     "values in a task": each(
         offline_values.find_values, offline_values.find_targets, offline_values.mask_literals,
         offline_values.evaluate_literal,
-        offline_words.content_stems, glue_code.find_callables, partial(split_clauses, limit=4),
-        lambda text: glue_code.find_idioms(text, text), lambda text: glue_code.requested_conversion(text, text),
+        offline_words.content_stems, result_conversions.find_callables, partial(split_clauses, limit=4),
+        lambda text: result_conversions.find_idioms(text, text),
+        lambda text: result_conversions.requested_conversion(text, text),
         lambda text: offline_state.prune(text, ["x"]),
     ),
     "tool calls": each(
@@ -461,8 +462,8 @@ SHOWN = {
     "programs": each(
         lambda text: to_plain_python(text, shows_last=True), compiles, lambda text: code_html(text, "x"),
         highlight_python,
-        generated_html, shown_html, lambda text: notebook_needs.needed_files(text, Path(), ()),
-        lambda text: notebook_needs.needed_variables(text, ()),
+        generated_html, shown_html, lambda text: notebook_dependencies.needed_files(text, Path(), ()),
+        lambda text: notebook_dependencies.needed_variables(text, ()),
     ),
     "lines": each(options_line, lambda text: search_line(text, None), decode_line),
 }  # fmt: skip

@@ -37,11 +37,11 @@ from exploracoder_jupyter.protocol.engine_messages import (
     RecordMessage,
     Replan,
     Retry,
+    RunMessage,
     Skip,
     Start,
     Stop,
     ToEngine,
-    RunMessage,
     decode_from_engine,
     encode,
 )

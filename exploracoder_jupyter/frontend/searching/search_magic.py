@@ -23,7 +23,7 @@ from exploracoder_jupyter.frontend.searching.search_process import run_search
 from exploracoder_jupyter.frontend.searching.search_progress import LineProgress, OutputProgress, Progress
 from exploracoder_jupyter.frontend.searching.search_results import Results
 from exploracoder_jupyter.frontend.tab_completion import installed_names
-from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import normalize_name
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
 
 _MAX_RESULTS = 1000
 _EXAMPLE = "For example: %explora search networkx shortest path"

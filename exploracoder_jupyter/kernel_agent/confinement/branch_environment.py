@@ -10,7 +10,7 @@ import shutil
 import sys
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.confinement import confine, landlock, resource_limits
+from exploracoder_jupyter.kernel_agent.confinement import landlock, namespaces, resource_limits
 from exploracoder_jupyter.kernel_agent.confinement.folder_copy import copy_tree
 
 _ENV_START, _ENV_END = 47, 48
@@ -26,13 +26,14 @@ _FOLDERS = ("tmp", "ipython", "matplotlib", "k")
 def enter_view(order: dict[str, Any]) -> tuple[dict[str, str], int | None]:
     """Switch to the branch's own files.
 
-    Returns the folders whose content was carried over with their current paths, and the result of `confine.build_view`.
+    Returns the folders whose content was carried over with their current paths, and the result of
+    `namespaces.build_view`.
     """
     proc = None
     previous = order["chdir"] or _working_directory()
     if order["level"] == "namespaces":
-        proc = confine.build_view(order)
-        paths = (order["workdir"], *(() if order["first"] else confine.PRIVATE_FOLDERS))
+        proc = namespaces.build_view(order)
+        paths = (order["workdir"], *(() if order["first"] else namespaces.PRIVATE_FOLDERS))
         carried = {path: path for path in paths}
     elif order["level"] == "open":
         _make_home(order)
@@ -41,10 +42,10 @@ def enter_view(order: dict[str, Any]) -> tuple[dict[str, str], int | None]:
         carried = _make_copies(order)
     _change_directory(previous, carried, order["workdir"])
     if order["level"] == "namespaces":
-        confine.give_up_privileges()
+        namespaces.give_up_privileges()
     elif order["level"] == "landlock":
         landlock.restrict(**order["landlock"])
-        confine.give_up_privileges()  # Landlock does not stop root from reading the environment of other processes
+        namespaces.give_up_privileges()  # Landlock does not stop root from reading the environment of other processes
     return carried, proc
 
 

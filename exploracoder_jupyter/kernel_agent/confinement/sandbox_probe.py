@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from exploracoder_jupyter.kernel_agent.confinement import confine, landlock
+from exploracoder_jupyter.kernel_agent.confinement import landlock, namespaces
 
 _PLAN = [["dev", "", "/dev"], ["proc", "", "/proc"], ["home", "shm", "/dev/shm"], ["home", "tmp", "/tmp"]]
 
@@ -44,16 +44,16 @@ def _test_generations(folder: str, *, overlay: bool) -> None:
 
 
 def _enter_generation(order: dict[str, Any], *, nested: dict[str, Any] | None, proc: int | None = None) -> None:
-    confine.enter_namespaces(network=False, proc=proc)
+    namespaces.enter_namespaces(network=False, proc=proc)
     _in_child(lambda: _test_view(order, nested))
 
 
 def _test_view(order: dict[str, Any], nested: dict[str, Any] | None) -> None:
-    proc = confine.build_view(order)
+    proc = namespaces.build_view(order)
     os.chdir(order["workdir"])
     os.rmdir("sub")
     os.mkdir("sub")
-    confine.give_up_privileges()
+    namespaces.give_up_privileges()
     if nested is not None:
         _in_child(lambda: _enter_generation({**nested, "first": False}, nested=None, proc=proc))
 

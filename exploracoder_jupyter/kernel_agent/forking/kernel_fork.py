@@ -27,7 +27,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from exploracoder_jupyter.kernel_agent.confinement import branch_environment, confine, resource_limits, syscalls
+from exploracoder_jupyter.kernel_agent.confinement import branch_environment, namespaces, resource_limits, syscalls
 from exploracoder_jupyter.kernel_agent.forking import (
     context_variables,
     fork_channel,
@@ -175,7 +175,7 @@ def _enter_namespaces(order: dict[str, Any], received: dict[str, int], inherited
     try:
         if order["level"] != "namespaces":
             return None
-        confine.enter_namespaces(network=order["network"], proc=received.get("proc"), permit=received.get("permit"))
+        namespaces.enter_namespaces(network=order["network"], proc=received.get("proc"), permit=received.get("permit"))
         return _start_reaper(received["lifeline"], inherited)
     finally:
         for name in received.keys() - {"filter"}:

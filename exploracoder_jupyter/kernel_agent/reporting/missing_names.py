@@ -15,12 +15,6 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.reporting.callable_lines import (
-    describe_object,
-    is_callable,
-    path_of,
-    unwrap_function,
-)
 from exploracoder_jupyter.kernel_agent.reporting.failing_frames import UserFrame
 from exploracoder_jupyter.kernel_agent.reporting.failing_values import (
     MISSING,
@@ -29,6 +23,12 @@ from exploracoder_jupyter.kernel_agent.reporting.failing_values import (
     values_in_expression,
 )
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
+from exploracoder_jupyter.kernel_agent.reporting.object_signatures import (
+    describe_object,
+    is_callable,
+    path_of,
+    unwrap_function,
+)
 from exploracoder_jupyter.kernel_agent.reporting.similar_names import most_similar
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 

@@ -10,7 +10,7 @@ import os
 import time
 from collections import Counter
 
-from exploracoder_jupyter.kernel_agent.confinement.written_archive import CACHES, FileStates, file_states
+from exploracoder_jupyter.kernel_agent.confinement.written_files_archive import CACHES, FileStates, file_states
 
 _SKIPPED = CACHES | {".git"}
 _MAX_ENTRIES = 2_000

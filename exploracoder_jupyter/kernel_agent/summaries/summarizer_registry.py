@@ -13,7 +13,7 @@ from exploracoder_jupyter.kernel_agent.summaries.objects import (
     estimators,
     graphs,
     python_objects,
-    workers,
+    threads_and_processes,
 )
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     Brief,
@@ -38,7 +38,7 @@ FAMILIES: tuple[TypeFamily, ...] = (
     pandas_tables.FAMILY,
     builtin_values.FAMILY,
     polars_tables.FAMILY,
-    workers.FAMILY,
+    threads_and_processes.FAMILY,
     tensors.FAMILY,
 )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, Final
 
-from exploracoder_jupyter.kernel_agent.confinement import confine
+from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernels.launcher import Launcher
 from exploracoder_jupyter.kernels.sandbox.isolation import FileView, Mount, counts_processes_separately, plan_mounts
 from exploracoder_jupyter.kernels.sandbox.sandbox_level import SandboxLevel
@@ -67,7 +67,7 @@ class ForkRequestBuilder:
 
     def home_of(self, order: ForkRequest) -> Path:
         """The folder of the branch's own files, as the branch sees it."""
-        return Path(confine.BRANCH_HOME) if self.level.name == "namespaces" else Path(order["home"])
+        return Path(namespaces.BRANCH_HOME) if self.level.name == "namespaces" else Path(order["home"])
 
     def _base_request(self, *, first: bool, serve: bool, home: Path, parent: Path | None) -> ForkRequest:
         source = self.snapshot.source if parent is None else parent / "work"
@@ -107,12 +107,12 @@ class ForkRequestBuilder:
         return () if self.level.name == "open" else (*files.covered, *files.hidden, self.launcher.folder)
 
     def _environ(self, home: Path) -> dict[str, str]:
-        private = Path(confine.BRANCH_HOME) if self.level.name == "namespaces" else home
+        private = Path(namespaces.BRANCH_HOME) if self.level.name == "namespaces" else home
         environ = self.launcher.environ(private)
         return {**environ, "TMPDIR": "/tmp"} if self.level.name == "namespaces" else environ
 
     def _connection(self, home: Path) -> ForkRequest:
-        folder = Path(confine.BRANCH_HOME) if self.level.name == "namespaces" else home
+        folder = Path(namespaces.BRANCH_HOME) if self.level.name == "namespaces" else home
         return {"transport": "ipc", "ip": str(folder / "k" / "k"), "key": secrets.token_hex(16), **_PORTS}
 
     def _view(self) -> ForkRequest:

@@ -44,7 +44,7 @@ class ForkedProcess:
     """The same folder as seen from here; `None` where its files are in memory."""
     parent: ForkedProcess | None = None
     proc: int | None = None
-    """The `/proc` that the first generation passes to its forks; see `kernel_agent.confinement.confine`."""
+    """The `/proc` that the first generation passes to its forks; see `kernel_agent.confinement.namespaces`."""
     loaded: tuple[str, ...] = ()
     """Libraries it started with that keep threads of their own, the likeliest to make a fork hang first."""
     children: set[ForkedProcess] = field(default_factory=set)

@@ -125,8 +125,10 @@ def _make_manager(launch: LaunchSpec, context: zmq.asyncio.Context) -> AsyncKern
 
 
 async def _start_process(launch: LaunchSpec, manager: AsyncKernelManager) -> int:
-    """Start the process and return the descriptor of its lifeline (`kernel_agent.confinement.lifeline`), which is never
-    written to."""
+    """Start the process and return the descriptor of its lifeline, to which nothing is ever written.
+
+    See `kernel_agent.confinement.exit_with_starter`.
+    """
     theirs, ours = socket.socketpair()  # not a pipe: any process that sees one in `/proc` can open its other end
     try:
         with (launch.folder / "log").open("wb") as log:

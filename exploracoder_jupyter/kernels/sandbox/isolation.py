@@ -82,7 +82,7 @@ MountKind = Literal["root", "dev", "device", "proc", "tmpfs", "shm", "temporary"
 @dataclass(frozen=True, slots=True)
 class Mount:
     """One step in building a view: an option of bubblewrap, or a system call in a fork
-    (`kernel_agent.confinement.confine`)."""
+    (`kernel_agent.confinement.namespaces`)."""
 
     kind: MountKind
     source: str

@@ -24,7 +24,7 @@ from exploracoder_jupyter.knowledge.documents.document_files import (
 )
 from exploracoder_jupyter.knowledge.documents.document_page import Page, replace_surrogates
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
-from exploracoder_jupyter.knowledge.documents.readers.reader_choice import NotText, ReadPage, TookTooLong, read_page
+from exploracoder_jupyter.knowledge.documents.readers.reader_selection import NotText, ReadPage, TookTooLong, read_page
 from exploracoder_jupyter.knowledge.documents.section_passages import page_passages
 from exploracoder_jupyter.knowledge.extraction import docstring_examples
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement
 from exploracoder_jupyter.core.types import ApiDoc, LibraryInfo, Passage
-from exploracoder_jupyter.knowledge.documents.api_ownership import (
+from exploracoder_jupyter.knowledge.documents.api_assignment import (
     assign_apis,
     guess_import_name,
     merge_apis,
     normalize_name,
 )
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
+from exploracoder_jupyter.knowledge.extraction.path_resolver import PathResolver
 from exploracoder_jupyter.knowledge.extraction.public_surface import Surface
-from exploracoder_jupyter.knowledge.extraction.written_paths import PathResolver
 
 _OPENING_CHARS = 60
 """Characters by which a text is recognized."""

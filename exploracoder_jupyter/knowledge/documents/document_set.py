@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import return_type
+from exploracoder_jupyter.knowledge.documents.readers.signature_parser import return_type
 from exploracoder_jupyter.knowledge.extraction import api_parameters, docstring_examples, docstring_sections
 
 _MAX_LISTED = 5

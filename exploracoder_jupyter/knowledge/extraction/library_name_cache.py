@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprint
-from exploracoder_jupyter.knowledge.extraction.walk_rows import WALKER_VERSION, About
+from exploracoder_jupyter.knowledge.extraction.library_walk import WALKER_VERSION, About
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest
 
 _ABOUT: TypeAdapter[About] = TypeAdapter(About)

@@ -1,6 +1,6 @@
 """Reads the public surface of an installed library in the environment where its code will run.
 
-Two programs of `kernel_agent` run in the target's interpreter: `documentation_walk` finds libraries by name and reads
+Two programs of `kernel_agent` run in the target's interpreter: `installed_libraries` finds libraries by name and reads
 the files shipped with the code; `api_walk` imports a library and lists its API. Here their rows become `ApiDoc`s:
 docstrings are parsed (`docstring_sections`, `docstring_examples`) and combined with the parameters and results that the
 code itself declares (`api_parameters`).
@@ -25,7 +25,7 @@ from exploracoder_jupyter.knowledge.extraction import (
     stdlib_stubs,
 )
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
-from exploracoder_jupyter.knowledge.extraction.walk_rows import (
+from exploracoder_jupyter.knowledge.extraction.library_walk import (
     WALKER_VERSION,
     About,
     Advance,
@@ -35,11 +35,11 @@ from exploracoder_jupyter.knowledge.extraction.walk_rows import (
     unreadable_library,
     walk_library,
 )
-from exploracoder_jupyter.knowledge.extraction.walk_rows import Inspect as Inspect
-from exploracoder_jupyter.knowledge.extraction.written_paths import PathResolver, is_public
+from exploracoder_jupyter.knowledge.extraction.library_walk import Inspect as Inspect
+from exploracoder_jupyter.knowledge.extraction.path_resolver import PathResolver, is_public
 
 STDLIB_DISTRIBUTION = "python"
-"""Name of the standard library's distribution in `documentation_walk`."""
+"""Name of the standard library's distribution in `installed_libraries`."""
 
 MAX_ALIASES = 20
 """How many other public paths are listed for one API; `Surface.aliases` contains all of them."""
@@ -105,7 +105,7 @@ async def find_libraries(
 
 async def _query_interpreter(names: Sequence[str], inspect: Inspect) -> list[About]:
     found: list[About] = []
-    async with aclosing(read_lines(inspect, "introspection.documentation_walk", ["--", *names])) as stream:
+    async with aclosing(read_lines(inspect, "introspection.installed_libraries", ["--", *names])) as stream:
         async for line in stream:
             if line.error:
                 raise not_installed(names[len(found)], line.near)

@@ -7,10 +7,10 @@ stores code that ran; `RecordedSearch` returns the passages that a recorded run 
 
 from __future__ import annotations
 
-from exploracoder_jupyter.knowledge.sources.knowledge_soup import SourceSearch
-from exploracoder_jupyter.knowledge.sources.recorded_passages import RecordedSearch
+from exploracoder_jupyter.knowledge.sources.recorded_search import RecordedSearch
 from exploracoder_jupyter.knowledge.sources.snippet_source import SnippetSource
 from exploracoder_jupyter.knowledge.sources.snippet_store import SnippetStore, StoredSnippet
+from exploracoder_jupyter.knowledge.sources.source_search import SourceSearch
 from exploracoder_jupyter.knowledge.sources.workspace_source import WorkspaceSource
 
 __all__ = ["RecordedSearch", "SnippetSource", "SnippetStore", "SourceSearch", "StoredSnippet", "WorkspaceSource"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from exploracoder_jupyter.knowledge.sources.credential_removal import parse_python
+from exploracoder_jupyter.knowledge.sources.credential_redaction import parse_python
 
 MAX_CHUNK_CHARS = 2_400
 """Characters of one chunk; a longer function or section is truncated."""

@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Sharing, Snippet, SourceKind
 from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
-from exploracoder_jupyter.knowledge.sources.credential_removal import Clean, find_secret_literals, redact
+from exploracoder_jupyter.knowledge.sources.credential_redaction import Clean, find_secret_literals, redact
 from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
 from exploracoder_jupyter.knowledge.sources.snippet_store import SnippetStore, StoredSnippet
 

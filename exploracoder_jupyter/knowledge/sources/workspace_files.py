@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exploracoder_jupyter.knowledge.sources.credential_removal import is_secret_file
+from exploracoder_jupyter.knowledge.sources.credential_redaction import is_secret_file
 from exploracoder_jupyter.knowledge.sources.gitignore import Rule, is_ignored, parse_gitignore
 
 KINDS = frozenset({".py", ".md", ".ipynb"})

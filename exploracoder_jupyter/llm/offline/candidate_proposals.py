@@ -9,7 +9,6 @@ from dataclasses import replace
 from exploracoder_jupyter.llm.offline.drafting.call_drafts import StepContext, add_imports, call_drafts, example_drafts
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
 from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapt_example
-from exploracoder_jupyter.llm.offline.drafting.glue_code import IDENTITY, Idiom, find_idioms
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext
 from exploracoder_jupyter.llm.offline.drafting.program_search import (
     Goal,
@@ -18,6 +17,7 @@ from exploracoder_jupyter.llm.offline.drafting.program_search import (
     is_relevant,
     rank_drafts,
 )
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import IDENTITY, Idiom, find_idioms
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
 from exploracoder_jupyter.llm.offline.inputs.example_slices import example_blocks, find_slices
 from exploracoder_jupyter.llm.offline.inputs.experience_state import observed_attributes, state_variables

@@ -26,14 +26,14 @@ from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import InventInputs, JudgeInputs
-from exploracoder_jupyter.pipeline.solving.judge_replies import ParsedJudgement, parse_judgement
-from exploracoder_jupyter.pipeline.solving.test_inputs import (
+from exploracoder_jupyter.pipeline.solving.generated_inputs import (
     InputReply,
     InventReply,
     display_last_value,
     parse_inputs,
     strip_assertions,
 )
+from exploracoder_jupyter.pipeline.solving.judge_replies import ParsedJudgement, parse_judgement
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 
 _FOUND = 5

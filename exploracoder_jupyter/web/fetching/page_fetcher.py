@@ -9,8 +9,8 @@ from urllib.parse import urldefrag, urlsplit
 import anyio.to_thread
 from pydantic import ValidationError
 
-from exploracoder_jupyter.web.fetching.bounded_request import HttpClient
-from exploracoder_jupyter.web.fetching.public_addresses import origin_of
+from exploracoder_jupyter.web.fetching.address_check import origin_of
+from exploracoder_jupyter.web.fetching.http_client import HttpClient
 from exploracoder_jupyter.web.fetching.robots_txt import DISALLOW_ALL, RobotsRules, parse_robots
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.reading.stack_exchange import ApiReply, Thread, parse_question_url

@@ -265,7 +265,7 @@ def test_a_walk_that_takes_too_long_keeps_what_it_has(installed):
 
 
 def test_libraries_are_found_by_distribution_and_import_name(installed):
-    code, lines = run(installed, "introspection.documentation_walk", "corner-shop", "Corner_Shop", "shop", "SHOP")
+    code, lines = run(installed, "introspection.installed_libraries", "corner-shop", "Corner_Shop", "shop", "SHOP")
     assert code == 0
     for line in lines:
         about = line["library"]
@@ -274,15 +274,15 @@ def test_libraries_are_found_by_distribution_and_import_name(installed):
 
 
 def test_what_no_distribution_owns_is_stamped_with_its_code(installed):
-    before = run(installed, "introspection.documentation_walk", "twins")[1][0]["library"]
+    before = run(installed, "introspection.installed_libraries", "twins")[1][0]["library"]
     os.utime(installed / "twins.py", (1, 1))
-    after = run(installed, "introspection.documentation_walk", "twins")[1][0]["library"]
+    after = run(installed, "introspection.installed_libraries", "twins")[1][0]["library"]
     assert before["version"] == "" and before["stamp"] != after["stamp"]
 
 
 @pytest.mark.parametrize(("name", "path"), [("shop", "Corner.Shop-3.1.dist-info/RECORD"), ("twins", "twins.py")])
 def test_an_answer_says_on_which_files_it_rests(installed, name, path):
-    rests = run(installed, "introspection.documentation_walk", name)[1][0]["library"]["rests"]
+    rests = run(installed, "introspection.installed_libraries", name)[1][0]["library"]["rests"]
     assert {sys.executable, str(installed), str(installed / path)} <= set(rests)
     assert rests == fingerprints(rests)
 
@@ -295,9 +295,9 @@ def test_what_leaves_no_record_is_stamped_with_its_code_whatever_its_version(tmp
     about.mkdir()
     about.joinpath("PKG-INFO").write_text("Metadata-Version: 2.1\nName: till\nVersion: 1.0\n")
     about.joinpath("top_level.txt").write_text("till\n")
-    before = run(tmp_path, "introspection.documentation_walk", "till")[1][0]["library"]
+    before = run(tmp_path, "introspection.installed_libraries", "till")[1][0]["library"]
     code.write_text("def pay(bill): ...\n")
-    after = run(tmp_path, "introspection.documentation_walk", "till")[1][0]["library"]
+    after = run(tmp_path, "introspection.installed_libraries", "till")[1][0]["library"]
     assert before["version"] == after["version"] == "1.0" and before["stamp"] != after["stamp"]
 
 
@@ -313,7 +313,7 @@ def test_what_an_unknown_hook_finds_rests_on_nothing_that_is_known(tmp_path):
         "sys.meta_path.append(Hook)\n"
     )
     code = f"import sys; sys.path.append({str(PROJECT)!r}); import sitecustomize; " + (
-        "from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import main; main(['conjured'])"
+        "from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import main; main(['conjured'])"
     )
     done = subprocess.run(
         [sys.executable, "-S", "-c", code], capture_output=True, env={"PYTHONPATH": str(tmp_path)}, check=True
@@ -323,13 +323,13 @@ def test_what_an_unknown_hook_finds_rests_on_nothing_that_is_known(tmp_path):
 
 
 def test_the_standard_library_has_the_version_of_python(installed):
-    _, lines = run(installed, "introspection.documentation_walk", "statistics", "xml.etree", "os.path")
+    _, lines = run(installed, "introspection.installed_libraries", "statistics", "xml.etree", "os.path")
     assert [line["library"]["name"] for line in lines] == ["statistics", "xml.etree", "os.path"]
     assert {line["library"]["version"] for line in lines} == {sys.version.split()[0]}
 
 
 def test_an_unknown_library_gets_near_names(installed):
-    code, lines = run(installed, "introspection.documentation_walk", "shpo", "statistcs", "shop.extra")
+    code, lines = run(installed, "introspection.installed_libraries", "shpo", "statistcs", "shop.extra")
     assert code == 3
     assert {line["error"] for line in lines} == {"unknown"}
     assert [line["near"][0] for line in lines] == ["shop", "statistics", "shop.extras"]
@@ -337,13 +337,13 @@ def test_an_unknown_library_gets_near_names(installed):
 
 def test_names_that_are_none_are_unknown(installed):
     names = ["", " ", "a b", "-v", "../shop", "x" * 1000, "shop..extras"]
-    code, lines = run(installed, "introspection.documentation_walk", "--", *names)
+    code, lines = run(installed, "introspection.installed_libraries", "--", *names)
     assert code == 3
     assert [(line["error"], line["library"]) for line in lines] == [("unknown", name) for name in names]
 
 
 def test_what_is_shipped_beside_the_code(installed):
-    _, lines = run(installed, "introspection.documentation_walk", "--documents", "shop")
+    _, lines = run(installed, "introspection.installed_libraries", "--documents", "shop")
     assert lines[0]["library"]["readme"] == "# Shop\n\nBuy.\n"
     assert lines[0]["library"]["programs"] == ["import shop\nshop.total(1, 2)\n"]
 

@@ -73,7 +73,7 @@ def walked(site: Path, name: str, *args: str) -> dict[str, dict]:
 
 
 def about(site: Path, name: str) -> dict:
-    (line,) = run(site, "introspection.documentation_walk", "--", name)
+    (line,) = run(site, "introspection.installed_libraries", "--", name)
     return line["library"]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernel_agent.confinement import confine
+from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernels.branching.fork_request import ForkRequestBuilder, paths_excluding
 from exploracoder_jupyter.kernels.interpreter import Interpreter
 from exploracoder_jupyter.kernels.launcher import Launcher
@@ -50,11 +50,11 @@ def test_the_root_covers_the_machine_before_the_working_directory_is_shown(order
 
 
 def test_a_branch_serves_on_a_connection_of_its_own(orders):
-    first, second = (orders.branch(number, Path(confine.BRANCH_HOME)) for number in (1, 2))
-    assert first["connection"]["ip"].startswith(confine.BRANCH_HOME)
+    first, second = (orders.branch(number, Path(namespaces.BRANCH_HOME)) for number in (1, 2))
+    assert first["connection"]["ip"].startswith(namespaces.BRANCH_HOME)
     assert first["connection"]["key"] != second["connection"]["key"]
     assert "plan" not in first
-    assert orders.home_of(first) == Path(confine.BRANCH_HOME)
+    assert orders.home_of(first) == Path(namespaces.BRANCH_HOME)
 
 
 def test_below_full_isolation_homes_lie_within_one_another_and_stay_short(orders):

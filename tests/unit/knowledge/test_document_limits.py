@@ -9,7 +9,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.knowledge.documents import document_files, read_documents
-from exploracoder_jupyter.knowledge.documents.readers.reader_choice import TookTooLong, read_page
+from exploracoder_jupyter.knowledge.documents.readers.reader_selection import TookTooLong, read_page
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
 GOOD = "# Acme\n\n## `acmekit.connect(host)`\n\nOpen a connection to a device.\n"

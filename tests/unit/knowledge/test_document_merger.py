@@ -10,8 +10,8 @@ import pytest
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import ApiDoc, LibraryInfo
 from exploracoder_jupyter.knowledge import TaskLibraries
-from exploracoder_jupyter.knowledge.documents.api_ownership import assign_apis
-from exploracoder_jupyter.knowledge.documents.readers.reader_choice import read_page
+from exploracoder_jupyter.knowledge.documents.api_assignment import assign_apis
+from exploracoder_jupyter.knowledge.documents.readers.reader_selection import read_page
 
 pytestmark = pytest.mark.anyio
 

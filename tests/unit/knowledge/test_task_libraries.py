@@ -170,7 +170,7 @@ async def test_another_version_is_read_anew(tmp_path):
 async def test_a_walk_that_was_cut_short_is_not_kept_nor_its_index_mistaken(tmp_path):
     def cut(first: dict):
         async def inspect(module, args):
-            if module == "introspection.documentation_walk":
+            if module == "introspection.installed_libraries":
                 yield json.dumps(found("shop"))
             else:
                 yield json.dumps(first)
@@ -252,7 +252,7 @@ async def test_progress_is_shown_and_cancelling_leaves_nothing_behind(tmp_path):
     closed = anyio.Event()
 
     async def endless(module, args):
-        if module == "introspection.documentation_walk":
+        if module == "introspection.installed_libraries":
             yield json.dumps(found("shop"))
             return
         try:

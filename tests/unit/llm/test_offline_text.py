@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.llm.offline.drafting.glue_code import find_callables, find_idioms
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_callables, find_idioms
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, find_values, shape_of
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems, similarity, stem

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.pipeline.solving.generated_inputs import display_last_value, parse_inputs, strip_assertions
 from exploracoder_jupyter.pipeline.solving.judge_replies import parse_judgement
-from exploracoder_jupyter.pipeline.solving.test_inputs import display_last_value, parse_inputs, strip_assertions
 
 IDS = ("t1", "t2", "t3")
 PROGRAM = "def f(x):\n    return x + 1"

@@ -12,9 +12,9 @@ import anyio.to_thread
 import httpx2
 import pytest
 
-from exploracoder_jupyter.web.fetching.bounded_request import HttpClient
+from exploracoder_jupyter.web.fetching.address_check import is_public
+from exploracoder_jupyter.web.fetching.http_client import HttpClient
 from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
-from exploracoder_jupyter.web.fetching.public_addresses import is_public
 from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
 from exploracoder_jupyter.web.fetching.robots_txt import parse_robots
 from exploracoder_jupyter.web.fetching.web_cache import WebCache

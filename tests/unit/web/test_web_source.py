@@ -27,7 +27,7 @@ from exploracoder_jupyter.web import (
     WebError,
     WebSource,
 )
-from exploracoder_jupyter.web.outgoing_query import sanitize_query
+from exploracoder_jupyter.web.query_sanitizer import sanitize_query
 from tests.unit.web.test_fetching import Site, at_once, http
 
 pytestmark = pytest.mark.anyio

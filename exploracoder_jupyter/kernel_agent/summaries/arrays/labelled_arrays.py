@@ -25,7 +25,7 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     format_size,
 )
 from exploracoder_jupyter.kernel_agent.summaries.tables import pandas_columns
-from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
+from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     ColumnFacts,
     format_cell,
     format_label,

@@ -25,7 +25,7 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     format_size,
     truncate,
 )
-from exploracoder_jupyter.kernel_agent.summaries.tables.columns import format_label, missing_note, sample_note
+from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import format_label, missing_note, sample_note
 
 MAX_MAPPED_ELEMENTS = 1_000
 """Maximum elements read from a memory-mapped file: each can be a page from the disk."""

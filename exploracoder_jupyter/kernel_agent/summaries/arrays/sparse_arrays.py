@@ -13,7 +13,7 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
     sample_elements,
 )
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, format_size
-from exploracoder_jupyter.kernel_agent.summaries.tables.columns import percentage, sample_note
+from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import percentage, sample_note
 
 _ARRAY_ATTRIBUTES = ("data", "indices", "indptr", "row", "col", "offsets", "rows")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions
-from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
+from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     ColumnFacts,
     describe_objects,
     describe_texts,

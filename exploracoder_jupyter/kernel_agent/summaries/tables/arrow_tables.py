@@ -15,7 +15,7 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     format_size,
     truncate,
 )
-from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
+from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     LONG_VALUE_BYTES,
     MAX_COMPARED_COLUMNS,
     PREFIX_LENGTH,

@@ -10,7 +10,7 @@ from typing import Any
 from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import describe_elements as describe_elements
 from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import sample_indices
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, format_list
-from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
+from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     ColumnFacts,
     describe_objects,
     describe_texts,

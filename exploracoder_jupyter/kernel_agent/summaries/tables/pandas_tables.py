@@ -18,7 +18,7 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     format_list,
     format_size,
 )
-from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
+from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     MAX_COMPARED_COLUMNS,
     SMALL_TABLE_ROWS,
     ColumnFacts,

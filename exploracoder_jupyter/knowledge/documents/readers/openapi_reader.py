@@ -11,7 +11,7 @@ from typing import Any
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, replace_surrogates
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import make_api
+from exploracoder_jupyter.knowledge.documents.readers.signature_parser import make_api
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _TYPES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool", "array": "list", "object": "dict"}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from exploracoder_jupyter.core.types import ApiDoc, ApiKind
 from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, find_programs
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import (
+from exploracoder_jupyter.knowledge.documents.readers.signature_parser import (
     DIRECTIVE_KINDS,
     make_api,
     parse_declaration,

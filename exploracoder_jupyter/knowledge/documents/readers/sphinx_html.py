@@ -13,7 +13,7 @@ from dataclasses import replace
 from exploracoder_jupyter.core.types import ApiDoc, ApiKind, Parameter
 from exploracoder_jupyter.knowledge.documents.readers import html_to_markdown
 from exploracoder_jupyter.knowledge.documents.readers.html_to_markdown import Node, classes, text_line
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import (
+from exploracoder_jupyter.knowledge.documents.readers.signature_parser import (
     DIRECTIVE_KINDS,
     kind_of,
     make_api,

@@ -6,7 +6,7 @@ import re
 import zlib
 
 from exploracoder_jupyter.knowledge.documents.document_page import Page
-from exploracoder_jupyter.knowledge.documents.readers.written_signatures import DIRECTIVE_KINDS, make_api
+from exploracoder_jupyter.knowledge.documents.readers.signature_parser import DIRECTIVE_KINDS, make_api
 
 _MAX_BYTES = 32_000_000
 """Maximum decompressed size in bytes."""

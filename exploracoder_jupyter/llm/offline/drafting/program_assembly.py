@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import Experience, Task
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
-from exploracoder_jupyter.llm.offline.drafting.glue_code import IDENTITY, Idiom, find_idioms, requested_conversion
 from exploracoder_jupyter.llm.offline.drafting.program_search import (
     Goal,
     ScoredDraft,
@@ -24,6 +23,12 @@ from exploracoder_jupyter.llm.offline.drafting.program_search import (
     is_relevant,
     rank_drafts,
     score_draft,
+)
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import (
+    IDENTITY,
+    Idiom,
+    find_idioms,
+    requested_conversion,
 )
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.example_slices import stored_names

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.call_drafts import StepContext, example_drafts, step_drafts
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft, deduplicate
-from exploracoder_jupyter.llm.offline.drafting.glue_code import find_callables
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_callables
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, find_values, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, content_stems, name_stems, stem

@@ -141,7 +141,9 @@ async def _walk_once(
 
 async def read_shipped_documents(name: str, *, inspect: Inspect) -> About:
     """Read the README and example programs of a library."""
-    async with aclosing(read_lines(inspect, "introspection.documentation_walk", ["--documents", "--", name])) as stream:
+    async with aclosing(
+        read_lines(inspect, "introspection.installed_libraries", ["--documents", "--", name])
+    ) as stream:
         async for line in stream:
             if isinstance(line.library, About):
                 return line.library

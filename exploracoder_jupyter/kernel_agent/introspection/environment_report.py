@@ -9,7 +9,7 @@ import sys
 import time
 from importlib import metadata
 
-from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import normalize_name
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
 from exploracoder_jupyter.kernel_agent.introspection.public_files import PACKAGER
 
 

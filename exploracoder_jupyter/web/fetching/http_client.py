@@ -18,7 +18,7 @@ import anyio
 import httpx2
 
 from exploracoder_jupyter.core.version import __version__
-from exploracoder_jupyter.web.fetching.public_addresses import (
+from exploracoder_jupyter.web.fetching.address_check import (
     Resolver,
     check_address,
     join_link,

@@ -15,8 +15,8 @@ from exploracoder_jupyter.core.events import dump
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.core.types import Task, Verdict
 from exploracoder_jupyter.frontend.magic_line import parse_magic_line
-from exploracoder_jupyter.frontend.running.continued_run import find_recorded_run
 from exploracoder_jupyter.frontend.running.kernel_runs import Runs
+from exploracoder_jupyter.frontend.running.recorded_run import find_recorded_run
 from exploracoder_jupyter.trace import Trace, render
 from exploracoder_jupyter.trace.reduced_notebook import without_unselected
 from tests.unit.factories import RUN_ID, complete_run, started

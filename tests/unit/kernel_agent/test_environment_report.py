@@ -1,6 +1,6 @@
 """What an interpreter says it has installed."""
 
-from exploracoder_jupyter.kernel_agent.introspection.installed_packages import describe_environment
+from exploracoder_jupyter.kernel_agent.introspection.environment_report import describe_environment
 
 
 def installed(folder, name, version, **notes):
