@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from exploracoder_jupyter.core.options import OPTIONS
+from exploracoder_jupyter.core.command_options import OPTIONS
 from exploracoder_jupyter.core.settings import Settings
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"

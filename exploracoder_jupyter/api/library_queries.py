@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 
-from exploracoder_jupyter.core.options import nest_settings
+from exploracoder_jupyter.core.command_options import nest_settings
 from exploracoder_jupyter.frontend.searching.search_results import Results, parse_results
 from exploracoder_jupyter.runs.library_search import search as search_libraries
 

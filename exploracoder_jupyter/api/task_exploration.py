@@ -12,9 +12,9 @@ from typing import Any
 import anyio
 
 from exploracoder_jupyter.api.exploration import Exploration, exploration_of
+from exploracoder_jupyter.core.command_options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.core.options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.core.wording import did_you_mean
@@ -136,7 +136,7 @@ def shown(progress: Progress) -> Iterator[Listener]:
     if callable(progress):
         yield progress
     elif progress:
-        from exploracoder_jupyter.cli.terminal.run_display import progress_listener
+        from exploracoder_jupyter.cli.display.run_display import progress_listener
 
         with progress_listener() as listen:
             yield listen

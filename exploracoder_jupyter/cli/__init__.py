@@ -1,7 +1,7 @@
 """The command line interface: `jupyter explora run|check|replay|history|index|search|snippets|doctor|fork|export`.
 
 `argument_parser` defines the commands; each command has a module of the same name. The modules in `terminal` display a
-run, and `terminal.standard_streams` does all writing. Exit status of every command: 0 done, 1 ran but the result is
+run, and `display.standard_streams` does all writing. Exit status of every command: 0 done, 1 ran but the result is
 negative, 2 wrong usage or a missing requirement, 3 internal error. An error is one plain sentence on standard error
 that includes the remedy; `--debug` shows its traceback.
 """
@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from exploracoder_jupyter.cli.terminal.standard_streams import flush, print_error, print_note
+from exploracoder_jupyter.cli.display.standard_streams import flush, print_error, print_note
 from exploracoder_jupyter.core.errors import BudgetExceeded, ExploraError, InternalError, ReplyError, to_explora_error
 from exploracoder_jupyter.core.wording import terminal_wording
 

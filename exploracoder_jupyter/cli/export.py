@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_result, write_line
+from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result, write_line
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
 

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_note, print_result
+from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.provisioner import ForkServer

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_note, print_result
+from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.wording import plural

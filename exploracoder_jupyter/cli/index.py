@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, cast
 
+from exploracoder_jupyter.cli.display import search_text
+from exploracoder_jupyter.cli.display.progress_line import show_progress
+from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.cli.early_library_check import check_installed
-from exploracoder_jupyter.cli.terminal import search_text
-from exploracoder_jupyter.cli.terminal.progress_line import show_progress
-from exploracoder_jupyter.cli.terminal.standard_streams import print_json, print_note, print_result
+from exploracoder_jupyter.core.command_options import add_reading_options, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.options import add_reading_options, settings_layer
 from exploracoder_jupyter.core.wording import plural
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.terminal.standard_streams import print_code, print_json, print_note, print_result
+from exploracoder_jupyter.cli.display.standard_streams import print_code, print_json, print_note, print_result
 from exploracoder_jupyter.core.wording import plural
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import Literal
 from platformdirs import user_cache_path, user_config_path, user_state_path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError
 
+from exploracoder_jupyter.core.command_options import OPTIONS
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.options import OPTIONS
 from exploracoder_jupyter.core.types import Formulation, Sharing
 from exploracoder_jupyter.core.web_settings import WEB_KEY, Web, expand_web_address, validate_web_address
 from exploracoder_jupyter.core.wording import choose_wording, did_you_mean

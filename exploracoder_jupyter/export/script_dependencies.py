@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from typing import Final
 
 from exploracoder_jupyter.core.types import Environment, LibraryInfo
-from exploracoder_jupyter.trace.needed_packages import (
+from exploracoder_jupyter.trace.module_distributions import (
     canonical_name,
     imported_modules,
     optional_requirements,

@@ -18,7 +18,7 @@ from exploracoder_jupyter.export.plain_python import insert_after_futures, to_pl
 from exploracoder_jupyter.export.script_dependencies import Dependencies, find_dependencies
 from exploracoder_jupyter.export.solution_check import render_main_block
 from exploracoder_jupyter.trace.cells.cell_layout import final_solution
-from exploracoder_jupyter.trace.needed_packages import unconditional_imports
+from exploracoder_jupyter.trace.module_distributions import unconditional_imports
 from exploracoder_jupyter.trace.run_state import SOLUTION, Run
 from exploracoder_jupyter.trace.trace_paths import FOLDER
 

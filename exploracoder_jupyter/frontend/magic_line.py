@@ -1,7 +1,7 @@
 """The line of `%%explora`: its parsed form, and its help.
 
-The table of options is shared with the command line (`exploracoder_jupyter.core.options`). Only the libraries are added
-here, because they are positional in the magic.
+The table of options is shared with the command line (`core.command_options`). Only the libraries are added here, because
+they are positional in the magic.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from argparse import Namespace
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.options import (
+from exploracoder_jupyter.core.command_options import (
     OPTIONS,
     Option,
     OptionParser,
@@ -21,6 +20,7 @@ from exploracoder_jupyter.core.options import (
     settings_layer,
     validate_resume_options,
 )
+from exploracoder_jupyter.core.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

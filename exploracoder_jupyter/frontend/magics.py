@@ -19,8 +19,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 from traitlets import Bool, CaselessStrEnum, Float, Integer, List, Unicode
 
+from exploracoder_jupyter.core.command_options import nest_settings
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
-from exploracoder_jupyter.core.options import nest_settings
 from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.frontend.magic_line import help_text, parse_magic_line
 from exploracoder_jupyter.frontend.recorded_outputs import show_recorded

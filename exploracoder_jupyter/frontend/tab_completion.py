@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
-from exploracoder_jupyter.core.options import OPTIONS, READING_OPTIONS
+from exploracoder_jupyter.core.command_options import OPTIONS, READING_OPTIONS
 
 COMMANDS = ("search", "status", "stop", "accept", "history", "solution", "files", "export", "clean", "config")
 """The commands of `%explora`."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch, RerunSiblings
     from exploracoder_jupyter.kernels.live_kernel import Hazard, LiveKernel
     from exploracoder_jupyter.kernels.remote.gateway import gateway_token
-    from exploracoder_jupyter.kernels.sandbox.isolation import find_isolation
-    from exploracoder_jupyter.kernels.sandbox.sandbox_level import SandboxLevel
+    from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel
+    from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
     from exploracoder_jupyter.kernels.sibling_choice import SiblingChoice, Siblings, choose_siblings, open_siblings
 
 __all__ = [

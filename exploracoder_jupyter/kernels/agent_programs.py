@@ -23,8 +23,8 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
-from exploracoder_jupyter.kernels.sandbox.credential_files import find_credential_files
-from exploracoder_jupyter.kernels.sandbox.isolation import FileView
+from exploracoder_jupyter.kernels.sandbox.project_credentials import find_credential_files
+from exploracoder_jupyter.kernels.sandbox.spawn_isolation import FileView
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 """Runs the module of `kernel_agent` with that name and these arguments; yields the lines it prints, without line ends.

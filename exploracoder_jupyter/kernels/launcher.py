@@ -28,7 +28,12 @@ from anyio import to_thread
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, is_harmless
-from exploracoder_jupyter.kernels.sandbox.isolation import FileView, Isolation, find_isolation, needed_by_interpreter
+from exploracoder_jupyter.kernels.sandbox.spawn_isolation import (
+    FileView,
+    Isolation,
+    find_isolation,
+    needed_by_interpreter,
+)
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles, find_visible_files
 

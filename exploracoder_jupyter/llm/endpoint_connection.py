@@ -19,10 +19,11 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.settings import Endpoint, Secrets
-from exploracoder_jupyter.llm import endpoint_presets, fault_detection, traffic_limits
+from exploracoder_jupyter.llm import endpoint_presets, fault_conversion, response_limits
 from exploracoder_jupyter.llm.async_closing import AsyncClosable
-from exploracoder_jupyter.llm.endpoint_faults import Fault, Target, explain, key_remedy
-from exploracoder_jupyter.llm.traffic_limits import CURRENT_TRAFFIC, Report, SilenceReporter, Traffic, format_seconds
+from exploracoder_jupyter.llm.fault_messages import Fault, Target, explain, key_remedy
+from exploracoder_jupyter.llm.response_limits import CURRENT_TRAFFIC, Report, SilenceReporter, Traffic, format_seconds
+from exploracoder_jupyter.llm.retry_delays import retry_delay
 from exploracoder_jupyter.llm.untyped_json import as_list, as_object
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Connection(AsyncClosable):
         rows = page.get("data") if isinstance(page, dict) else None
         if not isinstance(rows, list):
             return self._incompatible(
-                exchange, fault_detection.describe_wrong_shape(page) or "its list of models is not one"
+                exchange, fault_conversion.describe_wrong_shape(page) or "its list of models is not one"
             )
         return tuple(str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row)
 
@@ -156,8 +157,8 @@ class Connection(AsyncClosable):
                 chunk = cast(JsonValue, await anext(chunks))
             except StopAsyncIteration:
                 return _END
-            except fault_detection.client_errors() as error:
-                return fault_detection.to_fault(error, exchange, self._key)
+            except fault_conversion.client_errors() as error:
+                return fault_conversion.to_fault(error, exchange, self._key)
             return self._fault_in(chunk, exchange) or chunk
         return Fault("unfinished").with_measurements(exchange)
 
@@ -183,12 +184,12 @@ class Connection(AsyncClosable):
     async def _send_once(self, exchange: Traffic, send: Callable[[], Awaitable[_T]]) -> _T | Fault:
         try:
             return await send()
-        except fault_detection.client_errors() as error:
-            return fault_detection.to_fault(error, exchange, self._key)
+        except fault_conversion.client_errors() as error:
+            return fault_conversion.to_fault(error, exchange, self._key)
 
     async def _wait_for_retry(self, fault: Fault, exchange: Traffic) -> bool:
         """Wait before the next request; return False at once where the wait would exceed a limit."""
-        seconds = fault.wait_before(exchange.requests)
+        seconds = retry_delay(fault, exchange.requests)
         if seconds > min(self.target.timeout, exchange.time_left):
             return False
         if seconds > _SHORT_WAIT or fault.silence > _SHORT_WAIT:
@@ -203,12 +204,12 @@ class Connection(AsyncClosable):
 
     def _fault_in(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
         """Return the fault in a reply with a success status: not an object, or an error as sent by gateways."""
-        if wrong := fault_detection.describe_wrong_shape(answer):
+        if wrong := fault_conversion.describe_wrong_shape(answer):
             return self._incompatible(exchange, wrong)
         reply = as_object(answer)
         if not reply.get("error") or as_list(reply.get("choices")):
             return None
-        return fault_detection.parse_error_reply(reply["error"], self._key).with_measurements(exchange)
+        return fault_conversion.parse_error_reply(reply["error"], self._key).with_measurements(exchange)
 
     def _incompatible(self, exchange: Traffic, text: str) -> Fault:
         return Fault("incompatible", text).with_measurements(exchange)
@@ -220,7 +221,7 @@ def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None
     # A proxy from the environment cannot reach local addresses of this machine.
     trust = not endpoint_presets.is_local(endpoint.base_url)
     http_client = http_client or openai.DefaultAsyncHttpxClient(trust_env=trust)
-    traffic_limits.install_limits(http_client)
+    response_limits.install_limits(http_client)
     return openai.AsyncOpenAI(
         api_key=key,
         base_url=endpoint_presets.resolve_address(endpoint.base_url),

@@ -15,8 +15,8 @@ from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.core.settings import Endpoint, Secrets
 from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint_connection import Connection
-from exploracoder_jupyter.llm.endpoint_faults import Fault
-from exploracoder_jupyter.llm.traffic_limits import Report
+from exploracoder_jupyter.llm.fault_messages import Fault
+from exploracoder_jupyter.llm.response_limits import Report
 from exploracoder_jupyter.llm.untyped_json import as_count, as_list, as_object
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.core.settings import Endpoint, Secrets
 from exploracoder_jupyter.llm import endpoint_presets
 from exploracoder_jupyter.llm.endpoint_connection import Connection
-from exploracoder_jupyter.llm.endpoint_faults import Fault, explain
+from exploracoder_jupyter.llm.fault_messages import Fault, explain
 
 _MAX_NAMES = 12
 

@@ -22,11 +22,11 @@ from exploracoder_jupyter.core.settings import Endpoint, Secrets
 from exploracoder_jupyter.llm import request_body
 from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint_connection import Answer, Connection
-from exploracoder_jupyter.llm.endpoint_faults import Fault
+from exploracoder_jupyter.llm.fault_messages import Fault
 from exploracoder_jupyter.llm.reply_choices import Choice
 from exploracoder_jupyter.llm.reply_delivery import Delivery, DeliveryResult, PendingRequest
 from exploracoder_jupyter.llm.request_body import Refused
-from exploracoder_jupyter.llm.traffic_limits import Report
+from exploracoder_jupyter.llm.response_limits import Report
 from exploracoder_jupyter.pipeline.merged_streams import Put, merge_streams
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 

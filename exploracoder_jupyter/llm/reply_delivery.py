@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.llm.endpoint_faults import Fault
+from exploracoder_jupyter.llm.fault_messages import Fault
 from exploracoder_jupyter.llm.reply_choices import CHARACTERS_PER_TOKEN, Choice, ChoiceBuilder, CostSplit, parse_choices
 from exploracoder_jupyter.llm.untyped_json import as_object
 from exploracoder_jupyter.pipeline.merged_streams import Put

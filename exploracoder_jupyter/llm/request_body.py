@@ -15,7 +15,7 @@ from typing import Literal, cast
 from pydantic import JsonValue
 
 from exploracoder_jupyter.llm import tool_calls
-from exploracoder_jupyter.llm.endpoint_faults import Fault
+from exploracoder_jupyter.llm.fault_messages import Fault
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 
 Feature = Literal[

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.runs.live_fork import KernelForkClient
     from exploracoder_jupyter.runs.recorded.run_replay import Replay, prepare_replay, replay
     from exploracoder_jupyter.runs.recorded.run_resume import resume_order
-    from exploracoder_jupyter.runs.run_order import Order, RunSteering
+    from exploracoder_jupyter.runs.run_request import Order, RunSteering
     from exploracoder_jupyter.runs.snippet_listing import clear_snippets, snippets
 
 __all__ = [

@@ -36,7 +36,7 @@ from exploracoder_jupyter.runs.adapters import (
 from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, Summary, TraceCreated
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from exploracoder_jupyter.runs.import_check import check_imports
-from exploracoder_jupyter.runs.run_order import (
+from exploracoder_jupyter.runs.run_request import (
     Order,
     ResumedRun,
     RunSteering,

@@ -12,7 +12,7 @@ from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, 
 from exploracoder_jupyter.llm import is_local
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.runs.adapters import cache_folder, is_offline, secret_strings
-from exploracoder_jupyter.runs.run_order import Order
+from exploracoder_jupyter.runs.run_request import Order
 from exploracoder_jupyter.runs.web_source_factory import open_web
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 

@@ -5,7 +5,7 @@
 returns a run as one JSON object. Outputs are sanitized and secrets are redacted before anything is written.
 """
 
-import exploracoder_jupyter.trace.nbformat_import  # noqa: F401  must come first
+import exploracoder_jupyter.trace.fast_nbformat_import  # noqa: F401  must come first
 from exploracoder_jupyter.trace.cell_metadata import Cell, generated_metadata, schema
 from exploracoder_jupyter.trace.cells.cell_changes import CellView
 from exploracoder_jupyter.trace.journal import Journal

@@ -16,8 +16,8 @@ from hypothesis import given
 from pydantic import ValidationError
 from rich.console import Console
 
-from exploracoder_jupyter.cli.terminal.event_lines import EventLines
-from exploracoder_jupyter.cli.terminal.live_view import render_view
+from exploracoder_jupyter.cli.display.live_view import render_view
+from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.errors import ReplyError, UsageError
 from exploracoder_jupyter.core.events import Notice, dump, load
 from exploracoder_jupyter.core.truncate import one_line
@@ -61,7 +61,7 @@ from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_wor
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
 from exploracoder_jupyter.knowledge.sources import credential_redaction, gitignore
-from exploracoder_jupyter.llm.endpoint_faults import Fault, Target, explain, quote_message
+from exploracoder_jupyter.llm.fault_messages import Fault, Target, explain, quote_message
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.offline.drafting import result_conversions
 from exploracoder_jupyter.llm.offline.inputs import experience_state as offline_state
@@ -100,7 +100,7 @@ from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
 from exploracoder_jupyter.trace.comparing import output_comparison
 from exploracoder_jupyter.trace.comparing.text_normalization import normalize
-from exploracoder_jupyter.trace.needed_packages import imported_modules, unconditional_imports
+from exploracoder_jupyter.trace.module_distributions import imported_modules, unconditional_imports
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
 from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize

@@ -50,7 +50,7 @@ def test_the_version_is_the_distributions():
     [
         "import exploracoder_jupyter",
         "import exploracoder_jupyter.core.errors",
-        "import exploracoder_jupyter.core.options",
+        "import exploracoder_jupyter.core.command_options",
         "import exploracoder_jupyter.kernel_agent",
         "from exploracoder_jupyter.cli.argument_parser import build_parser; build_parser()",
     ],

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.options import (
+from exploracoder_jupyter.core.command_options import (
     OPTIONS,
     READING_OPTIONS,
     OptionParser,
     add_reading_options,
     settings_layer,
 )
+from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import Layer, resolve
 from exploracoder_jupyter.frontend.running.interpreter_settings import with_this_interpreter
 from exploracoder_jupyter.frontend.searching.search_process import run_search

@@ -17,8 +17,8 @@ import sys
 import threading
 import types
 
+from exploracoder_jupyter.kernel_agent.credential_detection import find_credential_variables
 from exploracoder_jupyter.kernel_agent.forking import lost_workers, open_connections
-from exploracoder_jupyter.kernel_agent.forking.secret_variables import find_credential_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

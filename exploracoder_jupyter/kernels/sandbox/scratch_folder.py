@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from exploracoder_jupyter.kernels.sandbox.credential_files import find_credential_files, is_credential_file
+from exploracoder_jupyter.kernels.sandbox.project_credentials import find_credential_files, is_credential_file
 
 _MAX_ENTRIES: Final = 20_000
 _MAX_BORROWED: Final = 200

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 
-from exploracoder_jupyter.kernel_agent.forking.secret_variables import find_credential_variables
+from exploracoder_jupyter.kernel_agent.credential_detection import find_credential_variables
 
 Clean = Callable[[str], str]
 """Removes the run's secrets, and anything shaped like a key, from a text."""

@@ -28,7 +28,12 @@ from anyio import to_thread
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
 from exploracoder_jupyter.trace.cells.escaped_text import clip
-from exploracoder_jupyter.trace.needed_packages import PINNED, canonical_name, optional_requirements, parse_versions
+from exploracoder_jupyter.trace.module_distributions import (
+    PINNED,
+    canonical_name,
+    optional_requirements,
+    parse_versions,
+)
 
 _THIS_PACKAGE = "exploracoder-jupyter"
 _MINOR = re.compile(r"\d+\.\d+")

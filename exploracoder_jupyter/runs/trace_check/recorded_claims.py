@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, RunStarted, SolutionJudged
-from exploracoder_jupyter.trace.needed_packages import canonical_name
+from exploracoder_jupyter.trace.module_distributions import canonical_name
 from exploracoder_jupyter.trace.recorded_executions import Execution
 
 

@@ -11,7 +11,11 @@ from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.trace_check.check_subject import Subject
-from exploracoder_jupyter.trace.needed_packages import parse_versions, providing_distributions, unconditional_imports
+from exploracoder_jupyter.trace.module_distributions import (
+    parse_versions,
+    providing_distributions,
+    unconditional_imports,
+)
 from exploracoder_jupyter.trace.recorded_executions import Execution
 
 _TIMEOUT = 600.0

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.cli.terminal import standard_streams
+from exploracoder_jupyter.cli.display import standard_streams
 
 
 def test_control_characters_do_not_reach_a_terminal():

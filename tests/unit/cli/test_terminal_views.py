@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from exploracoder_jupyter.cli.terminal.event_lines import EventLines
-from exploracoder_jupyter.cli.terminal.live_view import LiveView, render_view
+from exploracoder_jupyter.cli.display.live_view import LiveView, render_view
+from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core import events, types
 from exploracoder_jupyter.frontend.panel.panel_state import State, fold
 

@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.core.wording import choose_wording, did_you_mean, plural, terminal_wording
 from exploracoder_jupyter.frontend.magic_line import parse_magic_line
 from exploracoder_jupyter.frontend.panel.panel_state import State, describe_cost
-from exploracoder_jupyter.llm.endpoint_faults import key_remedy
+from exploracoder_jupyter.llm.fault_messages import key_remedy
 from exploracoder_jupyter.runs.adapters import model_notices
 
 

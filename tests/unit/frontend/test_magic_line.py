@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from exploracoder_jupyter.core.command_options import (
+    OPTIONS,
+    OptionParser,
+    add_options,
+    read_check_text,
+    settings_layer,
+)
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.options import OPTIONS, OptionParser, add_options, read_check_text, settings_layer
 from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.frontend.magic_line import help_text, parse_magic_line
 

@@ -11,7 +11,7 @@ from traitlets import TraitError
 from traitlets.config import Config
 
 import exploracoder_jupyter
-from exploracoder_jupyter.core.options import OPTIONS
+from exploracoder_jupyter.core.command_options import OPTIONS
 from exploracoder_jupyter.frontend.magics import ExploraMagics
 
 

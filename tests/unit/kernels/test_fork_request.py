@@ -10,9 +10,9 @@ from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernels.branching.fork_request import ForkRequestBuilder, paths_excluding
 from exploracoder_jupyter.kernels.interpreter import Interpreter
 from exploracoder_jupyter.kernels.launcher import Launcher
-from exploracoder_jupyter.kernels.sandbox.isolation import Isolation
-from exploracoder_jupyter.kernels.sandbox.sandbox_level import SandboxLevel
+from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
+from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
 
 

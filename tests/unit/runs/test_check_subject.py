@@ -17,7 +17,7 @@ from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded
 from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace import journal_path, render
 from exploracoder_jupyter.trace.journal import Journal
-from exploracoder_jupyter.trace.needed_packages import providing_distributions
+from exploracoder_jupyter.trace.module_distributions import providing_distributions
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.reduced_notebook import without_unselected
 from exploracoder_jupyter.trace.trace_document import serialize_notebook

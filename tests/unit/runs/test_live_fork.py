@@ -20,7 +20,7 @@ from exploracoder_jupyter.protocol.engine_messages import (
     encode,
 )
 from exploracoder_jupyter.runs import KernelForkClient, Order
-from exploracoder_jupyter.runs.run_order import (
+from exploracoder_jupyter.runs.run_request import (
     missing_variables_message,
     unsent_variables_message,
     with_mentioned_variables,

@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.settings import Secrets, resolve, snippets_path
 from exploracoder_jupyter.core.types import LibraryInfo, Passage, Snippet, Task
 from exploracoder_jupyter.knowledge.documents import DocumentSource
 from exploracoder_jupyter.knowledge.sources import SnippetStore
-from exploracoder_jupyter.runs.run_order import Order
+from exploracoder_jupyter.runs.run_request import Order
 from exploracoder_jupyter.runs.source_factory import open_soup
 
 KEY = "planted-by-the-test"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from exploracoder_jupyter.cli.terminal.event_lines import EventLines
+from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.events import (
     CandidateSelected,
     InputsInvented,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from exploracoder_jupyter.cli.terminal.standard_streams import sanitize
+from exploracoder_jupyter.cli.display.standard_streams import sanitize
 from exploracoder_jupyter.core.events import (
     CandidateObserved,
     CandidateProposed,

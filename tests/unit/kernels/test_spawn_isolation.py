@@ -12,9 +12,10 @@ import pytest
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.kernels.interpreter import find_interpreter, write_agent_archive
 from exploracoder_jupyter.kernels.launcher import remove_tree
-from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, hidden_paths
-from exploracoder_jupyter.kernels.sandbox.isolation import FileView, Isolation
+from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
+from exploracoder_jupyter.kernels.sandbox.home_credentials import hidden_paths
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import copy_snapshot, take_snapshot
+from exploracoder_jupyter.kernels.sandbox.spawn_isolation import FileView, Isolation
 
 
 def test_the_environment_is_an_allow_list_without_secrets():

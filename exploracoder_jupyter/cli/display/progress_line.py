@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from exploracoder_jupyter.cli.terminal.standard_streams import print_note, sanitize
+from exploracoder_jupyter.cli.display.standard_streams import print_note, sanitize
 from exploracoder_jupyter.core.wording import plural
 
 _STEP = 1000

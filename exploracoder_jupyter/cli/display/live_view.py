@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from exploracoder_jupyter.cli.terminal.standard_streams import sanitize
+from exploracoder_jupyter.cli.display.standard_streams import sanitize
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.types import SubtaskStatus
 from exploracoder_jupyter.frontend.panel.panel_state import (

@@ -10,12 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from exploracoder_jupyter.cli.terminal.standard_streams import (
-    print_note,
-    print_result,
-    sanitize,
-    write_line,
-)
+from exploracoder_jupyter.cli.display.standard_streams import print_note, print_result, sanitize, write_line
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.wording import plural
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from exploracoder_jupyter.cli.terminal.standard_streams import print_note
+from exploracoder_jupyter.cli.display.standard_streams import print_note
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SHOW_CURSOR = "\x1b[?25h"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.llm.endpoint_faults import Fault, Kind, quote_message
-from exploracoder_jupyter.llm.traffic_limits import (
+from exploracoder_jupyter.llm.fault_messages import Fault, Kind, quote_message
+from exploracoder_jupyter.llm.response_limits import (
     EncodingRefused,
     RedirectRefused,
     ResponseRefused,

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TypeVar
 
-from exploracoder_jupyter.cli.terminal.interrupts import InterruptHandler, handle_interrupts
-from exploracoder_jupyter.cli.terminal.standard_streams import print_note
+from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts
+from exploracoder_jupyter.cli.display.standard_streams import print_note
 from exploracoder_jupyter.core.errors import ExploraError
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ def _run_async(
 def progress_listener() -> Iterator[Callable[[Record], None]]:
     """Provide a function that displays records: in a live view on a terminal, else as lines."""
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        from exploracoder_jupyter.cli.terminal.live_view import LiveView
+        from exploracoder_jupyter.cli.display.live_view import LiveView
 
         with LiveView() as view:
             yield view
     else:
-        from exploracoder_jupyter.cli.terminal.event_lines import EventLines
+        from exploracoder_jupyter.cli.display.log_lines import EventLines
 
         yield EventLines(print_note)

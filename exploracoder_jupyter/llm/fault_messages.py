@@ -7,7 +7,6 @@ about a key is not quoted.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,16 +16,12 @@ from urllib.parse import urlsplit
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.settings import config_path
 from exploracoder_jupyter.core.wording import choose_wording
-from exploracoder_jupyter.llm.traffic_limits import Traffic, format_seconds
+from exploracoder_jupyter.llm.response_limits import Traffic, format_seconds
 
 _MAX_CHARACTERS = 300
 """Characters quoted from a server's message."""
 
 _MAX_NAMES = 12
-
-_BACKOFF = 0.5
-"""Seconds before the first retry; doubles with each retry."""
-_MAX_BACKOFF = 8.0
 
 Kind = Literal[
     "status",
@@ -92,11 +87,6 @@ class Fault:
     def is_final(self) -> bool:
         """Whether to send no further requests: the deadline has passed, or another request would cost as much."""
         return self.kind in ("unfinished", "too large")
-
-    def wait_before(self, retry: int) -> float:
-        """Return the seconds to wait before this retry, counted from 1."""
-        backoff = min(_BACKOFF * 2 ** (retry - 1), _MAX_BACKOFF)
-        return self.retry_after or backoff * random.uniform(0.75, 1)
 
 
 @dataclass(frozen=True, slots=True)
