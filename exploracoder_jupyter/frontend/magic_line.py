@@ -1,7 +1,7 @@
 """The line of `%%explora`: its parsed form, and its help.
 
-The table of options is shared with the command line (`core.command_options`). Only the libraries are added here, because
-they are positional in the magic.
+The table of options is shared with the command line (`core.command_options`). Only the libraries are added here,
+because they are positional in the magic.
 """
 
 from __future__ import annotations
