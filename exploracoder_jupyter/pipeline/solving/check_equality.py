@@ -90,7 +90,11 @@ def _helper_code() -> str:
     source = (
         resources.files("exploracoder_jupyter.kernel_agent").joinpath("value_equality.py").read_text(encoding="utf-8")
     )
-    lines = (f"{_HELPER_NAME} = {{}}", f"exec({source!r}, {_HELPER_NAME})", f"{_HELPER_NAME} = {_HELPER_NAME}['same']")
+    lines = (
+        f"{_HELPER_NAME} = {{}}",
+        f"exec({source!r}, {_HELPER_NAME})",
+        f"{_HELPER_NAME} = {_HELPER_NAME}['values_equal']",
+    )
     return "\n".join([*lines, *[""] * 6])  # keeps the helper out of the excerpt in a traceback of the check
 
 

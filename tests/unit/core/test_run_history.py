@@ -128,7 +128,7 @@ def test_a_history_that_cannot_be_written_stops_no_run(remember, store, monkeypa
         store.write(past("a"))
         other = sqlite3.connect(history_path())
         other.execute("BEGIN EXCLUSIVE")
-        for name in ("BRIEF_WAIT", "WAIT"):
+        for name in ("SHORT_LOCK_TIMEOUT", "LOCK_TIMEOUT"):
             monkeypatch.setattr(f"exploracoder_jupyter.core.run_history.{name}", 0.01)
     else:
         monkeypatch.setattr(HistoryStore, "write", lambda *_: 1 / 0)

@@ -65,7 +65,7 @@ def script(**more):
 
 async def gone(model, *, given=None, first=None, lookups=3, **more):
     """A run to its end, and its records, which begin with `first`."""
-    run = replace(a_run(model, candidates=2, debug_rounds=1, **more), given=recorded_progress, soup=FewPassages())
+    run = replace(a_run(model, candidates=2, debug_rounds=1, **more), given=given, soup=FewPassages())
     run = replace(run, retrieval=Retrieval(lookups=lookups))
     ending = await run_task(run)
     return run, recorded([first or started(), *run.emit.__self__]), ending
