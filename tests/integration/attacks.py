@@ -140,7 +140,7 @@ ATTACKS = {
     ),
     "ptrace-first": Attack(
         "secrets",
-        "trace the first process of its own namespace",
+        "trace the first process of its namespace",
         "if own_first() and libc.ptrace(16, 1, 0, 0) == 0:\n"
         "    os.waitpid(1, 0x40000000); libc.ptrace(17, 1, 0, 0); print('DONE')",
         _at(every="does not exist", mounts=_FILTER),
@@ -365,7 +365,7 @@ ATTACKS = {
     ),
     "own-namespaces": Attack(
         "machine",
-        "do the same in user and mount namespaces of its own",
+        "do the same in its own user and mount namespaces",
         "if os.fork() == 0:\n"
         "    libc.unshare(0x10020000)\n"
         "    libc.mount(None, b'/', None, 32 | 4096, None)\n"
@@ -378,7 +378,7 @@ ATTACKS = {
     ),
     "own-proc": Attack(
         "machine",
-        "set `core_pattern` through a `/proc` mounted in namespaces of its own",
+        "set `core_pattern` through a `/proc` mounted in its own namespaces",
         "if os.fork() == 0:\n"
         "    try:\n"
         "        libc.unshare(0x30020000)\n"
@@ -393,7 +393,7 @@ ATTACKS = {
     ),
     "cgroup": Attack(
         "machine",
-        "end processes through a file system of control groups mounted in namespaces of its own",
+        "end processes through a file system of control groups mounted in its own namespaces",
         "if os.fork() == 0:\n"
         "    try:\n"
         "        libc.unshare(0x12020000)\n"
