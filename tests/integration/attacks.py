@@ -1,9 +1,9 @@
-"""Hostile candidates, what stops each at each level, and the table of it in `docs/hostile.md`.
+"""Hostile candidates, what stops each of them at each level, and the generator of `docs/hostile.md`.
 
-A candidate has harmed when it has printed `SECRET` (which stands in the environment, the memory, the home folder and
-the shared memory of others), or `DONE`, or when files, servers or processes outside show it: `test_execution_hostile`
-looks. Where a level is missing from `stopped`, the test wants the harm: the table tells the truth in both directions.
-`python -m tests.integration.attacks` writes the page anew.
+A candidate has done harm if it has printed `SECRET` (which is in the environment, the memory, the home folder and
+the shared memory of others) or `DONE`, or if files, servers or processes outside show it: `test_execution_attacks`
+checks this. If a level is missing from `stopped`, the test requires the harm, so the table is true in both directions.
+`python -m tests.integration.attacks` writes the page.
 """
 
 from dataclasses import dataclass, field
@@ -49,28 +49,28 @@ def search(pid):
 
 @dataclass(frozen=True)
 class Attack:
-    """A candidate. Its code finds `given`, what a clever author would know or guess, as a dictionary."""
+    """A candidate. Its code can use the dictionary `given`: what a clever author would know or guess."""
 
     group: str
     what: str
     code: str
     stopped: dict = field(default_factory=dict)
-    """By which means, for each level that stops it."""
+    """What stops it, for each level that does."""
     seconds: float = 8.0
     needs: str = ""
-    """Python that finds out whether the machine allows it outside; where it does not, being stopped is no merit."""
+    """Python expression for whether the machine allows it outside a branch; if not, being stopped proves nothing."""
     root_only: bool = False
     """Whether the system refuses it to an ordinary user, candidate or not."""
     engine: bool = False
-    """Whether it may end the engine, which then must not be one that others use."""
+    """Whether it may end the engine, which then must not be shared with other tests."""
 
     def stopped_at(self, level, *, user):
-        """By which means it is stopped, for root or for an ordinary user; empty where it is not."""
+        """What stops it, for root or for an ordinary user; empty if nothing does."""
         return self.stopped.get(level, "") or (_NO_RIGHT if user and self.root_only else "")
 
 
 def _at(**means):
-    """Means by level: `mounts` stands for both levels that replace paths, `every` for all that are not named."""
+    """Means by level: `mounts` sets both levels that replace paths, `every` all levels that are not named."""
     every, mounts = means.pop("every", ""), means.pop("mounts", "")
     found = dict.fromkeys(LEVELS, every) if every else {}
     if mounts:
@@ -79,17 +79,17 @@ def _at(**means):
     return {name: found[name] for name in LEVELS if found.get(name)}
 
 
-_NO_RIGHT = "root alone may"
+_NO_RIGHT = "only root may"
 _HIDDEN = "hidden"
 _OWN = "own processes"
 _READ_ONLY = "read-only files"
-_OVERLAID = "lies under a copy"
+_OVERLAID = "hidden under a copy"
 _NET = "own network"
 _LANDLOCK = "Landlock"
 _CAPS = "no capabilities"
 _FILTER = "system call filter"
-_WATCHED = "watched from outside"
-_ADOPTED = "adopted, ended by name"
+_WATCHED = "monitored from outside"
+_ADOPTED = "adopted, killed by id"
 _LISTED = (".ssh/id_ed25519", ".netrc")
 _NOT_LISTED = (
     ".claude/credentials.json",
@@ -102,7 +102,7 @@ _NOT_LISTED = (
     "notes.txt",
 )
 HOME_FILES = (*_LISTED, *_NOT_LISTED)
-"""All hold the secret."""
+"""All contain the secret."""
 _MAKES_SOCKETS = "not socket.socket({}).close()"
 _HAS_CAPABILITY = "int(Path('/proc/self/status').read_text().split('CapEff:')[1].split()[0], 16) >> {} & 1"
 
@@ -117,7 +117,7 @@ ATTACKS = {
         "secrets",
         "find the key in its own memory",
         "print(search('self'))",
-        _at(every="never there"),
+        _at(every="not in memory"),
     ),
     "environ-of-others": Attack(
         "secrets",
@@ -140,10 +140,10 @@ ATTACKS = {
     ),
     "ptrace-first": Attack(
         "secrets",
-        "trace the first process of its own namespace",
+        "trace the first process of its namespace",
         "if own_first() and libc.ptrace(16, 1, 0, 0) == 0:\n"
         "    os.waitpid(1, 0x40000000); libc.ptrace(17, 1, 0, 0); print('DONE')",
-        _at(every="it has none", mounts=_FILTER),
+        _at(every="does not exist", mounts=_FILTER),
     ),
     "credentials": Attack(
         "secrets",
@@ -153,13 +153,13 @@ ATTACKS = {
     ),
     "unlisted": Attack(
         "secrets",
-        "read anything else in the home folder that no program of theirs needs",
+        "read anything else in the home folder that the candidate does not need",
         f"for name in {_NOT_LISTED}: print(attempt(read, f'{{given[\"home\"]}}/{{name}}'))",
         _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
     ),
     "keyring": Attack(
         "secrets",
-        "read a key in the session's keyring",
+        "read a key from the session's keyring",
         "found = libc.syscall(given['keyctl'], 10, -3, b'user', given['mark'].encode(), 0)\n"
         "buffer = ctypes.create_string_buffer(99)\n"
         "print(found, libc.syscall(given['keyctl'], 11, found, buffer, 99, 0), buffer.value)",
@@ -207,7 +207,7 @@ ATTACKS = {
         "        with contextlib.suppress(OSError):\n"
         "            if stat.S_ISREG(os.stat(f'/proc/self/fd/{fd}{way}').st_mode):\n"
         "                print(read(f'/proc/self/fd/{fd}{way}')[:999])",
-        _at(every="none is left open"),
+        _at(every="none left open"),
     ),
     "root-of-others": Attack(
         "secrets",
@@ -255,13 +255,13 @@ ATTACKS = {
     ),
     "chmod": Attack(
         "files",
-        "change the rights of the user's file",
+        "change the permissions of the user's file",
         "os.chmod(f'{given[\"outside\"]}/notes.txt', 0o666); print('DONE')",
         _at(mounts=_READ_ONLY),
     ),
     "chown": Attack(
         "files",
-        "change the owner of the user's file, if only to itself",
+        "change the owner of the user's file, even to the same owner",
         "os.chown(f'{given[\"outside\"]}/notes.txt', os.getuid(), os.getgid()); print('DONE')",
         _at(mounts=_READ_ONLY, fork_landlock=_FILTER),
     ),
@@ -303,7 +303,7 @@ ATTACKS = {
     ),
     "lease": Attack(
         "files",
-        "hold up whoever opens a file, by a lease on it",
+        "block other processes that open a file, by a lease on it",
         "import fcntl; file = open(f'{given[\"outside\"]}/notes.txt')\n"
         "fcntl.fcntl(file, 1024, fcntl.F_RDLCK); print('DONE')",
         _at(every=_FILTER),
@@ -357,7 +357,7 @@ ATTACKS = {
     ),
     "remount": Attack(
         "machine",
-        "make the files writable again, or unmount what hides",
+        "remount the files as writable, or unmount what hides them",
         "libc.mount(None, b'/', None, 32 | 4096, None)\n"
         "for name in ('/.netrc', '/.ssh', ''): libc.umount2(given['home'].encode() + name.encode(), 2)\n"
         "attempt(write, f'{given[\"home\"]}/notes.txt'); print(attempt(read, f'{given[\"home\"]}/.netrc'))",
@@ -365,7 +365,7 @@ ATTACKS = {
     ),
     "own-namespaces": Attack(
         "machine",
-        "do the same in user and mount namespaces of its own",
+        "do the same in its own user and mount namespaces",
         "if os.fork() == 0:\n"
         "    libc.unshare(0x10020000)\n"
         "    libc.mount(None, b'/', None, 32 | 4096, None)\n"
@@ -378,7 +378,7 @@ ATTACKS = {
     ),
     "own-proc": Attack(
         "machine",
-        "set `core_pattern` through a `/proc` mounted in namespaces of its own",
+        "set `core_pattern` through a `/proc` mounted in its own namespaces",
         "if os.fork() == 0:\n"
         "    try:\n"
         "        libc.unshare(0x30020000)\n"
@@ -393,7 +393,7 @@ ATTACKS = {
     ),
     "cgroup": Attack(
         "machine",
-        "end processes through a file system of control groups mounted in namespaces of its own",
+        "end processes through a file system of control groups mounted in its own namespaces",
         "if os.fork() == 0:\n"
         "    try:\n"
         "        libc.unshare(0x12020000)\n"
@@ -494,7 +494,7 @@ ATTACKS = {
         "processes",
         "kill its parent process",
         "if os.getppid() != 1: os.kill(os.getppid(), 9); time.sleep(1)",
-        _at(mounts=_OWN, fork_landlock="it has none", fork_limits="it has none"),
+        _at(mounts=_OWN, fork_landlock="does not exist", fork_limits="does not exist"),
         engine=True,
     ),
     "kill-sibling": Attack(
@@ -506,7 +506,7 @@ ATTACKS = {
     ),
     "limits-of-others": Attack(
         "processes",
-        "set limits of the user's kernel",
+        "set resource limits of the user's kernel",
         "import resource; resource.prlimit(given['victim'], resource.RLIMIT_CORE, (0, 0)); print('DONE')",
         _at(every=_FILTER, mounts=_OWN),
     ),
@@ -518,13 +518,13 @@ ATTACKS = {
     ),
     "lifeline": Attack(
         "processes",
-        "outlive the engine, by opening the other end of what ends with it",
+        "outlive the engine, by opening the other end of its lifeline",
         "if own_first(): open('/proc/1/fd/0', 'wb').close(); print('DONE')",
-        _at(every="it has none", mounts="a socket"),
+        _at(every="does not exist", mounts="a socket"),
     ),
     "line": Attack(
         "processes",
-        "write nonsense to every socket it holds",
+        "write garbage to all of its open sockets",
         "for fd in os.listdir('/proc/self/fd'):\n"
         "    with contextlib.suppress(OSError):\n"
         "        if stat.S_ISSOCK(os.fstat(int(fd)).st_mode):\n"
@@ -544,7 +544,7 @@ ATTACKS = {
     ),
     "fork-bomb": Attack(
         "exhaustion",
-        "fork without end",
+        "fork endlessly",
         "for _ in range(9): os.fork()\ntime.sleep(20)\nprint('DONE')",
         _at(every=_WATCHED),
         seconds=30,
@@ -562,34 +562,34 @@ ATTACKS = {
         "fill shared memory",
         "for n in range(20):\n"
         "    with open(f'/dev/shm/{given[\"mark\"]}-{n}', 'wb') as file: file.write(bytes(8 * 10**6))\nprint('DONE')",
-        _at(mounts="a size of its own", fork_landlock=_LANDLOCK),
+        _at(mounts="its own size limit", fork_landlock=_LANDLOCK),
     ),
     "disk-filler": Attack(
         "exhaustion",
         "fill the disk with many files",
         "for n in range(20):\n"
         "    with open(f'filler-{n}', 'wb') as file: file.write(bytes(7 * 10**6))\ntime.sleep(20)\nprint('DONE')",
-        _at(every=_WATCHED, fork_namespaces="a size of its own"),
+        _at(every=_WATCHED, fork_namespaces="its own size limit"),
         seconds=30,
     ),
     "never-ends": Attack(
         "exhaustion",
         "ignore the interrupt",
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile time.time(): pass",
-        _at(every="killed after it"),
+        _at(every="killed afterwards"),
         seconds=1,
     ),
 }
 
 
 def candidate(attack, given):
-    """The code of an attack on a world."""
+    """The code of an attack, given what it knows."""
     secret = SECRET.encode()
     return PRELUDE.format(given=given, halves=(secret[:8], secret[8:])) + attack.code
 
 
 def page():
-    """The table, for people."""
+    """The page as Markdown."""
     parts = [_INTRODUCTION]
     for group in dict.fromkeys(attack.group for attack in ATTACKS.values()):
         rows = [attack for attack in ATTACKS.values() if attack.group == group]
@@ -612,34 +612,34 @@ def _row(*cells):
 
 
 _HEADINGS = {
-    "secrets": "Reading what is not its own",
+    "secrets": "Reading data of others",
     "files": "Changing files",
-    "machine": "Undoing the confinement",
-    "network": "Reaching others",
+    "machine": "Escaping the confinement",
+    "network": "Connecting to others",
     "processes": "Harming other processes",
-    "exhaustion": "Using everything up",
+    "exhaustion": "Exhausting resources",
 }
 
 _INTRODUCTION = """# Hostile candidates
 
-What a candidate that means harm can do at each level of isolation. Each cell has been tried by a real candidate in a
-real branch: the tests fail when what is said to be stopped gets through, and also when something is stopped that is
-said not to be. The page is made from the table of the tests, `tests/integration/attacks.py`.
+What a malicious candidate can do at each level of isolation. Each cell has been tried by a real candidate in a
+real branch: the tests fail if an attack that is listed as stopped succeeds, and also if one that is listed as open is
+stopped. This page is generated from the table of the tests, `tests/integration/attacks.py`.
 
-`rerun` starts fresh kernels, `fork` forks a running one. `bubblewrap` and `namespaces` are the full levels; a run says
-which level it has, and `--isolation require` refuses to run below them. The other levels are what is left where a
-machine refuses namespaces (as many containers do) and, for `fork-limits`, Landlock: tried with these calls really
-denied. Each attack is tried as root and as an ordinary user; where that makes a difference, the cell has both. **open**
-means that it succeeds.
+`rerun` starts fresh kernels, `fork` forks a running one. `bubblewrap` and `namespaces` are the full levels; a run
+states which level it has, and `--isolation require` refuses to run below them. The other levels are what remains where
+a machine denies namespaces (as many containers do) and, for `fork-limits`, Landlock too: they are tested with these
+calls really denied. Each attack is tried as root and as an ordinary user; if that makes a difference, the cell has
+both. **open** means that the attack succeeds.
 
-None of it is a boundary against an author who is after you: it is damage control for code that a model wrote. A branch
-forked from a live kernel holds whatever is in that kernel's memory, keys in variables included. If you do not trust
+None of this is a boundary against an author who targets you: it is damage control for code that a model wrote. A branch
+forked from a live kernel contains whatever is in that kernel's memory, including keys in variables. If you do not trust
 the library or the model, run the whole of Jupyter in a container or a virtual machine.
 
-One of these means can be missing where a level is reached: the *system call filter* needs libseccomp, which nearly
-every Linux has. A run that lacks it states so in its description of the isolation; what only the filter stops is then
-open. A branch that is selected is forked once more, with code that lies in its own memory: a candidate that takes that
-code over can enter a user namespace. It finds no writable `/proc` and no control groups there (`test_confine.py`)."""
+One of these means can be missing at a level: the *system call filter* needs libseccomp, which nearly every Linux has.
+A run without it states so in its description of the isolation; attacks that only the filter stops are then open. A
+selected branch is forked once more, by code that is in its own memory: a candidate that takes over that code can enter
+a user namespace. It finds no writable `/proc` and no control groups there (`test_confine.py`)."""
 
 
 if __name__ == "__main__":
