@@ -54,7 +54,7 @@ def explore(
             `timeout=60`. Settings that are not given come from the configuration file and the environment.
 
     Raises:
-        UsageError, MissingMeans: the run cannot be started; nothing was written.
+        UsageError, MissingRequirement: the run cannot be started; nothing was written.
         EndpointError, KernelError, InternalError: it ended early; its trace is complete up to that point.
     """
     steering = RunSteering()

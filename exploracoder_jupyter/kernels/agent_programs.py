@@ -58,7 +58,7 @@ async def read_interpreter_facts(inspect: Inspect) -> dict[str, Any]:
 def local_inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
     """Return an `Inspect` that needs no siblings: each call opens its own launcher and removes it afterwards.
 
-    The iteration raises MissingMeans when the kernel named in the settings cannot be used.
+    The iteration raises MissingRequirement when the kernel named in the settings cannot be used.
     """
 
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:

@@ -56,7 +56,7 @@ def find_interpreter(kernel: str | None, python: str | None = None) -> Interpret
     Without it, `python` is used, which shares the caller's variables; without either, the caller's own interpreter.
 
     Raises:
-        MissingMeans: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
+        MissingRequirement: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
     """
     if kernel is None and python not in (None, sys.executable):
         return Interpreter("python3", (python,), paths=_read_import_paths(python, (python,)))

@@ -119,7 +119,7 @@ async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str]
     `paths`: import paths of a live kernel in addition to those of its interpreter.
 
     Raises:
-        MissingMeans: the kernel named in the settings cannot be used.
+        MissingRequirement: the kernel named in the settings cannot be used.
     """
     interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel, sandbox.python)
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))

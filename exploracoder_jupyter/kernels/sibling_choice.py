@@ -69,7 +69,7 @@ def choose_siblings(sandbox: Sandbox, level: SandboxLevel, live: LiveKernel | No
     """Choose the safest way that the settings allow.
 
     Raises:
-        MissingMeans: live state is requested and there is no live kernel.
+        MissingRequirement: live state is requested and there is no live kernel.
     """
     fork = _can_fork(sandbox, level)
     if live is None and sandbox.state == "live":
@@ -124,7 +124,7 @@ async def open_siblings(
     `kernel_agent.variable_transfer.dump`.
 
     Raises:
-        MissingMeans: the settings require something that this machine or this caller cannot provide.
+        MissingRequirement: the settings require something that this machine or this caller cannot provide.
         KernelError: no kernel could be started or forked.
     """
     async with AsyncExitStack() as stack:
@@ -166,7 +166,7 @@ def _require_isolation(sandbox: Sandbox, level: SandboxLevel, choice: SiblingCho
     """Check that full isolation is available, if the settings require it.
 
     Raises:
-        MissingMeans: full isolation is not available.
+        MissingRequirement: full isolation is not available.
     """
     if sandbox.isolation != "require":
         return

@@ -116,7 +116,7 @@ class TaskLibraries:
         Raises:
             UsageError: If a library is not installed (the remedy suggests similar names), or documents or the
                 embedder's own files cannot be read.
-            MissingMeans: If a library cannot be imported.
+            MissingRequirement: If a library cannot be imported.
             KernelError: If the target's interpreter cannot be started.
         """
         show = progress or (lambda what, done, total: None)

@@ -31,7 +31,7 @@ class LocalEmbedder:
 
     Raises:
         UsageError: there is no such folder, or no model in it.
-        MissingMeans: the library that reads it is not installed in the engine's environment.
+        MissingRequirement: the library that reads it is not installed in the engine's environment.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -78,7 +78,7 @@ class ForkServer:
 
         Raises:
             KernelError: the kernel could not be forked.
-            MissingMeans: the settings require something that this machine cannot provide.
+            MissingRequirement: the settings require something that this machine cannot provide.
         """
         workdir = await self.kernel.working_directory()
         async with AsyncExitStack() as stack:

@@ -84,7 +84,7 @@ async def open_knowledge(
         acquainted: whether introductions are stored between runs.
 
     Raises:
-        UsageError, MissingMeans: a library is unknown or cannot be imported, or documents or the folder are unreadable.
+        UsageError, MissingRequirement: a library is unknown or cannot be imported, or documents or the folder are unreadable.
     """
 
     def say(sentence: str) -> None:
@@ -116,7 +116,7 @@ async def check_libraries_at_target(libraries: Sequence[str], settings: Settings
 
     Raises:
         UsageError: a library is not installed.
-        MissingMeans, KernelError: the interpreter cannot be used.
+        MissingRequirement, KernelError: the interpreter cannot be used.
     """
     if is_checked_here(settings):
         check_libraries(libraries, settings, workdir=folder)

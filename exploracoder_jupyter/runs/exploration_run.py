@@ -72,7 +72,7 @@ async def run(
         cells: called with the changes in the notebook of the calling cell, if the order names one.
 
     Raises:
-        UsageError, MissingMeans: the order cannot be executed; no trace was written.
+        UsageError, MissingRequirement: the order cannot be executed; no trace was written.
         EndpointError, KernelError, InternalError: the endpoint, a kernel or this package failed during the run; the
             trace is closed and contains the failure, and the error has the `summary`.
     """

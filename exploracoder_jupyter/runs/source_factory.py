@@ -34,7 +34,7 @@ async def open_soup(
     """Combine the sources of this order into one search; `stack` closes their connections.
 
     Raises:
-        UsageError, MissingMeans: the web cannot be searched as configured.
+        UsageError, MissingRequirement: the web cannot be searched as configured.
     """
     clean = Redactor(secret_strings(settings.endpoint, keys)).text
     web = await open_web(settings.retrieval, order.workdir, cache_folder(), emit, stack, clean=clean)

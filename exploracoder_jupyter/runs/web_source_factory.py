@@ -37,7 +37,7 @@ async def open_web(
 
     Raises:
         UsageError: the folder of saved pages does not exist.
-        MissingMeans: a required package is not installed.
+        MissingRequirement: a required package is not installed.
     """
     if settings.web == "off":
         return None

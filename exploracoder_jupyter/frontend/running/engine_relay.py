@@ -129,7 +129,7 @@ class Relay:
         """Start the engine and send it the start message; `fork` forks this kernel when the engine requests it.
 
         Raises:
-            MissingMeans: the interpreter cannot be started.
+            MissingRequirement: the interpreter cannot be started.
         """
         self.fork_settled = threading.Event()
         """Set once this kernel was forked, or it is certain that it will not be."""

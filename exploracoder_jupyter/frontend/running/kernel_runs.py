@@ -225,7 +225,7 @@ class Runs:
             refused: why the run cannot be started; then no engine is started, and the run fails at once.
 
         Raises:
-            MissingMeans: the engine cannot be started.
+            MissingRequirement: the engine cannot be started.
         """
         with ExitStack() as undo:
             undo.callback(resources.close)

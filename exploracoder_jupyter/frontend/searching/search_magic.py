@@ -62,7 +62,7 @@ class LibrarySearcher:
 
         Raises:
             UsageError: the line or a setting is invalid, the library is unknown, or the user interrupted.
-            MissingMeans: the library, or the interpreter that would search it, cannot be used.
+            MissingRequirement: the library, or the interpreter that would search it, cannot be used.
         """
         request = parse_search_line(line, self.last)
         progress = self._make_progress()

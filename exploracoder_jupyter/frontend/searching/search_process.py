@@ -27,7 +27,7 @@ def run_search(command: Sequence[str], *, on_progress: Callable[[str], None]) ->
     """Run the search command and return its results; `on_progress` is called with each step that it reports.
 
     Raises:
-        MissingMeans: the interpreter cannot be started.
+        MissingRequirement: the interpreter cannot be started.
         ExploraError: the command failed, with its own message, or ended without an answer.
         KeyboardInterrupt: the user interrupted; all processes of the command have ended.
     """

@@ -118,7 +118,7 @@ async def open_gateway(url: str, *, kernel: str | None, token: SecretStr | None)
 
     Raises:
         UsageError: `url` is not the address of a server, or contains a credential.
-        MissingMeans: jupyter-server is not installed; the server cannot be reached, refuses the token, or has no such
+        MissingRequirement: jupyter-server is not installed; the server cannot be reached, refuses the token, or has no such
             kernelspec.
     """
     url = _validate_url(url)

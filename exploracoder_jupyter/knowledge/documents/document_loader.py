@@ -58,7 +58,7 @@ def read_documents(
 
     Raises:
         UsageError: If there is nothing at a path, or nothing of it can be read.
-        MissingMeans: If a package that reads a kind of document is not installed.
+        MissingRequirement: If a package that reads a kind of document is not installed.
     """
     reading = ReadProgress()
     found = list(_find_documents(paths, reading))

@@ -69,7 +69,7 @@ class PageProcess:
         Raises:
             NotText: If it is binary.
             TookTooLong: If reading it exceeds the limit of processor time.
-            MissingMeans: If the package that reads it is not installed, or no process can be started.
+            MissingRequirement: If the package that reads it is not installed, or no process can be started.
             ValueError: If it is malformed, or crashes the process.
             anyio.ClosedResourceError: If the context was left.
         """

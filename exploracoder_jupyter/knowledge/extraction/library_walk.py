@@ -104,7 +104,7 @@ async def walk_library(
     """Walk a library; a submodule whose import crashes the interpreter is left out in another attempt.
 
     Raises:
-        MissingMeans: If the library cannot be imported.
+        MissingRequirement: If the library cannot be imported.
         KernelError: If the interpreter ended for another reason.
     """
     options = ["--seconds", str(seconds), *(word for module in beside for word in ("--beside", module))]

@@ -122,7 +122,7 @@ async def read_surface(found: FoundLibrary, *, inspect: Inspect, advance: Advanc
     `seconds` limits the walk; what was found until then is returned.
 
     Raises:
-        MissingMeans: If the library cannot be imported, or importing it crashes or hangs the interpreter.
+        MissingRequirement: If the library cannot be imported, or importing it crashes or hangs the interpreter.
     """
     began = time.monotonic()
     try:

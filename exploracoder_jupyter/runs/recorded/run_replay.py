@@ -127,7 +127,7 @@ async def replay(
         cells: see `run`.
 
     Raises:
-        UsageError, MissingMeans: the run cannot be replayed here; no trace was written.
+        UsageError, MissingRequirement: the run cannot be replayed here; no trace was written.
         KernelError: a kernel failed during the run; the trace is closed and contains the failure.
     """
     records: list[Record] = []
@@ -196,7 +196,7 @@ async def _restore_start(root: Branch, trace: Path, code: Sequence[str]) -> Bran
     """Return a branch in the state at the start of the run.
 
     Raises:
-        UsageError, MissingMeans: that state cannot be restored here.
+        UsageError, MissingRequirement: that state cannot be restored here.
     """
     branch = await starting_state.run_code_before(root, code)
     try:

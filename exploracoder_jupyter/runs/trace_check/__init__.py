@@ -97,7 +97,7 @@ async def check_trace(asked: CheckRequest, advance: Advance) -> Report:
     """Execute the code of a trace again, and compare the results.
 
     Raises:
-        UsageError, MissingMeans: the trace cannot be checked here.
+        UsageError, MissingRequirement: the trace cannot be checked here.
         KernelError: no kernel could be started.
     """
     subject = await to_thread.run_sync(read_subject, asked.path)

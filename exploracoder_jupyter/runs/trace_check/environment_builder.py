@@ -106,7 +106,7 @@ async def build_environment(lock: Lock, cache: Path, advance: Callable[[str, int
     """Return the interpreter of the environment with this content, and build it if it does not exist.
 
     Raises:
-        MissingMeans: the environment cannot be built; the message has the installer's reason.
+        MissingRequirement: the environment cannot be built; the message has the installer's reason.
     """
     place = cache / lock.digest
     if not _python_in(place).exists():
@@ -160,7 +160,7 @@ def _install_command(python: str) -> list[str]:
     """Return the command that installs packages for that interpreter, without the requirements.
 
     Raises:
-        MissingMeans: neither pip nor uv is installed.
+        MissingRequirement: neither pip nor uv is installed.
     """
     if find_spec("pip"):
         return [sys.executable, *_ISOLATED, "pip", "--python", python, "install", "--quiet"]
@@ -193,7 +193,7 @@ async def _run(command: Sequence[str]) -> str:
     """Run a command and return its output. On cancellation, its process tree is killed.
 
     Raises:
-        MissingMeans: the command fails.
+        MissingRequirement: the command fails.
     """
     with TemporaryFile() as stdout, TemporaryFile() as stderr:
         try:

@@ -45,7 +45,7 @@ async def run_code_before(root: Branch, code: Sequence[str]) -> Branch:
     """Run this code in a branch of the root, piece by piece, and return the branch; without code return the root.
 
     Raises:
-        MissingMeans: a piece fails because a library is missing.
+        MissingRequirement: a piece fails because a library is missing.
         UsageError: a piece fails for another reason.
     """
     if not code:
@@ -71,7 +71,7 @@ async def require_state(base: Branch, subject: Subject, chosen: Sequence[Executi
     """Check that the task's libraries, other recorded packages that the code imports, and the run's variables exist.
 
     Raises:
-        MissingMeans: a library is not installed.
+        MissingRequirement: a library is not installed.
         Lacking: a variable is missing.
     """
     modules = [*dict.fromkeys([*(info.name for info in subject.libraries), *_required_modules(subject, chosen)])]

@@ -12,7 +12,7 @@ def read(body: bytes, encoding: str) -> Page:
     """Parse an HTML document.
 
     Raises:
-        MissingMeans: If the package that reads HTML is not installed.
+        MissingRequirement: If the package that reads HTML is not installed.
         ValueError: If it is empty.
     """
     root = html_to_markdown.parse_html(body, encoding)

@@ -45,7 +45,7 @@ def parse_html(body: bytes, encoding: str = "utf-8") -> Node:
     """Parse a page into a tree.
 
     Raises:
-        MissingMeans: If lxml is not installed.
+        MissingRequirement: If lxml is not installed.
         ValueError: If it is empty, or an element has too many attributes.
     """
     try:

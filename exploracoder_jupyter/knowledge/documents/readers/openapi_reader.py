@@ -35,7 +35,7 @@ def read(text: str, *, yaml: bool) -> Page:
     """Parse an OpenAPI 3 or Swagger 2 description.
 
     Raises:
-        MissingMeans: If it is YAML and the package that reads it is not installed.
+        MissingRequirement: If it is YAML and the package that reads it is not installed.
         ValueError: If it is not an OpenAPI description.
     """
     try:

@@ -59,7 +59,7 @@ def parse_page(file: File) -> Page:
 
     Raises:
         NotText: If it is binary.
-        MissingMeans: If the package that reads it is not installed.
+        MissingRequirement: If the package that reads it is not installed.
         Exception: If it is malformed; the type depends on the reader.
     """
     page = _read(file)
