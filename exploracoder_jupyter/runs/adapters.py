@@ -84,7 +84,8 @@ async def open_knowledge(
         acquainted: whether introductions are stored between runs.
 
     Raises:
-        UsageError, MissingRequirement: a library is unknown or cannot be imported, or documents or the folder are unreadable.
+        UsageError, MissingRequirement: a library is unknown or cannot be imported, or documents or the folder are
+            unreadable.
     """
 
     def say(sentence: str) -> None:

@@ -118,8 +118,8 @@ async def open_gateway(url: str, *, kernel: str | None, token: SecretStr | None)
 
     Raises:
         UsageError: `url` is not the address of a server, or contains a credential.
-        MissingRequirement: jupyter-server is not installed; the server cannot be reached, refuses the token, or has no such
-            kernelspec.
+        MissingRequirement: jupyter-server is not installed; the server cannot be reached, refuses the token, or has no
+            such kernelspec.
     """
     url = _validate_url(url)
     if importlib.util.find_spec("jupyter_server") is None:

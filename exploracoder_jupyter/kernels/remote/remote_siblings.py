@@ -81,8 +81,8 @@ class RemoteFactory:
 class RemoteSiblings:
     """The siblings of one run on the server of `sandbox.gateway`. An async context manager, like `RerunSiblings`.
 
-    Entering raises UsageError or MissingRequirement when the server cannot be used with these settings, and KernelError when
-    it starts no kernel. `token` is the server's token, by default from the environment.
+    Entering raises UsageError or MissingRequirement when the server cannot be used with these settings, and KernelError
+    when it starts no kernel. `token` is the server's token, by default from the environment.
     """
 
     def __init__(

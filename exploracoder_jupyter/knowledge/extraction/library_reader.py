@@ -70,8 +70,8 @@ class LibraryReader:
 
         Raises:
             UsageError: If a library is neither installed nor described by the documents, or documents cannot be read.
-            MissingRequirement: If a library can be neither imported nor found in the documents, or a kind of document needs
-                another package.
+            MissingRequirement: If a library can be neither imported nor found in the documents, or a kind of document
+                needs another package.
             KernelError: If the target's interpreter cannot be started.
         """
         if not docs:
