@@ -9,20 +9,20 @@ import type {
   ReadonlyPartialJSONObject
 } from '@lumino/coreutils';
 
-import { isFinal } from '../link/status';
+import { isFinal } from '../link/runStatus';
 import type { Done, RunView } from '../messages';
 import type { Explorations } from './explorations';
-import { isGuarded, makeMine, markOf } from './mark';
-import type { ExplorationModel } from './model';
-import { show } from './notebookActs';
-import { inOneStep } from './removal';
+import { isGuarded, makeMine, markOf } from './generatedCell';
+import type { ExplorationModel } from './explorationModel';
+import { show } from './notebookActions';
+import { inOneStep } from './cellRemoval';
 import {
   askChoice,
   askRemoval,
   insertedWords,
   removedWords,
   tell
-} from './said';
+} from './userMessages';
 
 export const CommandIDs = {
   remove: 'exploracoder:remove',

@@ -2,10 +2,10 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { KernelLink, NoAnswer } from '../link/kernelLink';
-import { isFinal } from '../link/status';
+import { isFinal } from '../link/runStatus';
 import type { Control } from '../link/tokens';
 import type { Continue, Done, RunView, ToKernel } from '../messages';
-import { done } from './notebookActs';
+import { done } from './notebookActions';
 
 type Asked<T = ToKernel> = T extends { run: string }
   ? Omit<T, 'run' | 'request' | 'page'>

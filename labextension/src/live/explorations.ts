@@ -9,7 +9,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import type { IExplorations } from '../link/tokens';
-import { ExplorationModel } from './model';
+import { ExplorationModel } from './explorationModel';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 

@@ -1,5 +1,5 @@
 /** The runs that the kernel has told of, oldest first. When the kernel is gone they stay, as ended. */
-import { isFinal } from '../link/status';
+import { isFinal } from '../link/runStatus';
 import type { RunView } from '../messages';
 
 export class KnownRuns {

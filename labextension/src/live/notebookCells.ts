@@ -3,15 +3,15 @@ import type { ISharedNotebook } from '@jupyter/ydoc';
 import type { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { isFinal } from '../link/status';
+import { isFinal } from '../link/runStatus';
 import type { CellChange, CellsMessage, Snapshot } from '../messages';
-import { applyChange, IRunChange } from './applier';
-import { IMark, markOf, NAMESPACE } from './mark';
-import type { Schedule } from './pace';
-import { ChangeQueue } from './queue';
-import { removeCells } from './removal';
-import { RunCells } from './runCells';
-import { CellWatcher, ITouched } from './watcher';
+import { applyChange, IRunChange } from './applyChange';
+import { IMark, markOf, NAMESPACE } from './generatedCell';
+import type { Schedule } from './scheduling';
+import { ChangeQueue } from './changeQueue';
+import { removeCells } from './cellRemoval';
+import { RunCells } from './runCellState';
+import { CellWatcher, ITouched } from './cellWatcher';
 
 /** Cells of a run that the user has deleted. */
 export interface IDeleted {

@@ -14,13 +14,13 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { claimPageId } from '../link/pageId';
 import { IExplorations } from '../link/tokens';
-import { NotebookBadges } from './badge';
-import type { BadgeAction } from './badgeView';
+import { NotebookBadges } from './cellBadge';
+import type { BadgeAction } from './badgeContent';
 import { chooseAsking, CommandIDs, Commands, report } from './commands';
-import { GuardingExecutor } from './executor';
+import { GuardingExecutor } from './cellExecutor';
 import { Explorations } from './explorations';
-import { makeMine, markOf } from './mark';
-import { inOneStep } from './removal';
+import { makeMine, markOf } from './generatedCell';
+import { inOneStep } from './cellRemoval';
 
 const DOMAIN = 'exploracoder_jupyter';
 

@@ -5,8 +5,8 @@ import * as React from 'react';
 
 import type { LinkStatus } from '../link/tokens';
 import { example } from './example';
-import type { IDesk } from './host';
-import { useTrans } from './host';
+import type { IDesk } from './sidebarContext';
+import { useTrans } from './sidebarContext';
 
 /** No line is broken within an option. */
 const OPTION = /(--\w+)/;

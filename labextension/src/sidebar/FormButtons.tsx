@@ -3,7 +3,7 @@
  */
 import * as React from 'react';
 
-import { useTrans } from './host';
+import { useTrans } from './sidebarContext';
 
 export function FormButtons(props: {
   submit: string;

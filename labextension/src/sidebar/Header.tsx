@@ -4,14 +4,14 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
+import { isFinal } from '../link/runStatus';
 import type { RunView } from '../messages';
-import type { Clock } from './clock';
+import type { Clock } from './runClock';
 import { brief, clip, count, share, span } from './format';
-import { useTrans } from './host';
+import { useTrans } from './sidebarContext';
 import { StatusSign } from './icons';
 import { Prose } from './Prose';
-import { runWords } from './words';
+import { runWords } from './statusLabels';
 
 /** A task of more characters or lines is clipped. */
 const LONG = 160;

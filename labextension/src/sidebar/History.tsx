@@ -3,14 +3,14 @@
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
+import { isFinal } from '../link/runStatus';
 import type { RunView, TraceView } from '../messages';
 import { clip, moment } from './format';
-import type { IDesk } from './host';
-import { useTrans } from './host';
+import type { IDesk } from './sidebarContext';
+import { useTrans } from './sidebarContext';
 import { StatusSign } from './icons';
 import { unquoted } from './Prose';
-import { outcomeWords, runWords } from './words';
+import { outcomeWords, runWords } from './statusLabels';
 
 /** So many traces are listed until all are asked for. */
 const FEW = 5;

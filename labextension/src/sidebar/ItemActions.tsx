@@ -3,14 +3,14 @@
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
+import { isFinal } from '../link/runStatus';
 import type { IExplorationModel } from '../link/tokens';
 import type { RunView, SubtaskView } from '../messages';
-import { canChoose, canRetry, canSkip, reachable } from './able';
+import { canChoose, canRetry, canSkip, reachable } from './controlAvailability';
 import { ActionButton } from './ActionButton';
-import type { IAsks } from './asks';
-import { useTrans } from './host';
-import type { Item } from './items';
+import type { IAsks } from './controlRequests';
+import { useTrans } from './sidebarContext';
+import type { Item } from './planItems';
 import { ReplaceForm, RetryForm } from './RetryForm';
 
 export interface IItemActions {

@@ -5,9 +5,9 @@ import * as React from 'react';
 
 import type { RunView } from '../messages';
 import { ActionButton } from './ActionButton';
-import type { Edit, IDraft, IStep } from './draft';
-import { drafted, edited, titles } from './draft';
-import { useTrans } from './host';
+import type { Edit, IDraft, IStep } from './planDraft';
+import { drafted, edited, titles } from './planDraft';
+import { useTrans } from './sidebarContext';
 
 /** The control of a step that the focus goes to once it is drawn. */
 interface IFocus {

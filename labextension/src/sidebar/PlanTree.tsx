@@ -4,14 +4,14 @@
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
+import { isFinal } from '../link/runStatus';
 import type { ICellOfRun } from '../link/tokens';
 import type { RunView } from '../messages';
-import { useTrans } from './host';
-import type { Folds, Item } from './items';
-import { items } from './items';
-import { move } from './keys';
-import { ApiRow, ApisRow, CandidateRow, MoreRow, SubtaskRow } from './rows';
+import { useTrans } from './sidebarContext';
+import type { Folds, Item } from './planItems';
+import { items } from './planItems';
+import { move } from './treeKeys';
+import { ApiRow, ApisRow, CandidateRow, MoreRow, SubtaskRow } from './PlanRows';
 
 export function PlanTree(props: {
   run: RunView;

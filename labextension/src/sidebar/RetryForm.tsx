@@ -4,9 +4,9 @@
  */
 import * as React from 'react';
 
-import { replacedWords } from '../live/said';
+import { replacedWords } from '../live/userMessages';
 import { FormButtons } from './FormButtons';
-import { useTrans } from './host';
+import { useTrans } from './sidebarContext';
 
 export function RetryForm(props: {
   /** Whether the run has ended, so that its cells are replaced. */

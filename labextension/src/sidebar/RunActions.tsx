@@ -3,21 +3,21 @@
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
+import { isFinal } from '../link/runStatus';
 import type { Control, IExplorationModel } from '../link/tokens';
 import type { Done, RunView } from '../messages';
-import { canStop, reachable } from './able';
+import { canStop, reachable } from './controlAvailability';
 import { ActionButton } from './ActionButton';
-import type { IAsks } from './asks';
+import type { IAsks } from './controlRequests';
 import {
   insertedWords,
   insertWords,
   keepWords,
   removedWords
-} from '../live/said';
+} from '../live/userMessages';
 import { FormButtons } from './FormButtons';
-import type { IDesk } from './host';
-import { useTrans } from './host';
+import type { IDesk } from './sidebarContext';
+import { useTrans } from './sidebarContext';
 
 interface IRunActions {
   run: RunView;

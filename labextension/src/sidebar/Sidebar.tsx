@@ -3,28 +3,28 @@
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
+import { isFinal } from '../link/runStatus';
 import type { ICellOfRun, IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
 import { Activity } from './Activity';
-import { canEditPlan, reachable } from './able';
-import type { IAsks } from './asks';
-import { useAsks } from './asks';
-import type { Clock } from './clock';
+import { canEditPlan, reachable } from './controlAvailability';
+import type { IAsks } from './controlRequests';
+import { useAsks } from './controlRequests';
+import type { Clock } from './runClock';
 import { EmptyState } from './EmptyState';
 import { LOAD } from './example';
-import { Going, othersGo } from './Going';
+import { Going, othersGo } from './RunningRuns';
 import { Details, Facts, StatusLine, TaskText } from './Header';
 import { History } from './History';
-import type { IDesk, IPreferences } from './host';
-import { useTrans } from './host';
+import type { IDesk, IPreferences } from './sidebarContext';
+import { useTrans } from './sidebarContext';
 import { ItemActions } from './ItemActions';
 import { PlanEditor } from './PlanEditor';
-import { runAt } from './place';
+import { runAt } from './activeCell';
 import { PlanTree } from './PlanTree';
 import { Prose } from './Prose';
 import { RunActions } from './RunActions';
-import { runWords } from './words';
+import { runWords } from './statusLabels';
 
 interface ISidebar {
   desk: IDesk;

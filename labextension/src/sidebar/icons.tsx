@@ -5,7 +5,7 @@ import { LabIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import exploration from '../../style/icons/exploration.svg';
-import type { Sign } from './words';
+import type { Sign } from './statusLabels';
 
 export const explorationIcon = new LabIcon({
   name: 'exploracoder-jupyter:exploration',

@@ -16,11 +16,11 @@ import {
 } from '@jupyterlab/translation';
 
 import { IExplorations } from '../link/tokens';
-import { Desk, SHOW_SIDEBAR } from './desk';
-import { DEFAULTS, IPreferences } from './host';
+import { Desk, SHOW_SIDEBAR } from './hostServices';
+import { DEFAULTS, IPreferences } from './sidebarContext';
 import { explorationIcon } from './icons';
-import { Opener } from './opener';
-import { SIDEBAR_ID, SidebarWidget } from './widget';
+import { Opener } from './sidebarOpener';
+import { SIDEBAR_ID, SidebarWidget } from './sidebarWidget';
 
 const CommandIDs = {
   showSidebar: SHOW_SIDEBAR,

@@ -3,7 +3,7 @@ import { PromiseDelegate } from '@lumino/coreutils';
 import { CONTROL } from '../../messages';
 import { KernelLink, NoAnswer } from '../kernelLink';
 import { commOverSubshell } from '../subshell';
-import { FakeKernel, never, settled } from './kernel';
+import { FakeKernel, never, settled } from './fakeKernel';
 
 const PAGE = Promise.resolve('me');
 

@@ -6,8 +6,8 @@ import { CommandRegistry } from '@lumino/commands';
 import type { RunView } from '../../messages';
 import { CommandIDs, Commands } from '../commands';
 import type { Explorations } from '../explorations';
-import type { IMark } from '../mark';
-import { runView } from './runs';
+import type { IMark } from '../generatedCell';
+import { runView } from './runFixtures';
 
 const trans = nullTranslator.load('exploracoder_jupyter');
 

@@ -1,7 +1,7 @@
 /** The times of runs, on the clock of a browser that differs from the kernel's. */
-import { Clock } from '../../sidebar/clock';
+import { Clock } from '../../sidebar/runClock';
 import { KnownRuns } from '../knownRuns';
-import { runView } from './runs';
+import { runView } from './runFixtures';
 
 const START = 1_700_000_000;
 

@@ -15,13 +15,13 @@ import { CommandRegistry } from '@lumino/commands';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
-import { Desk } from '../desk';
+import { Desk } from '../hostServices';
 import { EXPLORE, LOAD } from '../example';
-import type { IPreferences } from '../host';
-import { insertExample } from '../insert';
+import type { IPreferences } from '../sidebarContext';
+import { insertExample } from '../insertExample';
 import { plugins } from '../plugin';
-import { SIDEBAR_ID, SidebarWidget } from '../widget';
-import { FakeExplorations, FakeModel, run, solved } from './fake';
+import { SIDEBAR_ID, SidebarWidget } from '../sidebarWidget';
+import { FakeExplorations, FakeModel, run, solved } from './fakeModel';
 
 const SCHEMA = join(__dirname, '../../../schema/sidebar.json');
 

@@ -13,13 +13,13 @@ import * as React from 'react';
 
 import type { IExplorationModel } from '../../link/tokens';
 import type { RunView } from '../../messages';
-import { Clock } from '../clock';
+import { Clock } from '../runClock';
 import { moment } from '../format';
-import { DEFAULTS } from '../host';
-import type { IPreferences } from '../host';
-import type { IPlace } from '../place';
+import { DEFAULTS } from '../sidebarContext';
+import type { IPreferences } from '../sidebarContext';
+import type { IPlace } from '../activeCell';
 import { Sidebar } from '../Sidebar';
-import { candidateWords } from '../words';
+import { candidateWords } from '../statusLabels';
 import {
   candidate,
   FakeDesk,
@@ -29,10 +29,10 @@ import {
   solved,
   subtask,
   trace
-} from './fake';
+} from './fakeModel';
 
-jest.mock('../words', () => {
-  const words = jest.requireActual('../words');
+jest.mock('../statusLabels', () => {
+  const words = jest.requireActual('../statusLabels');
   return { ...words, candidateWords: jest.fn(words.candidateWords) };
 });
 

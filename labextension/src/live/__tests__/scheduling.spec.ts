@@ -1,0 +1,55 @@
+import { afterFrame, soon } from '../scheduling';
+
+let hidden: jest.SpyInstance;
+
+beforeEach(() => {
+  hidden = jest.spyOn(document, 'hidden', 'get').mockReturnValue(false);
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+it('goes on in another task', async () => {
+  const done: string[] = [];
+  const ended = new Promise<void>(resolve => {
+    soon(() => {
+      done.push('later');
+      resolve();
+    });
+  });
+  done.push('now');
+  await ended;
+  expect(done).toEqual(['now', 'later']);
+});
+
+it('goes on once, after a frame', async () => {
+  const frames: FrameRequestCallback[] = [];
+  jest
+    .spyOn(window, 'requestAnimationFrame')
+    .mockImplementation(frame => frames.push(frame));
+  const next = jest.fn();
+  const ended = new Promise<void>(resolve => {
+    afterFrame(() => {
+      next();
+      resolve();
+    });
+  });
+  expect(frames).toHaveLength(1);
+  frames[0](0);
+  expect(next).not.toHaveBeenCalled();
+  await ended;
+  expect(next).toHaveBeenCalledTimes(1);
+});
+
+it('waits for no frame where none is drawn', async () => {
+  hidden.mockReturnValue(true);
+  const frame = jest.spyOn(window, 'requestAnimationFrame');
+  await new Promise<void>(resolve => afterFrame(resolve));
+  expect(frame).not.toHaveBeenCalled();
+});
+
+it('goes on though the tab goes to the background meanwhile', async () => {
+  jest.spyOn(window, 'requestAnimationFrame').mockReturnValue(0);
+  await new Promise<void>(resolve => afterFrame(resolve));
+});

@@ -1,0 +1,75 @@
+import type { ISharedCodeCell, YNotebook } from '@jupyter/ydoc';
+import type { IOutput } from '@jupyterlab/nbformat';
+
+import { writeEnd } from '../statusOutput';
+import { CALLER, cell, notebook } from './notebookFixtures';
+import { runView } from './runFixtures';
+
+const BOX = '<div class="jp-Explora-panel" style="border:1px solid">';
+const OTHER = { output_type: 'stream', name: 'stdout', text: 'mine\n' };
+
+let book: YNotebook;
+
+function outputs(): IOutput[] {
+  return (cell(book, CALLER) as ISharedCodeCell).getOutputs();
+}
+
+function says(line: string): void {
+  const data = { 'text/plain': line, 'text/html': `${BOX}${line}</div>` };
+  const output = { output_type: 'display_data', data, metadata: {} };
+  (cell(book, CALLER) as ISharedCodeCell).setOutputs([OTHER, output] as never);
+  book.clearUndoHistory();
+}
+
+beforeEach(() => {
+  book = notebook();
+});
+
+const ended = runView({ status: 'solved', activity: 'Solved. 1 < 2.' });
+
+it('the line says how the run has ended, whatever is in it', () => {
+  says('Exploring statistics: Subtask 3 of 3. See the Exploration sidebar.');
+  writeEnd(book, ended);
+  const [other, line] = outputs();
+  expect(other).toEqual(OTHER);
+  expect(line.data).toEqual({
+    'text/plain':
+      'Exploring statistics: Solved. 1 < 2. See the Exploration sidebar.',
+    'text/html': `${BOX}Exploring statistics: Solved. 1 &lt; 2. See the Exploration sidebar.</div>`
+  });
+  expect(book.canUndo()).toBe(false);
+});
+
+it('a line that says so already stays', () => {
+  says('Exploring statistics: Solved. 1 < 2. It took a while.');
+  const before = outputs();
+  writeEnd(book, ended);
+  expect(outputs()).toEqual(before);
+});
+
+it('the line of a run that failed at once leads to nothing', () => {
+  says('Exploring statistics: Starting. See the Exploration sidebar.');
+  const activity = 'There is no such library.';
+  writeEnd(book, runView({ status: 'failed', activity, subtasks: [] }));
+  expect(outputs()[1].data).toMatchObject({
+    'text/plain': 'Exploring statistics: There is no such library.'
+  });
+});
+
+it('the line of a run that failed looks like an error', () => {
+  // Issue 14, item 24: it was in a neutral box.
+  says('Exploring statistics: Starting. See the Exploration sidebar.');
+  const activity = 'There is no such library.';
+  writeEnd(book, runView({ status: 'failed', activity, subtasks: [] }));
+  const html = String(
+    (outputs()[1].data as Record<string, string>)['text/html']
+  );
+  expect(html).toContain('role="alert"');
+  expect(html).toContain('--jp-error-color1');
+});
+
+it('other outputs stay', () => {
+  (cell(book, CALLER) as ISharedCodeCell).setOutputs([OTHER] as never);
+  writeEnd(book, ended);
+  expect(outputs()).toEqual([OTHER]);
+});

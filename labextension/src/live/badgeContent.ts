@@ -1,0 +1,240 @@
+/** What a generated cell says of itself above its source: computed from its mark and from its run, if that is known. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { isFinal } from '../link/runStatus';
+import type { IExplorationModel } from '../link/tokens';
+import type { CandidateView, RunView, SubtaskView } from '../messages';
+import type { IMark } from './generatedCell';
+
+/** What a button of a badge does. */
+export type BadgeAction = 'choose' | 'make-mine' | 'stop' | 'remove';
+
+export interface IBadgeButton {
+  action: BadgeAction;
+  label: string;
+  caption: string;
+  disabled: boolean;
+}
+
+export interface IBadgeView {
+  name: string;
+  /** A sign for the status, beside its words. */
+  sign: string;
+  status: string;
+  details: string[];
+  buttons: IBadgeButton[];
+  /** Why it was selected. */
+  why: string[];
+}
+
+type Steered = Pick<IExplorationModel, 'isPending' | 'link'>;
+
+/** The badge of a cell, edited by the user or not; `null` for cells that speak for themselves. */
+export function badgeView(
+  mark: IMark,
+  edited: boolean,
+  run: RunView | undefined,
+  model: Steered,
+  trans: TranslationBundle
+): IBadgeView | null {
+  switch (mark.role) {
+    case 'candidate':
+      return edited
+        ? editedBadge(mark, trans)
+        : candidateBadge(mark, run, model, trans);
+    case 'plan':
+      return planBadge(mark, run, model, trans);
+    case 'solution':
+      return {
+        ...statusWords(mark.status, trans),
+        name: trans.__('Solution'),
+        details: seconds(mark, trans),
+        buttons: [],
+        why: []
+      };
+    default:
+      return null;
+  }
+}
+
+function candidateBadge(
+  mark: IMark,
+  run: RunView | undefined,
+  model: Steered,
+  trans: TranslationBundle
+): IBadgeView {
+  const { subtask, candidate } = find(run, mark.candidate);
+  return {
+    ...statusWords(mark.status, trans),
+    name: trans.__('Candidate %1', mark.candidate ?? ''),
+    details: [
+      ...(mark.round ? [trans.__('repair %1', mark.round)] : []),
+      ...seconds(mark, trans),
+      ...(mark.selected ? [trans.__('carried forward')] : [])
+    ],
+    buttons: chooseButton(mark, run, subtask, candidate, model, trans),
+    why:
+      subtask && mark.selected && subtask.selected === mark.candidate
+        ? subtask.why
+        : []
+  };
+}
+
+/** Nothing of what was recorded is said of code that did not run. */
+function editedBadge(mark: IMark, trans: TranslationBundle): IBadgeView {
+  return {
+    sign: '✎',
+    status: trans.__('edited'),
+    name: trans.__('Candidate %1', mark.candidate ?? ''),
+    details: [],
+    buttons: [
+      {
+        action: 'make-mine',
+        label: trans.__('Make it mine'),
+        caption: trans.__(
+          'Make it an ordinary cell that you can run, without the recorded output'
+        ),
+        disabled: false
+      }
+    ],
+    why: []
+  };
+}
+
+function planBadge(
+  mark: IMark,
+  run: RunView | undefined,
+  model: Steered,
+  trans: TranslationBundle
+): IBadgeView {
+  const live = run !== undefined && !isFinal(run);
+  const words = statusWords(run?.status ?? mark.status, trans);
+  // Only where no kernel works on it any more.
+  const lost =
+    mark.status === 'interrupted' && (!run || run.status === 'stopped');
+  return {
+    ...words,
+    ...(lost && { status: trans.__('stopped: the kernel was restarted') }),
+    name: trans.__('Exploration'),
+    details: [],
+    buttons: [
+      ...(live ? [stopButton(run, model, trans)] : []),
+      // In a trace, the cells are the only record.
+      ...(mark.caller ? [removeButton(trans)] : [])
+    ],
+    why: []
+  };
+}
+
+function chooseButton(
+  mark: IMark,
+  run: RunView | undefined,
+  subtask: SubtaskView | undefined,
+  candidate: CandidateView | undefined,
+  model: Steered,
+  trans: TranslationBundle
+): IBadgeButton[] {
+  const other = !!subtask?.selected && subtask.selected !== mark.candidate;
+  if (!run || !candidate?.selectable || !other || model.link === 'none') {
+    return [];
+  }
+  const pending = model.isPending(run.key, 'choose', candidate.id);
+  return [
+    {
+      action: 'choose',
+      label: pending
+        ? trans.__('Asked for…')
+        : trans.__('Use this one instead'),
+      caption: trans.__(
+        'Carry this candidate forward; the later subtasks are explored again'
+      ),
+      disabled: pending
+    }
+  ];
+}
+
+function stopButton(
+  run: RunView,
+  model: Steered,
+  trans: TranslationBundle
+): IBadgeButton {
+  const stopping =
+    run.status === 'stopping' || model.isPending(run.key, 'stop');
+  return {
+    action: 'stop',
+    label: stopping ? trans.__('Stopping…') : trans.__('Stop'),
+    caption: trans.__('Stop the exploration and keep what was learned'),
+    disabled: stopping
+  };
+}
+
+function removeButton(trans: TranslationBundle): IBadgeButton {
+  return {
+    action: 'remove',
+    label: trans.__('Remove exploration'),
+    caption: trans.__(
+      'Remove the cells of this exploration; undo brings them back'
+    ),
+    disabled: false
+  };
+}
+
+function find(
+  run: RunView | undefined,
+  id: string | undefined
+): { subtask?: SubtaskView; candidate?: CandidateView } {
+  const all = run
+    ? [...run.subtasks, ...(run.solution ? [run.solution] : [])]
+    : [];
+  for (const subtask of all) {
+    const candidate = subtask.candidates.find(other => other.id === id);
+    if (candidate) {
+      return { subtask, candidate };
+    }
+  }
+  return {};
+}
+
+function seconds(mark: IMark, trans: TranslationBundle): string[] {
+  return typeof mark.seconds === 'number'
+    ? [trans.__('%1 s', mark.seconds.toFixed(1))]
+    : [];
+}
+
+function statusWords(
+  status: string | undefined,
+  trans: TranslationBundle
+): { sign: string; status: string } {
+  switch (status ?? '') {
+    case 'ok':
+      return { sign: '✓', status: trans.__('ran') };
+    case 'solved':
+      return { sign: '✓', status: trans.__('solved') };
+    case 'unchecked':
+      return { sign: '◐', status: trans.__('unchecked') };
+    case 'unsolved':
+      return { sign: '✗', status: trans.__('unsolved') };
+    case 'stopped':
+      return { sign: '■', status: trans.__('stopped') };
+    case 'error':
+      return { sign: '✗', status: trans.__('failed') };
+    case 'failed':
+      return { sign: '✗', status: trans.__('failed') };
+    case 'timeout':
+      return { sign: '✗', status: trans.__('timed out') };
+    case 'died':
+      return { sign: '✗', status: trans.__('kernel died') };
+    case 'interrupted':
+      return { sign: '■', status: trans.__('interrupted') };
+    case 'starting':
+      return { sign: '▶', status: trans.__('starting') };
+    case 'reviewing':
+      return { sign: '▶', status: trans.__('the plan waits for you') };
+    case 'stopping':
+      return { sign: '▶', status: trans.__('stopping') };
+    case 'running':
+      return { sign: '▶', status: trans.__('running') };
+    default:
+      return { sign: '·', status: status ?? '' };
+  }
+}

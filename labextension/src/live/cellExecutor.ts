@@ -1,0 +1,107 @@
+/**
+ * Runs cells as ever, but for recorded ones: their outputs stay. A calling cell does not explore again when it is run
+ * with others, as "Run All" does: that would replace what stands in the notebook.
+ */
+import { Notification } from '@jupyterlab/apputils';
+import {
+  INotebookCellExecutor,
+  INotebookModel,
+  runCell
+} from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { hasExploration } from './callingCells';
+import { isGuarded, makeMine } from './generatedCell';
+import { inOneStep } from './cellRemoval';
+
+type Options = INotebookCellExecutor.IRunCellOptions;
+
+/** Cells of one notebook that are asked to run at the same moment. */
+interface IBatch {
+  count: number;
+  told: boolean;
+  complete: Promise<void>;
+}
+
+export class GuardingExecutor implements INotebookCellExecutor {
+  /**
+   * @param trans - for what is said to the user
+   * @param run - runs a cell
+   */
+  constructor(
+    private _trans: TranslationBundle,
+    private _run: (options: Options) => Promise<boolean> = runCell
+  ) {}
+
+  async runCell(options: Options): Promise<boolean> {
+    const batch = this._join(options.notebook);
+    const { sharedModel } = options.cell.model;
+    if (isGuarded(sharedModel)) {
+      await batch.complete;
+      if (batch.count === 1) {
+        this._tellRecorded(options);
+      }
+      return true;
+    }
+    if (hasExploration(options.notebook.sharedModel, sharedModel)) {
+      await batch.complete;
+      if (batch.count > 1) {
+        this._tellSkipped(batch);
+        return true;
+      }
+    }
+    return this._run(options);
+  }
+
+  /** JupyterLab asks for all cells that are run together before anything else can happen. */
+  private _join(notebook: INotebookModel): IBatch {
+    const batch = this._batches.get(notebook) ?? this._begin(notebook);
+    batch.count += 1;
+    return batch;
+  }
+
+  private _begin(notebook: INotebookModel): IBatch {
+    const complete = Promise.resolve().then(() => {
+      this._batches.delete(notebook);
+    });
+    const batch = { count: 0, told: false, complete };
+    this._batches.set(notebook, batch);
+    return batch;
+  }
+
+  private _tellRecorded({ cell, notebook }: Options): void {
+    const trans = this._trans;
+    const { sharedModel } = cell.model;
+    const callback = () =>
+      inOneStep(notebook.sharedModel, () => makeMine(sharedModel));
+    Notification.info(
+      trans.__(
+        'This cell is recorded: it ran in another kernel, and is not run here.'
+      ),
+      {
+        autoClose: 10_000,
+        actions: [
+          {
+            label: trans.__('Make it mine'),
+            caption: trans.__('Make it an ordinary cell that you can run'),
+            callback
+          }
+        ]
+      }
+    );
+  }
+
+  private _tellSkipped(batch: IBatch): void {
+    if (!batch.told) {
+      batch.told = true;
+      Notification.info(
+        this._trans.__(
+          'Explorations that are in the notebook were not made again. Run such a cell alone to explore again.'
+        ),
+        { autoClose: 6_000 }
+      );
+    }
+  }
+
+  private _batches = new Map<INotebookModel, IBatch>();
+}

@@ -1,0 +1,88 @@
+/** Takes explorations out of the notebook again, in one step that can be undone. */
+import type { ISharedCell, ISharedNotebook, YNotebook } from '@jupyter/ydoc';
+
+import { free, IMark, isEdited, markOf } from './generatedCell';
+
+/**
+ * Remove generated cells. Those that a person has edited stay, as ordinary cells.
+ *
+ * @param notebook - where
+ * @param which - whether a cell with this mark goes
+ * @param stays - whether a cell stays nevertheless, as an ordinary one
+ * @returns the number of cells that are gone
+ */
+export function removeCells(
+  notebook: ISharedNotebook,
+  which: (mark: IMark, cell: ISharedCell) => boolean,
+  stays: (cell: ISharedCell) => boolean = () => false
+): number {
+  const cells = notebook.cells.filter(cell => {
+    const mark = markOf(cell);
+    return mark !== null && which(mark, cell);
+  });
+  const kept = cells.filter(cell => isEdited(cell) || stays(cell));
+  const gone = new Set(cells.filter(cell => !kept.includes(cell)));
+  inOneStep(
+    notebook,
+    () => kept.forEach(free),
+    ...blocks(notebook, gone).map(
+      ([from, to]) =>
+        () =>
+          notebook.deleteCellRange(from, to)
+    ),
+    () => fill(notebook)
+  );
+  return gone.size;
+}
+
+/**
+ * One step of the notebook's undo history, not joined with what was done just before or is done just after.
+ *
+ * @param notebook - where
+ * @param acts - what is done, each in a transaction of its own
+ */
+export function inOneStep(
+  notebook: ISharedNotebook,
+  ...acts: (() => void)[]
+): void {
+  const { undoManager } = notebook as Partial<YNotebook>;
+  if (!undoManager) {
+    acts.forEach(act => notebook.transact(act));
+    return;
+  }
+  const { captureTimeout } = undoManager;
+  undoManager.stopCapturing();
+  undoManager.captureTimeout = Infinity;
+  acts.forEach(act => notebook.transact(act));
+  undoManager.captureTimeout = captureTimeout;
+  undoManager.stopCapturing();
+}
+
+/**
+ * Where there are cells to remove, the last first. A view takes another cell for the active one when cells come or go at
+ * several places in one transaction.
+ */
+function blocks(
+  notebook: ISharedNotebook,
+  gone: ReadonlySet<ISharedCell>
+): [number, number][] {
+  const found: [number, number][] = [];
+  notebook.cells.forEach((cell, index) => {
+    if (!gone.has(cell)) {
+      return;
+    }
+    if (found[0]?.[1] === index) {
+      found[0][1] = index + 1;
+    } else {
+      found.unshift([index, index + 1]);
+    }
+  });
+  return found;
+}
+
+/** A notebook is never without a cell. */
+function fill(notebook: ISharedNotebook): void {
+  if (notebook.cells.length === 0) {
+    notebook.insertCell(0, { cell_type: 'code', metadata: { trusted: true } });
+  }
+}

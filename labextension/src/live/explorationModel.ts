@@ -1,0 +1,498 @@
+/**
+ * The explorations of one notebook document: brings together what the kernel says, what stands in the notebook and
+ * what the user asks for.
+ */
+import type { ISharedCell, NotebookChange } from '@jupyter/ydoc';
+import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { ISignal, Signal } from '@lumino/signaling';
+
+import { KernelLink, NoAnswer } from '../link/kernelLink';
+import { isKnown, remember } from '../link/knownKernels';
+import { isFinal } from '../link/runStatus';
+import type {
+  Control,
+  ICellOfRun,
+  IExplorationModel,
+  Inserted,
+  LinkStatus
+} from '../link/tokens';
+import type {
+  CellsMessage,
+  CleanMessage,
+  Continue,
+  Done,
+  FromKernel,
+  RunView,
+  ToKernel,
+  TraceView,
+  Welcome
+} from '../messages';
+import { mentionsUs } from './callingCells';
+import { Controls } from './controls';
+import { KnownRuns } from './knownRuns';
+import { writeEnd } from './statusOutput';
+import { callAgain, cellOf, insertBelow, show } from './notebookActions';
+import { IMark, markOf } from './generatedCell';
+import { IDeleted, NotebookCells } from './notebookCells';
+import { keepInSight } from './collapsedHeadings';
+
+export class ExplorationModel implements IExplorationModel {
+  /**
+   * @param panel - a view of the document
+   * @param page - id of this page
+   * @param trans - for what is said to the user
+   * @param elsewhere - whether another open notebook has a cell
+   */
+  constructor(
+    panel: NotebookPanel,
+    page: Promise<string>,
+    private _trans: TranslationBundle,
+    private _elsewhere: (cell: string) => boolean = () => false
+  ) {
+    this.panel = panel;
+    this._page = page;
+    void page.then(id => {
+      this._pageId = id;
+      this._changed.emit();
+    });
+    this._cells = new NotebookCells(
+      panel.context.model.sharedModel,
+      undefined,
+      act => keepInSight(this.panel.content, act)
+    );
+    this._cells.deleted.connect(this._onDeleted, this);
+    this._cells.begun.connect(this._onBegun, this);
+    this._cells.reloaded.connect(() => this._syncAll());
+    panel.context.model.sharedModel.changed.connect(this._onNotebook, this);
+    const controlled = {
+      link: () => this._link,
+      view: (run: string) => this._runs.get(run),
+      isLost: (run: string) => this._runs.isLost(run),
+      goOn: (given: Continue) =>
+        callAgain(this.panel, this._runs.get(given.run)?.cell, given),
+      onPending: () => this._changed.emit()
+    };
+    this._controls = new Controls(controlled, _trans);
+    const session = panel.context.sessionContext;
+    session.kernelChanged.connect(this._onKernel, this);
+    session.statusChanged.connect(this._onStatus, this);
+    panel.context.pathChanged.connect(this._onPath, this);
+    NotebookActions.executed.connect(this._onExecuted, this);
+    void panel.context.ready.then(() => this._onKernel());
+  }
+
+  /** The view that is scrolled to cells: the one that was last current. */
+  panel: NotebookPanel;
+
+  get runs(): readonly RunView[] {
+    return this._runs.all.filter(
+      run =>
+        this._isHere(run) || (run.cell !== null && !this._elsewhere(run.cell))
+    );
+  }
+
+  get traces(): readonly TraceView[] {
+    return this._traces;
+  }
+
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  get subshells(): boolean {
+    return this._link?.subshells ?? false;
+  }
+
+  get busy(): boolean {
+    return this._session.session?.kernel?.status === 'busy';
+  }
+
+  get link(): LinkStatus {
+    const state = this._link?.state ?? 'none';
+    const asked = state === 'connecting' || state === 'ready';
+    return asked && this.busy && this._link?.waits ? 'waiting' : state;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  isHere(run: string): boolean {
+    const view = this._runs.get(run);
+    return view !== undefined && this._isHere(view);
+  }
+
+  hasCaller(run: string): boolean {
+    const cell = this._runs.get(run)?.cell;
+    return !!cell && this._cells.has(cell);
+  }
+
+  hasCells(run: string): boolean {
+    const view = this._runs.get(run);
+    return !!view?.run_id && this._runIds().has(view.run_id);
+  }
+
+  /** Whether a cell with this id is in the notebook. */
+  hasCell(id: string): boolean {
+    return this._cells.has(id);
+  }
+
+  owned(run: string): boolean {
+    const owner = this._runs.get(run)?.owner;
+    return !!owner && owner === this._pageId;
+  }
+
+  isPending(run: string, control: Control, of = ''): boolean {
+    return this._controls.isPending(run, control, of);
+  }
+
+  stop(run: string): Promise<Done> {
+    return this._controls.ask(run, 'stop', '', { type: 'stop' });
+  }
+
+  skip(run: string, subtask: string): Promise<Done> {
+    return this._controls.ask(run, 'skip', subtask, { type: 'skip', subtask });
+  }
+
+  retry(run: string, subtask: string, hint = ''): Promise<Done> {
+    return this._controls.retry(run, subtask, hint);
+  }
+
+  choose(run: string, candidate: string): Promise<Done> {
+    return this._controls.choose(run, candidate);
+  }
+
+  plan(run: string, titles: string[]): Promise<Done> {
+    return this._controls.ask(run, 'plan', '', { type: 'plan', titles });
+  }
+
+  exportTrace(run: string): Promise<Done> {
+    return this._controls.ask(run, 'export', '', { type: 'export' });
+  }
+
+  reveal(run: string, wanted: ICellOfRun, focus = true): boolean {
+    const id = cellOf(this._cells.notebook, this._runs.get(run), wanted);
+    return !!id && show(this.panel, id, focus);
+  }
+
+  remove(
+    run: string | 'all',
+    { keepSolution = false }: { keepSolution?: boolean } = {}
+  ): number {
+    for (const view of this._named(run)) {
+      if (!isFinal(view)) {
+        void this.stop(view.key);
+      }
+    }
+    return this._remove(run, keepSolution);
+  }
+
+  insertSolution(run: string): Inserted {
+    const view = this._runs.get(run);
+    if (!view?.code) {
+      return 'nothing';
+    }
+    const { notebook } = this._cells;
+    const there = notebook.cells.find(
+      cell => cell.cell_type === 'code' && cell.getSource() === view.code
+    );
+    if (there && show(this.panel, there.getId(), true)) {
+      return 'there';
+    }
+    const ofRun = (cell: ISharedCell) =>
+      cell.getId() === view.cell || markOf(cell, view.run_id) !== null;
+    return insertBelow(this.panel, view.code, ofRun) ? 'inserted' : 'nothing';
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    this._cells.notebook.changed.disconnect(this._onNotebook, this);
+    this._session.kernelChanged.disconnect(this._onKernel, this);
+    this._session.statusChanged.disconnect(this._onStatus, this);
+    this.panel.context.pathChanged.disconnect(this._onPath, this);
+    NotebookActions.executed.disconnect(this._onExecuted, this);
+    this._link?.dispose();
+    this._cells.dispose();
+    Signal.clearData(this);
+  }
+
+  private get _session() {
+    return this.panel.context.sessionContext;
+  }
+
+  /** Whether the run's calling cell is in this notebook, or was. */
+  private _isHere(run: RunView): run is RunView & { cell: string } {
+    if (run.cell === null) {
+      return false;
+    }
+    if (this._here.get(run.key) !== run.cell && this._cells.has(run.cell)) {
+      this._here.set(run.key, run.cell);
+    }
+    return this._here.get(run.key) === run.cell;
+  }
+
+  // ---- the kernel
+
+  private _onKernel(): void {
+    const kernel = this._session.session?.kernel ?? null;
+    if (this._isDisposed || kernel === (this._link?.kernel ?? null)) {
+      return;
+    }
+    if (this._link) {
+      this._link.dispose();
+      this._link = null;
+      this._lose();
+    }
+    if (kernel) {
+      const path = () => this.panel.context.localPath;
+      const link = new KernelLink(kernel, this._page, undefined, path);
+      this._link = link;
+      link.changed.connect(this._onLink, this);
+      link.opened.connect((_, { runs }) => this._take(runs));
+      link.received.connect(this._onReceived, this);
+      link.welcomed.connect(this._onWelcome, this);
+      this._reach();
+    }
+    this._changed.emit();
+  }
+
+  /** Say hello where there is reason to: a kernel that does not know us notes each attempt in its log. */
+  private _reach(): void {
+    if (this._link?.state !== 'none') {
+      return;
+    }
+    if (isKnown(this._link.kernel.id) || mentionsUs(this._cells.notebook)) {
+      void this._link.connect();
+    }
+  }
+
+  /** The kernel knows only the name that the notebook had when it was started; links lead from its folder. */
+  private _onPath(): void {
+    if (this._link?.state === 'ready') {
+      void this._link.connect();
+    }
+  }
+
+  /** Which runs have cells here may have changed, or which calling cells are here. */
+  private _onNotebook(_: unknown, change: NotebookChange): void {
+    if (!change.cellsChange) {
+      return;
+    }
+    const now = [...this._runIds()].sort().join();
+    const deleted = change.cellsChange.some(part => part.delete);
+    if (deleted || now !== this._shownRuns) {
+      this._shownRuns = now;
+      this._changed.emit();
+    }
+  }
+
+  /** Of the generated cells of the notebook. */
+  private _runIds(): Set<string> {
+    const { cells } = this._cells.notebook;
+    return new Set(cells.flatMap(cell => markOf(cell)?.run_id ?? []));
+  }
+
+  private _onExecuted(_: unknown, { notebook }: { notebook: Notebook }): void {
+    if (notebook.model === this.panel.content.model) {
+      this._reach();
+    }
+  }
+
+  private _onLink(link: KernelLink): void {
+    if (link.state === 'none') {
+      this._cells.interruptOthers(this._alive());
+    } else if (link.state === 'ready') {
+      remember(link.kernel.id);
+    }
+    this._changed.emit();
+  }
+
+  private _onStatus(_: unknown, status: string): void {
+    // A restart that was asked for elsewhere is told by the new process alone.
+    const elsewhere = status === 'starting' && this._link?.state === 'ready';
+    if (elsewhere || /restarting|dead|terminating/.test(status)) {
+      this._lose();
+      this._link?.restart();
+    }
+    this._changed.emit();
+  }
+
+  /** The kernel is another, or was restarted: it knows none of the runs any more. */
+  private _lose(): void {
+    this._runs.lose(this._trans.__('The kernel ended before the run did.'));
+    this._writeEnds(this._runs.all);
+    this._cells.forget();
+    this._cells.interruptOthers(this._alive());
+  }
+
+  /** The ids of the runs that the kernel works on, and of those that are another page's. */
+  private _alive(): Set<string> {
+    const others = (run: RunView) => !!run.owner && !this.owned(run.key);
+    const runs = this._runs.all.filter(run => !isFinal(run) || others(run));
+    return new Set(runs.map(run => run.run_id));
+  }
+
+  private _onReceived(_: KernelLink, message: FromKernel): void {
+    switch (message.type) {
+      case 'state':
+        this._take([message.state]);
+        break;
+      case 'who':
+        this._onWho(message.run);
+        break;
+      case 'cells':
+        this._onCells(message);
+        break;
+      case 'clean':
+        this._onClean(message);
+        break;
+    }
+  }
+
+  /** Each notebook of this page is asked, over its own connection. */
+  private _onWho(run: string): void {
+    const view = this._runs.get(run);
+    if (view && this.owned(run) && this._isHere(view)) {
+      this._link?.post({ type: 'here', page: this._pageId, run });
+    }
+  }
+
+  private _onCells(message: CellsMessage): void {
+    const { run } = message;
+    const view = this._runs.get(run);
+    if (view && this.owned(run) && this._isHere(view)) {
+      this._missing(run, this._cells.receive(message, view.cell));
+    }
+  }
+
+  /** `%explora clean` */
+  private _onClean(message: CleanMessage): void {
+    if (message.session === this._session.session?.kernel?.clientId) {
+      this._remove('all', message.keep_solution);
+    }
+  }
+
+  private _onWelcome(_: KernelLink, { runs, traces }: Welcome): void {
+    runs.forEach(run => this._runs.put(run));
+    this._traces = traces;
+    this._writeEnds(runs);
+    this._cells.interruptOthers(this._alive());
+    this._syncAll(run => !this._cells.isComplete(run));
+    this._changed.emit();
+  }
+
+  private _take(runs: readonly RunView[]): void {
+    const others = runs.filter(({ key }) => !this.owned(key));
+    runs.forEach(run => this._runs.put(run));
+    this._writeEnds(runs);
+    for (const run of others) {
+      if (this.owned(run.key) && this._isHere(run)) {
+        void this._sync(run.key);
+      }
+    }
+    this._changed.emit();
+  }
+
+  // ---- the cells
+
+  /** Fill up the cells of the newest run of each calling cell. */
+  private _syncAll(which: (run: string) => boolean = () => true): void {
+    const here = this._runs.all.filter(run => this._isHere(run));
+    const runs = here.map(({ key }) => key).filter(which);
+    runs.forEach(run => void this._sync(run));
+  }
+
+  private _missing(run: string, gap: boolean): void {
+    if (gap) {
+      void this._sync(run);
+    }
+  }
+
+  private async _sync(run: string): Promise<void> {
+    const wanted = this._runs.isNewest(run) && !this._runs.isLost(run);
+    if (!wanted || this._syncing.has(run)) {
+      return;
+    }
+    this._syncing.add(run);
+    let gap = false;
+    try {
+      const page = await this._page;
+      const answer = await this._link?.request({ type: 'sync', page, run });
+      if (answer?.type === 'snapshot' && !this._isDisposed) {
+        this._runs.put(answer.state);
+        const mine = this.owned(run) && this._isHere(answer.state);
+        gap = mine && this._cells.restore(answer, answer.state.cell!);
+        this._changed.emit();
+      }
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) {
+        throw error;
+      }
+    } finally {
+      this._syncing.delete(run);
+    }
+    this._missing(run, gap);
+  }
+
+  private _onBegun(_: NotebookCells, run: string): void {
+    this._runs.earlier(run).forEach(earlier => this._dismiss(earlier));
+  }
+
+  private _named(run: string | 'all'): RunView[] {
+    return this._runs.all.filter(
+      view =>
+        this._isHere(view) &&
+        (run === 'all' || view.key === run || view.run_id === run)
+    );
+  }
+
+  private _remove(run: string | 'all', keepSolution: boolean): number {
+    this._named(run).forEach(view => this._dismiss(view));
+    // A run that this kernel does not know has no key; its cells name it by its id.
+    const runId = this._runs.get(run)?.run_id || run;
+    const which = (mark: IMark) => run === 'all' || mark.run_id === runId;
+    return this._cells.remove(which, keepSolution);
+  }
+
+  /** The line below a calling cell is its newest run's. */
+  private _writeEnds(told: readonly RunView[]): void {
+    told
+      .flatMap(({ key }) => this._runs.get(key) ?? [])
+      .filter(run => isFinal(run) && this.owned(run.key))
+      .filter(run => this._runs.isNewest(run.key))
+      .forEach(run => writeEnd(this._cells.notebook, run));
+  }
+
+  private _onDeleted(_: NotebookCells, { run, cells }: IDeleted): void {
+    this._tell({ type: 'dismiss', run, cells });
+  }
+
+  private _dismiss({ key, cell }: RunView): void {
+    if (!this._runs.isLost(key) && this._cells.dismiss(key, cell ?? '')) {
+      this._tell({ type: 'dismiss', run: key, cells: [] });
+    }
+  }
+
+  private _tell(message: ToKernel): void {
+    this._link?.request(message).catch(() => undefined);
+  }
+
+  private _changed = new Signal<this, void>(this);
+  private _cells: NotebookCells;
+  private _page: Promise<string>;
+  private _pageId = '';
+  private _link: KernelLink | null = null;
+  private _runs = new KnownRuns();
+  private _traces: readonly TraceView[] = [];
+  /** Runs whose calling cell was seen here, and that cell. */
+  private _here = new Map<string, string>();
+  private _syncing = new Set<string>();
+  private _controls: Controls;
+  /** The ids of the runs that have cells in the notebook, when that was last told. */
+  private _shownRuns = '';
+  private _isDisposed = false;
+}

@@ -1,0 +1,117 @@
+/** What is done in a notebook's view on the user's behalf. */
+import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
+import { CodeCell } from '@jupyterlab/cells';
+import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
+
+import type { ICellOfRun } from '../link/tokens';
+import type { Continue, Done, RunView } from '../messages';
+import { calls } from './callingCells';
+import { IMark, markOf, NAMESPACE } from './generatedCell';
+import { inOneStep } from './cellRemoval';
+
+/** An answer that the page gives itself. */
+export function done(problem: string): Done {
+  return { type: 'done', request: 0, problem, said: '', link: '' };
+}
+
+/** Scroll to the cell, make it the active one and perhaps focus it, for commands; whether it is there. */
+export function show(
+  panel: NotebookPanel,
+  id: string,
+  focus: boolean
+): boolean {
+  const notebook = panel.content;
+  const cell = notebook.widgets.find(widget => widget.model.id === id);
+  if (!cell) {
+    return false;
+  }
+  NotebookActions.expandParent(cell, notebook);
+  notebook.deselectAll();
+  const index = notebook.widgets.indexOf(cell);
+  notebook.activeCellIndex = index;
+  if (focus) {
+    notebook.mode = 'command';
+  }
+  // Not `scrollToCell`: that puts the focus into the editor.
+  const there = notebook.scrollToItem(index);
+  const focused = focus
+    ? there.then(() => NotebookActions.focusActiveCell(notebook))
+    : there;
+  void focused.catch(() => undefined);
+  return true;
+}
+
+/**
+ * Insert a code cell below the active one and go to it; whether that can be done. Cells that belong together are
+ * not parted: where the active one is such a cell, it is inserted below the last of them.
+ */
+export function insertBelow(
+  panel: NotebookPanel,
+  source: string,
+  together: (cell: ISharedCell) => boolean
+): boolean {
+  const { content } = panel;
+  const notebook = content.model?.sharedModel;
+  if (!notebook) {
+    return false;
+  }
+  const active = content.activeCell?.model.sharedModel;
+  const index =
+    active && together(active)
+      ? notebook.cells.map(together).lastIndexOf(true) + 1
+      : content.activeCellIndex + 1;
+  inOneStep(notebook, () => {
+    const metadata = { trusted: true };
+    notebook.insertCell(index, { cell_type: 'code', source, metadata });
+  });
+  content.activeCellIndex = index;
+  show(panel, notebook.getCell(index).getId(), true);
+  return true;
+}
+
+/** The id of a cell of the run, if it is in the notebook. */
+export function cellOf(
+  notebook: ISharedNotebook,
+  run: RunView | undefined,
+  wanted: ICellOfRun
+): string | null | undefined {
+  if (Object.keys(wanted).length === 0) {
+    return run?.cell;
+  }
+  const found = notebook.cells.find(cell => {
+    const mark = markOf(cell, run?.run_id);
+    return mark !== null && isWanted(mark, wanted);
+  });
+  return found?.getId();
+}
+
+function isWanted(mark: IMark, wanted: ICellOfRun): boolean {
+  if (wanted.candidate !== undefined) {
+    const shown = mark.role === 'candidate' || mark.role === 'solution';
+    return shown && mark.candidate === wanted.candidate;
+  }
+  if (wanted.subtask !== undefined) {
+    return mark.role === 'subtask' && mark.subtask === wanted.subtask;
+  }
+  return mark.role === (wanted.solution ? 'solution' : 'plan');
+}
+
+/** Execute the calling cell again, to go on from there; whether it is there and still calls. */
+export function callAgain(
+  panel: NotebookPanel,
+  id: string | null | undefined,
+  given: Continue
+): boolean {
+  const cell = panel.content.widgets.find(({ model }) => model.id === id);
+  if (cell?.model.type !== 'code' || !calls(cell.model.sharedModel)) {
+    return false;
+  }
+  // It is told for this once: nothing of it is left in the notebook.
+  const metadata = { [NAMESPACE]: { continue: { ...given } } };
+  const { sessionContext } = panel.context;
+  // What goes wrong is shown below the cell.
+  CodeCell.execute(cell as CodeCell, sessionContext, metadata).catch(
+    () => undefined
+  );
+  return true;
+}

@@ -1,0 +1,48 @@
+/** Time by a browser's clock that differs from the kernel's. */
+import { Clock } from '../runClock';
+import { run } from './fakeModel';
+
+const START = 1_700_000_000;
+
+const clockAt = (now: number) => new Clock(() => now);
+
+const starting = run({ status: 'starting', started: START, subtasks: [] });
+
+it.each([
+  ['ahead', START + 3600],
+  ['behind', START - 3600]
+])('counts from the start where it is %s', (_, seen) => {
+  const clock = new Clock(() => now);
+  let now = seen;
+  expect(clock.elapsed(starting)).toBe(0);
+  now += 5;
+  expect(clock.elapsed({ ...starting, status: 'running' })).toBe(5);
+  const later = { ...starting, status: 'running' as const, started: START + 2 };
+  expect(clock.elapsed(later)).toBe(5);
+});
+
+it('takes the kernel at its word for a run that is seen later', () => {
+  expect(clockAt(START + 42).elapsed(run({ started: START }))).toBe(42);
+  expect(clockAt(START - 42).elapsed(run({ started: START }))).toBe(0);
+});
+
+it('tells how long a run has lasted by the kernel alone', () => {
+  const ended = run({ status: 'solved', started: START, ended: START + 7 });
+  expect(clockAt(0).elapsed(ended)).toBe(7);
+});
+
+it('does not count what it waited for the user', () => {
+  const waiting = run({
+    status: 'reviewing',
+    started: START,
+    waiting_since: START + 5
+  });
+  expect(clockAt(START + 60).elapsed(waiting)).toBe(5);
+  const on = run({ started: START, waited: 55 });
+  expect(clockAt(START + 62).elapsed(on)).toBe(7);
+  expect(clockAt(0).elapsed({ ...on, ended: START + 64 })).toBe(9);
+});
+
+it('has nothing to tell before the start', () => {
+  expect(clockAt(0).elapsed(run({ started: null }))).toBeNull();
+});

@@ -1,0 +1,49 @@
+/**
+ * What can be asked for at the moment: a control that could not work is not shown.
+ */
+import { isFinal } from '../link/runStatus';
+import type { IExplorationModel } from '../link/tokens';
+import type { CandidateView, RunView, SubtaskView } from '../messages';
+
+/** Whether the kernel can hear controls, at once or when the running cell has ended. */
+export function reachable(model: Pick<IExplorationModel, 'link'>): boolean {
+  return model.link === 'ready' || model.link === 'waiting';
+}
+
+export function canStop(run: RunView): boolean {
+  return !isFinal(run) && run.status !== 'stopping';
+}
+
+export function canEditPlan(run: RunView): boolean {
+  const toCome = run.subtasks.some(({ status }) =>
+    ['planned', 'exploring'].includes(status)
+  );
+  return run.status === 'running' && run.solution === null && toCome;
+}
+
+export function canSkip(run: RunView, subtask: SubtaskView): boolean {
+  return run.status === 'running' && subtask.status === 'exploring';
+}
+
+/** Steering goes on in a run, and, by executing the calling cell again, after its end. */
+function steerable(run: RunView): boolean {
+  return run.status === 'running' || (isFinal(run) && run.cell !== null);
+}
+
+export function canRetry(run: RunView, subtask: SubtaskView): boolean {
+  return (
+    steerable(run) &&
+    subtask.id !== run.solution?.id &&
+    subtask.status !== 'planned'
+  );
+}
+
+export function canChoose(
+  run: RunView,
+  subtask: SubtaskView,
+  candidate: CandidateView
+): boolean {
+  return (
+    steerable(run) && candidate.selectable && subtask.selected !== candidate.id
+  );
+}

@@ -1,0 +1,59 @@
+/**
+ * Opens the sidebar when a run starts, as often as the user wants that.
+ */
+import type { IDisposable } from '@lumino/disposable';
+
+import { isFinal } from '../link/runStatus';
+import type { IExplorationModel, IExplorations } from '../link/tokens';
+import type { IPreferences } from './sidebarContext';
+
+export class Opener implements IDisposable {
+  constructor(
+    private explorations: IExplorations,
+    private preferences: () => IPreferences,
+    private open: () => void
+  ) {
+    explorations.currentChanged.connect(this.follow, this);
+    this.follow();
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    if (!this._isDisposed) {
+      this._isDisposed = true;
+      this.explorations.currentChanged.disconnect(this.follow, this);
+      this.model?.changed.disconnect(this.look, this);
+    }
+  }
+
+  /** What has already begun when a notebook becomes current is not starting. */
+  private follow(): void {
+    this.model?.changed.disconnect(this.look, this);
+    this.model = this.explorations.current;
+    this.model?.runs.forEach(run => this.seen.add(run.key));
+    this.model?.changed.connect(this.look, this);
+  }
+
+  private look(model: IExplorationModel): void {
+    const fresh = model.runs.filter(
+      run => !this.seen.has(run.key) && !isFinal(run)
+    );
+    model.runs.forEach(run => this.seen.add(run.key));
+    const { openOnRun } = this.preferences();
+    const wanted =
+      openOnRun === 'always' || (openOnRun === 'first' && !this.opened);
+    if (fresh.length && wanted) {
+      this.opened = true;
+      this.open();
+    }
+  }
+
+  private model: IExplorationModel | null = null;
+  /** Keys of kernels may coincide: a run that is missed for it does not open the sidebar, no more. */
+  private seen = new Set<string>();
+  private opened = false;
+  private _isDisposed = false;
+}

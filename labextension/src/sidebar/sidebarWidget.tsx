@@ -1,0 +1,89 @@
+/**
+ * The sidebar as a widget of the shell. It follows the current notebook.
+ */
+import { ReactWidget } from '@jupyterlab/ui-components';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IExplorations } from '../link/tokens';
+import { Clock } from './runClock';
+import { FocusKeeper } from './focusKeeper';
+import type { IDesk, IPreferences } from './sidebarContext';
+import { DEFAULTS, Trans } from './sidebarContext';
+import { explorationIcon } from './icons';
+import { Sidebar } from './Sidebar';
+
+export const SIDEBAR_ID = 'exploracoder-sidebar';
+
+export class SidebarWidget extends ReactWidget {
+  constructor(
+    private explorations: IExplorations,
+    private desk: IDesk,
+    private trans: TranslationBundle
+  ) {
+    super();
+    this.id = SIDEBAR_ID;
+    this.addClass('jp-Explora-sidebar');
+    this.title.icon = explorationIcon;
+    this.title.caption = trans.__('Exploration');
+    this.node.setAttribute('role', 'region');
+    this.node.addEventListener('focusin', this.onFocus);
+    this.focusKeeper = new FocusKeeper(this.node);
+    this.node.setAttribute('aria-label', trans.__('Exploration'));
+    explorations.currentChanged.connect(this.onCurrentChanged, this);
+  }
+
+  get preferences(): IPreferences {
+    return this._preferences;
+  }
+  set preferences(preferences: IPreferences) {
+    this._preferences = preferences;
+    this.update();
+  }
+
+  dispose(): void {
+    if (!this.isDisposed) {
+      this.explorations.currentChanged.disconnect(this.onCurrentChanged, this);
+      this.node.removeEventListener('focusin', this.onFocus);
+      this.focusKeeper.dispose();
+      super.dispose();
+    }
+  }
+
+  /** Put the focus where it was last, or else on the first thing that takes it. */
+  focus(): void {
+    const first = 'button:not(:disabled), [tabindex="0"]';
+    const last = this.node.contains(this.last) ? this.last : null;
+    (last ?? this.node.querySelector<HTMLElement>(first))?.focus();
+  }
+
+  protected render(): React.JSX.Element {
+    return (
+      <Trans.Provider value={this.trans}>
+        <Sidebar
+          key={this.notebooks}
+          model={this.explorations.current}
+          desk={this.desk}
+          preferences={this.preferences}
+          clock={this.clock}
+        />
+      </Trans.Provider>
+    );
+  }
+
+  private onCurrentChanged(): void {
+    this.notebooks += 1;
+    this.update();
+  }
+
+  private onFocus = (event: FocusEvent): void => {
+    this.last = event.target as HTMLElement;
+  };
+
+  private last: HTMLElement | null = null;
+  private focusKeeper: FocusKeeper;
+  private clock = new Clock();
+  private _preferences = DEFAULTS;
+  /** Changes with the notebook, so that nothing of one is taken for another's. */
+  private notebooks = 0;
+}

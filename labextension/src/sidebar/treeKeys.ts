@@ -1,0 +1,56 @@
+/**
+ * The keys of the tree, as the ARIA practices for a tree view have them.
+ */
+import type { Item } from './planItems';
+
+/** What a key asks for: another item, to open or close this one, or to go to its cell. */
+export type Move =
+  { to: number } | { fold: boolean } | { activate: true } | null;
+
+/** What `key` means on the item at `index`; `null` if it is not ours. */
+export function move(items: Item[], index: number, key: string): Move {
+  switch (key) {
+    case 'ArrowDown':
+      return { to: Math.min(index + 1, items.length - 1) };
+    case 'ArrowUp':
+      return { to: Math.max(index - 1, 0) };
+    case 'Home':
+      return { to: 0 };
+    case 'End':
+      return { to: items.length - 1 };
+    case 'ArrowRight':
+      return inwards(items, index);
+    case 'ArrowLeft':
+      return outwards(items, index);
+    case 'Enter':
+      return { activate: true };
+    case ' ':
+      return items[index].open === null
+        ? { activate: true }
+        : { fold: !items[index].open };
+    default:
+      return null;
+  }
+}
+
+function inwards(items: Item[], index: number): Move {
+  const { open, level } = items[index];
+  if (open === false) {
+    return { fold: true };
+  }
+  const next = items[index + 1];
+  return { to: open && next && next.level > level ? index + 1 : index };
+}
+
+function outwards(items: Item[], index: number): Move {
+  const { open, level } = items[index];
+  if (open) {
+    return { fold: false };
+  }
+  for (let above = index - 1; above >= 0; above--) {
+    if (items[above].level < level) {
+      return { to: above };
+    }
+  }
+  return { to: index };
+}
