@@ -17,10 +17,10 @@ import {
   VERSION,
   Welcome
 } from '../messages';
-import { commOverSubshell } from './subshell';
+import { createComm } from './subshell';
 
 /** How long a kernel with subshells may take to answer, in milliseconds. */
-const PATIENCE = 10_000;
+const ANSWER_TIMEOUT = 10_000;
 
 /** When another subshell is requested where none could be started, in milliseconds. */
 const RETRY_AFTER = 5000;
@@ -29,20 +29,20 @@ const RETRY_AFTER = 5000;
 const MORE_ATTEMPTS = 2;
 
 /** Why a request has no answer. */
-export type Silence = 'closed' | 'timeout' | 'none';
+export type FailureReason = 'closed' | 'timeout' | 'none';
 
 /** A request that got no answer. */
-export class NoAnswer extends Error {
-  constructor(readonly silence: Silence) {
-    super(silence);
+export class NoAnswerError extends Error {
+  constructor(readonly reason: FailureReason) {
+    super(reason);
   }
 }
 
 type State = 'none' | 'connecting' | 'ready' | 'other-version';
 
-interface IWaiting {
+interface IPendingRequest {
   resolve: (answer: Answer) => void;
-  reject: (error: NoAnswer) => void;
+  reject: (error: NoAnswerError) => void;
 }
 
 export class KernelLink implements IDisposable {
@@ -54,12 +54,12 @@ export class KernelLink implements IDisposable {
    */
   constructor(
     readonly kernel: Kernel.IKernelConnection,
-    private _page: Promise<string>,
-    private _patience = PATIENCE,
-    private _notebook: () => string = () => ''
+    private _pageId: Promise<string>,
+    private _timeout = ANSWER_TIMEOUT,
+    private _notebookPath: () => string = () => ''
   ) {
-    kernel.registerCommTarget(EVENTS, this._onEvents);
-    kernel.connectionStatusChanged.connect(this._onConnection, this);
+    kernel.registerCommTarget(EVENTS, this._onCommOpen);
+    kernel.connectionStatusChanged.connect(this._onConnectionStatus, this);
   }
 
   get state(): State {
@@ -67,13 +67,13 @@ export class KernelLink implements IDisposable {
   }
 
   /** Whether requests are heard while a cell is running. */
-  get subshells(): boolean {
-    return this._subshell;
+  get hasSubshell(): boolean {
+    return this._hasSubshell;
   }
 
   /** Whether requests are sent, but not heard while a cell is running. */
-  get waits(): boolean {
-    return this._control !== null && !this._subshell;
+  get isBlockedByCell(): boolean {
+    return this._control !== null && !this._hasSubshell;
   }
 
   /** The state has changed. */
@@ -114,27 +114,29 @@ export class KernelLink implements IDisposable {
 
   /** Begin anew: the kernel was restarted, and knows nothing of us. */
   restart(): void {
-    this._forget('closed');
-    this._gone = 'none';
+    this._closeControl('closed');
+    this._closeReason = 'none';
     this._connecting = null;
-    this._restarts += 1;
-    this.kernel.registerCommTarget(EVENTS, this._onEvents);
+    this._restartCount += 1;
+    this.kernel.registerCommTarget(EVENTS, this._onCommOpen);
   }
 
   /** Ask, and wait for the answer. Rejects with `NoAnswer`. */
   async request(message: ToKernel): Promise<Answer> {
     if (this._control === null) {
-      throw new NoAnswer(this._gone);
+      throw new NoAnswerError(this._closeReason);
     }
-    const request = ++this._count;
+    const request = ++this._requestCount;
     const answer = new Promise<Answer>((resolve, reject) => {
-      this._waiting.set(request, { resolve, reject });
+      this._pending.set(request, { resolve, reject });
     });
     try {
       this.post({ ...message, request });
-      return await (this._subshell ? this._hurried(answer, request) : answer);
+      return await (this._hasSubshell
+        ? this._withTimeout(answer, request)
+        : answer);
     } finally {
-      this._waiting.delete(request);
+      this._pending.delete(request);
     }
   }
 
@@ -143,7 +145,7 @@ export class KernelLink implements IDisposable {
     try {
       this._control?.send(message as unknown as JSONObject);
     } catch {
-      this._forget('closed');
+      this._closeControl('closed');
     }
   }
 
@@ -153,65 +155,64 @@ export class KernelLink implements IDisposable {
     }
     this._isDisposed = true;
     if (!this.kernel.isDisposed) {
-      this.kernel.removeCommTarget(EVENTS, this._onEvents);
+      this.kernel.removeCommTarget(EVENTS, this._onCommOpen);
     }
-    this._forget('closed');
+    this._closeControl('closed');
     Signal.clearData(this);
   }
 
   private async _connect(): Promise<void> {
-    const restarts = this._restarts;
+    const restarts = this._restartCount;
     try {
       if (this._control === null) {
         this._setState('connecting');
-        await this._open();
+        await this._openControl();
       }
-      await this._hello();
+      await this._sendHello();
     } catch (error) {
-      if (restarts === this._restarts) {
-        this._forget(error instanceof NoAnswer ? error.silence : 'closed');
+      if (restarts === this._restartCount) {
+        this._closeControl(
+          error instanceof NoAnswerError ? error.reason : 'closed'
+        );
       }
     }
   }
 
-  private async _open(): Promise<void> {
-    const restarts = this._restarts;
-    const { comm, subshell, retry } = await commOverSubshell(
-      this.kernel,
-      CONTROL
-    );
-    if (this._isDisposed || restarts !== this._restarts) {
+  private async _openControl(): Promise<void> {
+    const restarts = this._restartCount;
+    const { comm, subshell, retry } = await createComm(this.kernel, CONTROL);
+    if (this._isDisposed || restarts !== this._restartCount) {
       comm.dispose(); // its subshell died with the kernel
-      throw new NoAnswer('closed');
+      throw new NoAnswerError('closed');
     }
     comm.onMsg = this._onAnswer;
     comm.onClose = () => {
       if (this._control === comm) {
-        this._forget('none');
+        this._closeControl('none');
       }
     };
     comm.open();
     this._control = comm;
-    this._subshell = subshell;
+    this._hasSubshell = subshell;
     this._changed.emit();
     if (retry) {
-      setTimeout(() => void this._reopen(comm), RETRY_AFTER);
+      setTimeout(() => void this._reopenControl(comm), RETRY_AFTER);
     }
   }
 
   /** Open another control comm in place of this one, which the running cell blocks. */
-  private async _reopen(comm: Kernel.IComm): Promise<void> {
+  private async _reopenControl(comm: Kernel.IComm): Promise<void> {
     if (this._control === comm && !this._isDisposed) {
-      this._forget('closed');
+      this._closeControl('closed');
       await this._connecting; // its hello was rejected just now
       await this.connect();
     }
   }
 
-  private async _hello(): Promise<void> {
-    const page = await this._page;
+  private async _sendHello(): Promise<void> {
+    const page = await this._pageId;
     const session = this.kernel.clientId;
-    const notebook = this._notebook();
+    const notebook = this._notebookPath();
     const answer = await this.request({
       type: 'hello',
       version: VERSION,
@@ -227,18 +228,18 @@ export class KernelLink implements IDisposable {
     this._welcomed.emit(answer);
   }
 
-  private async _hurried(
+  private async _withTimeout(
     answer: Promise<Answer>,
     request: number
   ): Promise<Answer> {
     const timer = setTimeout(
-      () => this._waiting.get(request)?.reject(new NoAnswer('timeout')),
-      this._patience
+      () => this._pending.get(request)?.reject(new NoAnswerError('timeout')),
+      this._timeout
     );
     return answer.finally(() => clearTimeout(timer));
   }
 
-  private _onEvents = (
+  private _onCommOpen = (
     comm: Kernel.IComm,
     message: KernelMessage.ICommOpenMsg
   ): void => {
@@ -254,19 +255,19 @@ export class KernelLink implements IDisposable {
       opening.reason === 'call' && parent.session === this.kernel.clientId;
     this._opened.emit(opening);
     if (called || this._control === null) {
-      void this._answerCall();
+      void this._respondToCall();
     }
   };
 
   /** An attempt under way may have begun before the kernel knew us; when one comes to nothing, there is another. */
-  private async _answerCall(): Promise<void> {
-    const restarts = this._restarts;
+  private async _respondToCall(): Promise<void> {
+    const restarts = this._restartCount;
     await this.connect();
     for (let more = 0; more < MORE_ATTEMPTS; more++) {
       if (
         this._control !== null ||
         this._isDisposed ||
-        restarts !== this._restarts
+        restarts !== this._restartCount
       ) {
         return;
       }
@@ -282,11 +283,11 @@ export class KernelLink implements IDisposable {
 
   private _onAnswer = (message: KernelMessage.ICommMsgMsg): void => {
     const answer = message.content.data as unknown as Answer;
-    this._waiting.get(answer.request)?.resolve(answer);
+    this._pending.get(answer.request)?.resolve(answer);
   };
 
   /** What the kernel said while the connection was down is lost: ask for it. */
-  private _onConnection(
+  private _onConnectionStatus(
     _: Kernel.IKernelConnection,
     status: Kernel.ConnectionStatus
   ): void {
@@ -296,14 +297,14 @@ export class KernelLink implements IDisposable {
   }
 
   /** There is no control comm any more. */
-  private _forget(silence: Silence): void {
+  private _closeControl(reason: FailureReason): void {
     const control = this._control;
     this._control = null;
-    this._gone = silence;
-    this._subshell = false;
+    this._closeReason = reason;
+    this._hasSubshell = false;
     control?.dispose();
-    this._waiting.forEach(waiting => waiting.reject(new NoAnswer(silence)));
-    this._waiting.clear();
+    this._pending.forEach(request => request.reject(new NoAnswerError(reason)));
+    this._pending.clear();
     this._setState('none');
   }
 
@@ -316,14 +317,14 @@ export class KernelLink implements IDisposable {
   private _opened = new Signal<this, Opening>(this);
   private _welcomed = new Signal<this, Welcome>(this);
   private _received = new Signal<this, FromKernel>(this);
-  private _waiting = new Map<number, IWaiting>();
+  private _pending = new Map<number, IPendingRequest>();
   private _connecting: Promise<void> | null = null;
   private _control: Kernel.IComm | null = null;
   /** Why there is no control comm. */
-  private _gone: Silence = 'none';
-  private _subshell = false;
-  private _count = 0;
-  private _restarts = 0;
+  private _closeReason: FailureReason = 'none';
+  private _hasSubshell = false;
+  private _requestCount = 0;
+  private _restartCount = 0;
   private _state: State = 'none';
   private _isDisposed = false;
 }

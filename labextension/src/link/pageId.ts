@@ -7,7 +7,7 @@ import { UUID } from '@lumino/coreutils';
 const KEY = 'exploracoder-jupyter:page';
 const CHANNEL = 'exploracoder-jupyter:pages';
 /** Tabs of one browser answer within a few milliseconds; this is waited once a page, while it loads. */
-const PATIENCE = 200;
+const CLAIM_TIMEOUT = 200;
 
 interface IClaim {
   type: 'claim' | 'taken';
@@ -17,42 +17,43 @@ interface IClaim {
 }
 
 /** Where names are kept and claims are heard; the browser's own, but for tests. */
-export interface IPageWorld {
+export interface IPageEnvironment {
   storage: Pick<Storage, 'getItem' | 'setItem'>;
-  open(name: string): BroadcastChannel | null;
-  patience: number;
+  openChannel(name: string): BroadcastChannel | null;
+  timeout: number;
 }
 
-const BROWSER: IPageWorld = {
+const BROWSER: IPageEnvironment = {
   get storage() {
     return window.sessionStorage;
   },
-  open: name =>
+  openChannel: name =>
     typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(name),
-  patience: PATIENCE
+  timeout: CLAIM_TIMEOUT
 };
 
 /** The name of this page, once no other tab objects. Ask once a page: the name is defended from then on. */
 export async function claimPageId(world = BROWSER): Promise<string> {
-  const stored = read(world);
-  const channel = world.open(CHANNEL);
+  const stored = readPageId(world);
+  const channel = world.openChannel(CHANNEL);
   const id = stored ?? UUID.uuid4();
   if (channel === null) {
-    return keep(world, id);
+    return storePageId(world, id);
   }
   const token = UUID.uuid4();
-  const taken = stored !== null && (await contest(channel, id, token, world));
-  const name = keep(world, taken ? UUID.uuid4() : id);
-  defend(channel, name);
+  const taken =
+    stored !== null && (await isClaimedElsewhere(channel, id, token, world));
+  const name = storePageId(world, taken ? UUID.uuid4() : id);
+  defendPageId(channel, name);
   return name;
 }
 
 /** Claim the name; whether another tab has it. */
-function contest(
+function isClaimedElsewhere(
   channel: BroadcastChannel,
   id: string,
   token: string,
-  world: IPageWorld
+  world: IPageEnvironment
 ): Promise<boolean> {
   return new Promise(resolve => {
     channel.onmessage = ({ data }: MessageEvent<IClaim>) => {
@@ -66,11 +67,11 @@ function contest(
       }
     };
     channel.postMessage({ type: 'claim', id, token });
-    setTimeout(() => resolve(false), world.patience);
+    setTimeout(() => resolve(false), world.timeout);
   });
 }
 
-function defend(channel: BroadcastChannel, id: string): void {
+function defendPageId(channel: BroadcastChannel, id: string): void {
   channel.onmessage = ({ data }: MessageEvent<IClaim>) => {
     if (data.type === 'claim' && data.id === id) {
       channel.postMessage({ type: 'taken', id, token: '' });
@@ -79,7 +80,7 @@ function defend(channel: BroadcastChannel, id: string): void {
 }
 
 /** Storage may be forbidden; then the page has a new name after each reload. */
-function read(world: IPageWorld): string | null {
+function readPageId(world: IPageEnvironment): string | null {
   try {
     return world.storage.getItem(KEY);
   } catch {
@@ -87,7 +88,7 @@ function read(world: IPageWorld): string | null {
   }
 }
 
-function keep(world: IPageWorld, id: string): string {
+function storePageId(world: IPageEnvironment, id: string): string {
   try {
     world.storage.setItem(KEY, id);
   } catch {

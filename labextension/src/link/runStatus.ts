@@ -10,6 +10,6 @@ const FINAL: ReadonlySet<RunView['status']> = new Set([
 ]);
 
 /** Whether the run has ended. */
-export function isFinal(run: RunView): boolean {
+export function isFinished(run: RunView): boolean {
   return FINAL.has(run.status);
 }

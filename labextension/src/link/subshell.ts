@@ -7,14 +7,14 @@
 import { Kernel, KernelMessage } from '@jupyterlab/services';
 
 /** A comm, whether it has a subshell, and, if not, whether another attempt may start one. */
-export interface IOpened {
+export interface ICommResult {
   comm: Kernel.IComm;
   subshell: boolean;
   retry: boolean;
 }
 
 /** What JupyterLab's comms have beyond their interface, each of it since some version. */
-interface ICommInside {
+interface ICommInternals {
   subshellStarted?: Promise<void>;
   _subshellId?: string | null;
 }
@@ -25,7 +25,7 @@ type Request =
 const FEATURE = 'kernel subshells';
 
 /** How long JupyterLab is given for each step by itself, in milliseconds. */
-const PATIENCE = 1000;
+const STEP_TIMEOUT = 1000;
 
 /** How often the control channel is tried. */
 const ATTEMPTS = 3;
@@ -37,30 +37,30 @@ const ATTEMPTS = 3;
  * @param target - name of the comm's target
  * @param patience - how long to wait before the control channel is tried, in milliseconds
  */
-export async function commOverSubshell(
+export async function createComm(
   kernel: Kernel.IKernelConnection,
   target: string,
-  patience = PATIENCE
-): Promise<IOpened> {
+  patience = STEP_TIMEOUT
+): Promise<ICommResult> {
   const comm = kernel.createComm(target);
-  const inside = comm as Kernel.IComm & ICommInside;
+  const inside = comm as Kernel.IComm & ICommInternals;
   if (inside.subshellStarted === undefined) {
     return { comm, subshell: false, retry: false };
   }
-  if (await settles(kernel.info, patience)) {
+  if (await succeedsWithin(kernel.info, patience)) {
     if (kernel.supportsSubshells !== true) {
       return { comm, subshell: false, retry: false };
     }
-    if (await settles(inside.subshellStarted, patience)) {
+    if (await succeedsWithin(inside.subshellStarted, patience)) {
       return { comm, subshell: true, retry: false };
     }
   }
-  const id = await subshellByControl(kernel, patience);
+  const id = await createSubshellOnControl(kernel, patience);
   if (typeof id !== 'string') {
     return { comm, subshell: false, retry: id === undefined };
   }
   inside._subshellId = id;
-  void replaced(kernel, inside.subshellStarted, id);
+  void deleteIfRedundant(kernel, inside.subshellStarted, id);
   return { comm, subshell: true, retry: false };
 }
 
@@ -70,7 +70,7 @@ export async function commOverSubshell(
  * `null` if the kernel has none; `undefined` if no attempt succeeded: a busy server drops the connection, and then
  * requests are rejected.
  */
-async function subshellByControl(
+async function createSubshellOnControl(
   kernel: Kernel.IKernelConnection,
   pause: number
 ): Promise<string | null | undefined> {
@@ -89,13 +89,13 @@ async function subshellByControl(
 async function createSubshell(
   kernel: Kernel.IKernelConnection
 ): Promise<string | null> {
-  const info = await ask(kernel, 'kernel_info_request');
+  const info = await sendControlRequest(kernel, 'kernel_info_request');
   const features = (info as { supported_features?: string[] })
     .supported_features;
   if (!features?.includes(FEATURE)) {
     return null;
   }
-  const reply = await ask(kernel, 'create_subshell_request');
+  const reply = await sendControlRequest(kernel, 'create_subshell_request');
   const id = (reply as { subshell_id?: string }).subshell_id;
   if (id === undefined) {
     throw new Error(JSON.stringify(reply));
@@ -104,18 +104,20 @@ async function createSubshell(
 }
 
 /** JupyterLab starts one of its own nevertheless, once it knows the features: then ours goes. */
-async function replaced(
+async function deleteIfRedundant(
   kernel: Kernel.IKernelConnection,
   started: Promise<void>,
   id: string
 ): Promise<void> {
   if (await succeeds(started)) {
     const content = { subshell_id: id };
-    await succeeds(ask(kernel, 'delete_subshell_request', content));
+    await succeeds(
+      sendControlRequest(kernel, 'delete_subshell_request', content)
+    );
   }
 }
 
-async function ask(
+async function sendControlRequest(
   kernel: Kernel.IKernelConnection,
   msgType: Request,
   content: { subshell_id?: string } = {}
@@ -131,7 +133,7 @@ async function ask(
   return reply?.content;
 }
 
-async function settles(
+async function succeedsWithin(
   promise: Promise<unknown>,
   patience: number
 ): Promise<boolean> {

@@ -26,10 +26,10 @@ export type LinkStatus =
 export type Control = 'stop' | 'skip' | 'retry' | 'choose' | 'plan' | 'export';
 
 /** What became of an insertion: it was made, its cell was there before, or there is nothing to insert. */
-export type Inserted = 'inserted' | 'there' | 'nothing';
+export type InsertResult = 'inserted' | 'there' | 'nothing';
 
 /** A cell of a run; the first field that is set decides, the calling cell if none is. */
-export interface ICellOfRun {
+export interface IRunCell {
   candidate?: string;
   subtask?: string;
   solution?: boolean;
@@ -60,7 +60,7 @@ export interface IExplorationModel extends IDisposable {
   /** Whether cells of the run are in this notebook. */
   hasCells(run: string): boolean;
   /** Whether this page changes the run's cells; if not, another tab does. */
-  owned(run: string): boolean;
+  isOwned(run: string): boolean;
   /** Whether this was asked of the run and is not yet answered. `of`: the subtask or candidate, where there is one. */
   isPending(run: string, control: Control, of?: string): boolean;
 
@@ -76,11 +76,11 @@ export interface IExplorationModel extends IDisposable {
   exportTrace(run: string): Promise<Done>;
 
   /** Scroll to the cell, make it the active one and give it the focus, if that is wanted; whether it is there. */
-  reveal(run: string, cell: ICellOfRun, focus?: boolean): boolean;
+  reveal(run: string, cell: IRunCell, focus?: boolean): boolean;
   /** Remove the cells of a run, or of all; one step to undo. The number of cells that went away. */
   remove(run: string | 'all', options?: { keepSolution?: boolean }): number;
   /** Go to the solution: insert it as a cell of the user's own below the active one, unless it is there already. */
-  insertSolution(run: string): Inserted;
+  insertSolution(run: string): InsertResult;
 }
 
 /** The explorations of this application. */

@@ -14,29 +14,29 @@ import type { IOutput } from '@jupyterlab/nbformat';
 import { JSONExt, PartialJSONObject } from '@lumino/coreutils';
 
 import type { CellChange } from '../messages';
-import { Draft } from './transactionCells';
+import { TransactionCells } from './transactionCells';
 import {
-  free,
-  hasRun,
+  releaseCell,
+  hasBeenRun,
   IMark,
   isCopy,
   isEdited,
   markOf,
   NAMESPACE,
-  othersTags
+  userTags
 } from './generatedCell';
-import { trustworthy } from './outputFilter';
+import { filterOutputs } from './outputFilter';
 import { removeCells } from './cellRemoval';
-import type { RunCells } from './runCellState';
+import type { RunCellState } from './runCellState';
 
 /** A change, and the run that it belongs to. */
 export interface IRunChange {
-  run: RunCells;
+  run: RunCellState;
   change: CellChange;
 }
 
 /** A generated cell in the form of notebook files, as the kernel sends it. */
-interface ICellFile {
+interface IGeneratedCell {
   id: string;
   cell_type: 'code' | 'markdown';
   source: string;
@@ -44,7 +44,7 @@ interface ICellFile {
   outputs?: IOutput[];
 }
 
-interface IFolds extends PartialJSONObject {
+interface IFoldState extends PartialJSONObject {
   source_hidden: boolean;
   outputs_hidden: boolean;
 }
@@ -57,24 +57,24 @@ export function applyChange(
   if (run.dismissed) {
     return;
   }
-  makeRoom(notebook, run, change);
-  let next: IFolds | null = null as IFolds | null;
+  removeEarlierCells(notebook, run, change);
+  let next: IFoldState | null = null as IFoldState | null;
   notebook.transact(() => {
-    next = applyTo(new Draft(notebook), run, change);
+    next = applyToCells(new TransactionCells(notebook), run, change);
   }, false);
   const cell = notebook.cells.find(other => other.getId() === change.id);
   if (cell && next) {
     // A cell's view that hears of both at once takes the first and writes its old state over the second.
-    fold(notebook, cell, 'outputs_hidden', next);
-    fold(notebook, cell, 'source_hidden', next);
+    setFold(notebook, cell, 'outputs_hidden', next);
+    setFold(notebook, cell, 'source_hidden', next);
   }
 }
 
-function fold(
+function setFold(
   notebook: ISharedNotebook,
   cell: ISharedCell,
-  part: keyof IFolds,
-  next: IFolds
+  part: keyof IFoldState,
+  next: IFoldState
 ): void {
   notebook.transact(() => {
     const jupyter = cell.getMetadata('jupyter') as PartialJSONObject;
@@ -83,84 +83,103 @@ function fold(
 }
 
 /** Before the first new cell: the cells of earlier runs of the calling cell go, in a step that the user can undo. */
-function makeRoom(
+function removeEarlierCells(
   notebook: ISharedNotebook,
-  run: RunCells,
+  run: RunCellState,
   { id, cell }: CellChange
 ): void {
   const isNew = cell !== null && !run.deleted.has(id);
   const there = notebook.cells.some(other => other.getId() === id);
-  if (isNew && !there && !run.cleared) {
-    const file = cell as unknown as ICellFile;
+  if (isNew && !there && !run.earlierRemoved) {
+    const file = cell as unknown as IGeneratedCell;
     run.runId ||= (file.metadata[NAMESPACE] as unknown as IMark).run_id;
-    run.cleared = true;
-    removeCells(notebook, (mark, cell) => isOlder(run, mark, cell), hasRun);
+    run.earlierRemoved = true;
+    removeCells(
+      notebook,
+      (mark, cell) => isFromEarlierRun(run, mark, cell),
+      hasBeenRun
+    );
   }
 }
 
 /** Whether an earlier run made the cell: copies are the user's. */
-function isOlder(run: RunCells, mark: IMark, cell: ISharedCell): boolean {
+function isFromEarlierRun(
+  run: RunCellState,
+  mark: IMark,
+  cell: ISharedCell
+): boolean {
   return (
     mark.caller === run.caller && mark.run_id !== run.runId && !isCopy(cell)
   );
 }
 
 /** How the cell is to be folded anew, if it is. */
-function applyTo(
-  draft: Draft,
-  run: RunCells,
+function applyToCells(
+  draft: TransactionCells,
+  run: RunCellState,
   change: CellChange
-): IFolds | null {
+): IFoldState | null {
   if (change.action === 'remove') {
     run.order.remove(change.id);
-    removeOne(draft, draft.find(change.id));
+    removeCell(draft, draft.find(change.id));
     return null;
   }
   run.order.add(change.id, change.after);
   return run.deleted.has(change.id) || change.cell === null
     ? null
-    : put(draft, run, change.cell as unknown as ICellFile);
+    : insertOrUpdate(draft, run, change.cell as unknown as IGeneratedCell);
 }
 
-function put(draft: Draft, run: RunCells, file: ICellFile): IFolds | null {
+function insertOrUpdate(
+  draft: TransactionCells,
+  run: RunCellState,
+  file: IGeneratedCell
+): IFoldState | null {
   const found = draft.find(file.id);
   if (found) {
-    return update(found, run, file);
+    return updateCell(found, run, file);
   }
-  run.folds.set(file.id, folds(file.metadata.jupyter));
-  draft.insert(place(draft, run, file.id), fresh(run, file));
+  run.folds.set(file.id, readFolds(file.metadata.jupyter));
+  draft.insert(insertionIndex(draft, run, file.id), createCell(run, file));
   return null;
 }
 
 /** Remove a generated cell; one that a person has edited or run stays as an ordinary cell. */
-function removeOne(draft: Draft, cell: ISharedCell | undefined): void {
+function removeCell(
+  draft: TransactionCells,
+  cell: ISharedCell | undefined
+): void {
   if (!cell || !markOf(cell)) {
     return;
   }
-  if (isEdited(cell) || hasRun(cell)) {
-    free(cell);
+  if (isEdited(cell) || hasBeenRun(cell)) {
+    releaseCell(cell);
   } else {
     draft.remove(cell);
   }
 }
 
 /** Behind the nearest earlier cell of the run that is there, else the calling cell; else before a later one. */
-function place(draft: Draft, run: RunCells, id: string): number {
-  const there = (other: string) => draft.index(other) !== -1;
+function insertionIndex(
+  draft: TransactionCells,
+  run: RunCellState,
+  id: string
+): number {
+  const there = (other: string) => draft.indexOf(other) !== -1;
   const before = run.order.before(id);
   const nearest =
     before.find(other => !run.moved.has(other) && there(other)) ??
     before.find(there);
-  const behind = draft.index(nearest ?? run.caller);
+  const behind = draft.indexOf(nearest ?? run.caller);
   if (behind !== -1) {
     return behind + 1;
   }
-  const later = run.order.behind(id).find(there);
-  return later === undefined ? draft.cells.length : draft.index(later);
+  const later = run.order.after(id).find(there);
+  return later === undefined ? draft.cells.length : draft.indexOf(later);
 }
 
-function fresh(run: RunCells, file: ICellFile): SharedCell.Cell {
-  const metadata = { ...file.metadata, [NAMESPACE]: mark(run, file) };
+function createCell(run: RunCellState, file: IGeneratedCell): SharedCell.Cell {
+  const metadata = { ...file.metadata, [NAMESPACE]: buildMark(run, file) };
   const { id, source } = file;
   if (file.cell_type === 'markdown') {
     return { cell_type: 'markdown', id, source, metadata };
@@ -170,16 +189,16 @@ function fresh(run: RunCells, file: ICellFile): SharedCell.Cell {
     id,
     source,
     metadata: { ...metadata, trusted: true },
-    outputs: trustworthy(file.outputs ?? []),
+    outputs: filterOutputs(file.outputs ?? []),
     execution_count: null
   };
 }
 
-function update(
+function updateCell(
   cell: ISharedCell,
-  run: RunCells,
-  file: ICellFile
-): IFolds | null {
+  run: RunCellState,
+  file: IGeneratedCell
+): IFoldState | null {
   const before = markOf(cell);
   if (before === null || cell.cell_type !== file.cell_type) {
     return null; // the user has made it something else
@@ -190,12 +209,12 @@ function update(
   }
   // A solution is not recorded: what it shows came of running it here.
   if (cell.cell_type === 'code' && before.role !== 'solution') {
-    updateOutputs(cell as ISharedCodeCell, trustworthy(file.outputs ?? []));
+    updateOutputs(cell as ISharedCodeCell, filterOutputs(file.outputs ?? []));
   }
-  const anew = foldsAnew(cell, run, file, before);
+  const refold = needsRefold(cell, run, file, before);
   updateTags(cell, file.metadata.tags);
-  cell.setMetadata(NAMESPACE, mark(run, file));
-  return anew ? folds(file.metadata.jupyter) : null;
+  cell.setMetadata(NAMESPACE, buildMark(run, file));
+  return refold ? readFolds(file.metadata.jupyter) : null;
 }
 
 function updateOutputs(cell: ISharedCodeCell, outputs: IOutput[]): void {
@@ -206,7 +225,7 @@ function updateOutputs(cell: ISharedCodeCell, outputs: IOutput[]): void {
 
 function updateTags(cell: ISharedCell, ours: unknown): void {
   const known = Array.isArray(ours) ? (ours as string[]) : [];
-  const tags = [...known, ...othersTags(cell.getMetadata('tags'))];
+  const tags = [...known, ...userTags(cell.getMetadata('tags'))];
   if (tags.length) {
     cell.setMetadata('tags', tags);
   } else {
@@ -215,25 +234,26 @@ function updateTags(cell: ISharedCell, ours: unknown): void {
 }
 
 /** Whether to fold the cell as the kernel says: not if the user has folded it otherwise since. */
-function foldsAnew(
+function needsRefold(
   cell: ISharedCell,
-  run: RunCells,
-  file: ICellFile,
+  run: RunCellState,
+  file: IGeneratedCell,
   before: IMark
 ): boolean {
-  const now = folds(cell.getMetadata('jupyter'));
-  const next = folds(file.metadata.jupyter);
+  const now = readFolds(cell.getMetadata('jupyter'));
+  const next = readFolds(file.metadata.jupyter);
   const ours = run.folds.get(file.id);
-  const news = before.selected !== mark(run, file).selected;
-  const users = ours === undefined ? !news : !JSONExt.deepEqual(now, ours);
-  if (users) {
+  const selectionChanged = before.selected !== buildMark(run, file).selected;
+  const foldedByUser =
+    ours === undefined ? !selectionChanged : !JSONExt.deepEqual(now, ours);
+  if (foldedByUser) {
     return false;
   }
   run.folds.set(file.id, next);
   return !JSONExt.deepEqual(now, next);
 }
 
-function folds(jupyter: unknown): IFolds {
+function readFolds(jupyter: unknown): IFoldState {
   const found = (jupyter ?? {}) as PartialJSONObject;
   return {
     source_hidden: found.source_hidden === true,
@@ -241,7 +261,10 @@ function folds(jupyter: unknown): IFolds {
   };
 }
 
-function mark(run: RunCells, file: ICellFile): IMark & PartialJSONObject {
+function buildMark(
+  run: RunCellState,
+  file: IGeneratedCell
+): IMark & PartialJSONObject {
   const known = file.metadata[NAMESPACE] as unknown as IMark;
   return { ...known, caller: run.caller };
 }

@@ -1,7 +1,7 @@
 /** What a generated cell says of itself above its source: computed from its mark and from its run, if that is known. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { isFinal } from '../link/runStatus';
+import { isFinished } from '../link/runStatus';
 import type { IExplorationModel } from '../link/tokens';
 import type { CandidateView, RunView, SubtaskView } from '../messages';
 import type { IMark } from './generatedCell';
@@ -16,7 +16,7 @@ export interface IBadgeButton {
   disabled: boolean;
 }
 
-export interface IBadgeView {
+export interface IBadgeContent {
   name: string;
   /** A sign for the status, beside its words. */
   sign: string;
@@ -27,16 +27,16 @@ export interface IBadgeView {
   why: string[];
 }
 
-type Steered = Pick<IExplorationModel, 'isPending' | 'link'>;
+type IControlState = Pick<IExplorationModel, 'isPending' | 'link'>;
 
 /** The badge of a cell, edited by the user or not; `null` for cells that speak for themselves. */
-export function badgeView(
+export function badgeContent(
   mark: IMark,
   edited: boolean,
   run: RunView | undefined,
-  model: Steered,
+  model: IControlState,
   trans: TranslationBundle
-): IBadgeView | null {
+): IBadgeContent | null {
   switch (mark.role) {
     case 'candidate':
       return edited
@@ -46,9 +46,9 @@ export function badgeView(
       return planBadge(mark, run, model, trans);
     case 'solution':
       return {
-        ...statusWords(mark.status, trans),
+        ...statusLabel(mark.status, trans),
         name: trans.__('Solution'),
-        details: seconds(mark, trans),
+        details: durationDetail(mark, trans),
         buttons: [],
         why: []
       };
@@ -60,16 +60,16 @@ export function badgeView(
 function candidateBadge(
   mark: IMark,
   run: RunView | undefined,
-  model: Steered,
+  model: IControlState,
   trans: TranslationBundle
-): IBadgeView {
-  const { subtask, candidate } = find(run, mark.candidate);
+): IBadgeContent {
+  const { subtask, candidate } = findCandidate(run, mark.candidate);
   return {
-    ...statusWords(mark.status, trans),
+    ...statusLabel(mark.status, trans),
     name: trans.__('Candidate %1', mark.candidate ?? ''),
     details: [
       ...(mark.round ? [trans.__('repair %1', mark.round)] : []),
-      ...seconds(mark, trans),
+      ...durationDetail(mark, trans),
       ...(mark.selected ? [trans.__('carried forward')] : [])
     ],
     buttons: chooseButton(mark, run, subtask, candidate, model, trans),
@@ -81,7 +81,7 @@ function candidateBadge(
 }
 
 /** Nothing of what was recorded is said of code that did not run. */
-function editedBadge(mark: IMark, trans: TranslationBundle): IBadgeView {
+function editedBadge(mark: IMark, trans: TranslationBundle): IBadgeContent {
   return {
     sign: '✎',
     status: trans.__('edited'),
@@ -104,16 +104,16 @@ function editedBadge(mark: IMark, trans: TranslationBundle): IBadgeView {
 function planBadge(
   mark: IMark,
   run: RunView | undefined,
-  model: Steered,
+  model: IControlState,
   trans: TranslationBundle
-): IBadgeView {
-  const live = run !== undefined && !isFinal(run);
-  const words = statusWords(run?.status ?? mark.status, trans);
+): IBadgeContent {
+  const live = run !== undefined && !isFinished(run);
+  const label = statusLabel(run?.status ?? mark.status, trans);
   // Only where no kernel works on it any more.
   const lost =
     mark.status === 'interrupted' && (!run || run.status === 'stopped');
   return {
-    ...words,
+    ...label,
     ...(lost && { status: trans.__('stopped: the kernel was restarted') }),
     name: trans.__('Exploration'),
     details: [],
@@ -131,7 +131,7 @@ function chooseButton(
   run: RunView | undefined,
   subtask: SubtaskView | undefined,
   candidate: CandidateView | undefined,
-  model: Steered,
+  model: IControlState,
   trans: TranslationBundle
 ): IBadgeButton[] {
   const other = !!subtask?.selected && subtask.selected !== mark.candidate;
@@ -155,7 +155,7 @@ function chooseButton(
 
 function stopButton(
   run: RunView,
-  model: Steered,
+  model: IControlState,
   trans: TranslationBundle
 ): IBadgeButton {
   const stopping =
@@ -179,7 +179,7 @@ function removeButton(trans: TranslationBundle): IBadgeButton {
   };
 }
 
-function find(
+function findCandidate(
   run: RunView | undefined,
   id: string | undefined
 ): { subtask?: SubtaskView; candidate?: CandidateView } {
@@ -195,13 +195,13 @@ function find(
   return {};
 }
 
-function seconds(mark: IMark, trans: TranslationBundle): string[] {
+function durationDetail(mark: IMark, trans: TranslationBundle): string[] {
   return typeof mark.seconds === 'number'
     ? [trans.__('%1 s', mark.seconds.toFixed(1))]
     : [];
 }
 
-function statusWords(
+function statusLabel(
   status: string | undefined,
   trans: TranslationBundle
 ): { sign: string; status: string } {

@@ -9,23 +9,28 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 
 import type { IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
-import { BadgeAction, badgeView, IBadgeButton, IBadgeView } from './badgeContent';
+import {
+  BadgeAction,
+  badgeContent,
+  IBadgeButton,
+  IBadgeContent
+} from './badgeContent';
 import { HeadingsReader } from './headingsReader';
 import { isEdited, markOf } from './generatedCell';
-import { MarkdownDrawer } from './markdownRenderer';
+import { MarkdownRenderer } from './markdownRenderer';
 
 /** Marks cells that we have generated, for styles and for the context menu. */
 const CELL_CLASS = 'jp-Explora-cell';
 
 /** What a badge's button asks for. */
-export type OnBadge = (action: BadgeAction, cell: Cell) => void;
+export type OnBadgeAction = (action: BadgeAction, cell: Cell) => void;
 
 /** The line above one cell. */
 export class CellBadge extends Widget {
   constructor(
     readonly cell: Cell,
-    private _compute: (runs: readonly RunView[]) => IBadgeView | null,
-    private _act: (action: BadgeAction) => void,
+    private _compute: (runs: readonly RunView[]) => IBadgeContent | null,
+    private _onAction: (action: BadgeAction) => void,
     private _trans: TranslationBundle
   ) {
     super();
@@ -39,38 +44,41 @@ export class CellBadge extends Widget {
   refresh(runs: readonly RunView[]): void {
     const view = this._compute(runs);
     const now = JSON.stringify(view);
-    if (now !== this._shown) {
-      this._shown = now;
+    if (now !== this._rendered) {
+      this._rendered = now;
       this.setHidden(view === null);
       this._render(view);
     }
   }
 
-  private _render(view: IBadgeView | null): void {
-    const focused = this._focused();
+  private _render(view: IBadgeContent | null): void {
+    const focused = this._focusedAction();
     this.node.replaceChildren();
     if (view === null) {
       return;
     }
-    const said = [view.name, view.status, ...view.details];
-    this.node.setAttribute('aria-label', said.filter(Boolean).join(', '));
-    const line = child(this.node, 'div', 'jp-Explora-badge-line');
-    child(line, 'strong', 'jp-Explora-badge-name', view.name);
-    const status = child(line, 'span', 'jp-Explora-badge-status');
-    child(status, 'span', '', view.sign).setAttribute('aria-hidden', 'true');
-    child(status, 'span', '', ` ${view.status}`);
+    const label = [view.name, view.status, ...view.details];
+    this.node.setAttribute('aria-label', label.filter(Boolean).join(', '));
+    const line = appendElement(this.node, 'div', 'jp-Explora-badge-line');
+    appendElement(line, 'strong', 'jp-Explora-badge-name', view.name);
+    const status = appendElement(line, 'span', 'jp-Explora-badge-status');
+    appendElement(status, 'span', '', view.sign).setAttribute(
+      'aria-hidden',
+      'true'
+    );
+    appendElement(status, 'span', '', ` ${view.status}`);
     for (const detail of view.details) {
-      child(line, 'span', 'jp-Explora-badge-detail', detail);
+      appendElement(line, 'span', 'jp-Explora-badge-detail', detail);
     }
-    view.buttons.forEach(button => this._button(line, button));
+    view.buttons.forEach(button => this._addButton(line, button));
     if (view.why.length) {
-      this._why(line, view.why);
+      this._addReasons(line, view.why);
     }
-    this._focus(focused);
+    this._restoreFocus(focused);
   }
 
-  private _button(line: HTMLElement, shown: IBadgeButton): void {
-    const button = child(
+  private _addButton(line: HTMLElement, shown: IBadgeButton): void {
+    const button = appendElement(
       line,
       'button',
       'jp-Explora-badge-button',
@@ -83,53 +91,58 @@ export class CellBadge extends Widget {
     button.setAttribute('aria-disabled', String(shown.disabled));
     button.onclick = () => {
       if (!shown.disabled) {
-        this._act(shown.action);
+        this._onAction(shown.action);
       }
     };
   }
 
-  private _why(line: HTMLElement, why: string[]): void {
+  private _addReasons(line: HTMLElement, why: string[]): void {
     const label = this._trans.__('Why?');
-    const button = child(line, 'button', 'jp-Explora-badge-button', label);
+    const button = appendElement(
+      line,
+      'button',
+      'jp-Explora-badge-button',
+      label
+    );
     button.type = 'button';
     button.title = this._trans.__('Why this candidate was carried forward');
     button.dataset.action = 'why';
-    const list = child(this.node, 'ul', 'jp-Explora-badge-why');
-    why.forEach(reason => child(list, 'li', '', reason));
+    const list = appendElement(this.node, 'ul', 'jp-Explora-badge-why');
+    why.forEach(reason => appendElement(list, 'li', '', reason));
     const toggle = () => {
-      list.hidden = !this._open;
-      button.setAttribute('aria-expanded', String(this._open));
+      list.hidden = !this._reasonsOpen;
+      button.setAttribute('aria-expanded', String(this._reasonsOpen));
     };
     button.onclick = () => {
-      this._open = !this._open;
+      this._reasonsOpen = !this._reasonsOpen;
       toggle();
     };
     toggle();
   }
 
-  private _focused(): string | undefined {
+  private _focusedAction(): string | undefined {
     const active = document.activeElement;
     return active instanceof HTMLElement && this.node.contains(active)
       ? active.dataset.action
       : undefined;
   }
 
-  private _focus(action: string | undefined): void {
+  private _restoreFocus(action: string | undefined): void {
     if (action) {
       const buttons = [...this.node.querySelectorAll('button')];
       buttons.find(button => button.dataset.action === action)?.focus();
     }
   }
 
-  private _shown = '';
-  private _open = false;
+  private _rendered = '';
+  private _reasonsOpen = false;
 }
 
 export class NotebookBadges implements IDisposable {
   constructor(
     private _panel: NotebookPanel,
     private _model: IExplorationModel,
-    private _act: OnBadge,
+    private _onAction: OnBadgeAction,
     private _trans: TranslationBundle
   ) {
     this._cells = _panel.content.model?.cells ?? null;
@@ -172,27 +185,27 @@ export class NotebookBadges implements IDisposable {
   }
 
   private _attach(cell: Cell | undefined): void {
-    if (!cell || this._known.has(cell) || !markOf(cell.model)) {
+    if (!cell || this._attached.has(cell) || !markOf(cell.model)) {
       return;
     }
-    this._known.add(cell);
+    this._attached.add(cell);
     cell.addClass(CELL_CLASS);
     if (cell instanceof CodeCell) {
-      this._headings.follow(cell);
+      this._headings.track(cell);
     } else if (cell instanceof MarkdownCell) {
-      this._markdown.follow(cell);
+      this._markdown.track(cell);
     }
-    cell.ready.then(() => this._show(cell)).catch(() => undefined); // it went away before it was ever seen
+    cell.ready.then(() => this._addBadge(cell)).catch(() => undefined); // it went away before it was ever seen
   }
 
-  private _show(cell: Cell): void {
+  private _addBadge(cell: Cell): void {
     if (cell.isDisposed || this._isDisposed) {
       return;
     }
     const badge = new CellBadge(
       cell,
-      runs => this._view(cell, runs),
-      action => this._act(action, cell),
+      runs => this._computeContent(cell, runs),
+      action => this._onAction(action, cell),
       this._trans
     );
     this._badges.add(badge);
@@ -212,11 +225,14 @@ export class NotebookBadges implements IDisposable {
     (cell.layout as PanelLayout).insertWidget(1, badge); // below the header
   }
 
-  private _view(cell: Cell, runs: readonly RunView[]): IBadgeView | null {
+  private _computeContent(
+    cell: Cell,
+    runs: readonly RunView[]
+  ): IBadgeContent | null {
     const mark = cell.isDisposed ? null : markOf(cell.model);
     const run = runs.find(view => view.run_id === mark?.run_id);
     const edited = mark !== null && isEdited(cell.model.sharedModel);
-    return mark && badgeView(mark, edited, run, this._model, this._trans);
+    return mark && badgeContent(mark, edited, run, this._model, this._trans);
   }
 
   private _refresh(): void {
@@ -225,14 +241,14 @@ export class NotebookBadges implements IDisposable {
   }
 
   private _cells: CellList | null;
-  private _known = new WeakSet<Cell>();
+  private _attached = new WeakSet<Cell>();
   private _badges = new Set<CellBadge>();
-  private _markdown = new MarkdownDrawer();
+  private _markdown = new MarkdownRenderer();
   private _headings = new HeadingsReader();
   private _isDisposed = false;
 }
 
-function child<K extends keyof HTMLElementTagNameMap>(
+function appendElement<K extends keyof HTMLElementTagNameMap>(
   parent: HTMLElement,
   tag: K,
   name: string,

@@ -10,20 +10,20 @@ import {
 } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { hasExploration } from './callingCells';
-import { isGuarded, makeMine } from './generatedCell';
-import { inOneStep } from './cellRemoval';
+import { hasGeneratedCells } from './callingCells';
+import { isGuarded, makeRunnable } from './generatedCell';
+import { asOneUndoStep } from './cellRemoval';
 
 type Options = INotebookCellExecutor.IRunCellOptions;
 
 /** Cells of one notebook that are asked to run at the same moment. */
 interface IBatch {
   count: number;
-  told: boolean;
+  notified: boolean;
   complete: Promise<void>;
 }
 
-export class GuardingExecutor implements INotebookCellExecutor {
+export class ExplorationCellExecutor implements INotebookCellExecutor {
   /**
    * @param trans - for what is said to the user
    * @param run - runs a cell
@@ -34,19 +34,19 @@ export class GuardingExecutor implements INotebookCellExecutor {
   ) {}
 
   async runCell(options: Options): Promise<boolean> {
-    const batch = this._join(options.notebook);
+    const batch = this._joinBatch(options.notebook);
     const { sharedModel } = options.cell.model;
     if (isGuarded(sharedModel)) {
       await batch.complete;
       if (batch.count === 1) {
-        this._tellRecorded(options);
+        this._notifyRecorded(options);
       }
       return true;
     }
-    if (hasExploration(options.notebook.sharedModel, sharedModel)) {
+    if (hasGeneratedCells(options.notebook.sharedModel, sharedModel)) {
       await batch.complete;
       if (batch.count > 1) {
-        this._tellSkipped(batch);
+        this._notifySkipped(batch);
         return true;
       }
     }
@@ -54,26 +54,26 @@ export class GuardingExecutor implements INotebookCellExecutor {
   }
 
   /** JupyterLab asks for all cells that are run together before anything else can happen. */
-  private _join(notebook: INotebookModel): IBatch {
-    const batch = this._batches.get(notebook) ?? this._begin(notebook);
+  private _joinBatch(notebook: INotebookModel): IBatch {
+    const batch = this._batches.get(notebook) ?? this._startBatch(notebook);
     batch.count += 1;
     return batch;
   }
 
-  private _begin(notebook: INotebookModel): IBatch {
+  private _startBatch(notebook: INotebookModel): IBatch {
     const complete = Promise.resolve().then(() => {
       this._batches.delete(notebook);
     });
-    const batch = { count: 0, told: false, complete };
+    const batch = { count: 0, notified: false, complete };
     this._batches.set(notebook, batch);
     return batch;
   }
 
-  private _tellRecorded({ cell, notebook }: Options): void {
+  private _notifyRecorded({ cell, notebook }: Options): void {
     const trans = this._trans;
     const { sharedModel } = cell.model;
     const callback = () =>
-      inOneStep(notebook.sharedModel, () => makeMine(sharedModel));
+      asOneUndoStep(notebook.sharedModel, () => makeRunnable(sharedModel));
     Notification.info(
       trans.__(
         'This cell is recorded: it ran in another kernel, and is not run here.'
@@ -91,9 +91,9 @@ export class GuardingExecutor implements INotebookCellExecutor {
     );
   }
 
-  private _tellSkipped(batch: IBatch): void {
-    if (!batch.told) {
-      batch.told = true;
+  private _notifySkipped(batch: IBatch): void {
+    if (!batch.notified) {
+      batch.notified = true;
       Notification.info(
         this._trans.__(
           'Explorations that are in the notebook were not made again. Run such a cell alone to explore again.'

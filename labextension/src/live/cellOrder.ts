@@ -2,7 +2,7 @@
  * The cells of one run in the kernel's order, those included that the user has deleted or moved: so the place of a new
  * cell can be told by whichever neighbours are still there.
  */
-export class RunOrder {
+export class CellOrder {
   /** @param anchor - id of the calling cell */
   constructor(readonly anchor: string) {}
 
@@ -13,7 +13,7 @@ export class RunOrder {
   /** Put `id` behind `after`, behind all where that is not known. What is there keeps its place. */
   add(id: string, after: string | null): void {
     if (!this.has(id)) {
-      this._ids.splice(this._place(after), 0, id);
+      this._ids.splice(this._insertionIndex(after), 0, id);
     }
   }
 
@@ -27,11 +27,11 @@ export class RunOrder {
   }
 
   /** Those behind `id`, nearest first. */
-  behind(id: string): string[] {
+  after(id: string): string[] {
     return this._ids.slice(this._ids.indexOf(id) + 1);
   }
 
-  private _place(after: string | null): number {
+  private _insertionIndex(after: string | null): number {
     if (after === null || after === this.anchor) {
       return 0;
     }

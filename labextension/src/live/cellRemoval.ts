@@ -1,7 +1,7 @@
 /** Takes explorations out of the notebook again, in one step that can be undone. */
 import type { ISharedCell, ISharedNotebook, YNotebook } from '@jupyter/ydoc';
 
-import { free, IMark, isEdited, markOf } from './generatedCell';
+import { releaseCell, IMark, isEdited, markOf } from './generatedCell';
 
 /**
  * Remove generated cells. Those that a person has edited stay, as ordinary cells.
@@ -22,15 +22,15 @@ export function removeCells(
   });
   const kept = cells.filter(cell => isEdited(cell) || stays(cell));
   const gone = new Set(cells.filter(cell => !kept.includes(cell)));
-  inOneStep(
+  asOneUndoStep(
     notebook,
-    () => kept.forEach(free),
-    ...blocks(notebook, gone).map(
+    () => kept.forEach(releaseCell),
+    ...contiguousRanges(notebook, gone).map(
       ([from, to]) =>
         () =>
           notebook.deleteCellRange(from, to)
     ),
-    () => fill(notebook)
+    () => ensureNotEmpty(notebook)
   );
   return gone.size;
 }
@@ -41,7 +41,7 @@ export function removeCells(
  * @param notebook - where
  * @param acts - what is done, each in a transaction of its own
  */
-export function inOneStep(
+export function asOneUndoStep(
   notebook: ISharedNotebook,
   ...acts: (() => void)[]
 ): void {
@@ -62,7 +62,7 @@ export function inOneStep(
  * Where there are cells to remove, the last first. A view takes another cell for the active one when cells come or go at
  * several places in one transaction.
  */
-function blocks(
+function contiguousRanges(
   notebook: ISharedNotebook,
   gone: ReadonlySet<ISharedCell>
 ): [number, number][] {
@@ -81,7 +81,7 @@ function blocks(
 }
 
 /** A notebook is never without a cell. */
-function fill(notebook: ISharedNotebook): void {
+function ensureNotEmpty(notebook: ISharedNotebook): void {
   if (notebook.cells.length === 0) {
     notebook.insertCell(0, { cell_type: 'code', metadata: { trusted: true } });
   }

@@ -13,25 +13,25 @@ import { ISignal, Signal } from '@lumino/signaling';
 import { IMark, markOf } from './generatedCell';
 
 /** Generated cells that went away or elsewhere, by id. */
-export interface ITouched {
+export interface IUserChanges {
   deleted: ReadonlyMap<string, IMark>;
   moved: ReadonlyMap<string, IMark>;
 }
 
-interface ISeen {
+interface ICellSnapshot {
   cell: ISharedCell;
   mark: IMark | null;
 }
 
 export class CellWatcher implements IDisposable {
   constructor(private _notebook: ISharedNotebook) {
-    this._seen = this._look();
+    this._cells = this._snapshot();
     _notebook.changed.connect(this._onChanged, this);
   }
 
   /** The user has deleted or moved generated cells. */
-  get touched(): ISignal<this, ITouched> {
-    return this._touched;
+  get userChanged(): ISignal<this, IUserChanges> {
+    return this._userChanged;
   }
 
   /** The notebook was read anew. */
@@ -44,13 +44,13 @@ export class CellWatcher implements IDisposable {
   }
 
   /** Change the notebook without being noted. */
-  unwatched<T>(act: () => T): T {
-    this._looking = false;
+  withoutWatching<T>(act: () => T): T {
+    this._watching = false;
     try {
       return act();
     } finally {
-      this._looking = true;
-      this._seen = this._look();
+      this._watching = true;
+      this._cells = this._snapshot();
     }
   }
 
@@ -63,11 +63,11 @@ export class CellWatcher implements IDisposable {
   }
 
   private _onChanged(_: ISharedNotebook, change: NotebookChange): void {
-    if (!change.cellsChange || !this._looking) {
+    if (!change.cellsChange || !this._watching) {
       return;
     }
-    const before = this._seen;
-    const now = (this._seen = this._look());
+    const before = this._cells;
+    const now = (this._cells = this._snapshot());
     const known = [...before].filter(([id]) => now.has(id));
     if (
       known.length &&
@@ -80,8 +80,8 @@ export class CellWatcher implements IDisposable {
   }
 
   private _compare(
-    before: ReadonlyMap<string, ISeen>,
-    now: ReadonlyMap<string, ISeen>
+    before: ReadonlyMap<string, ICellSnapshot>,
+    now: ReadonlyMap<string, ICellSnapshot>
   ): void {
     const deleted = new Map<string, IMark>();
     const moved = new Map<string, IMark>();
@@ -92,11 +92,11 @@ export class CellWatcher implements IDisposable {
       }
     }
     if (deleted.size || moved.size) {
-      this._touched.emit({ deleted, moved });
+      this._userChanged.emit({ deleted, moved });
     }
   }
 
-  private _look(): Map<string, ISeen> {
+  private _snapshot(): Map<string, ICellSnapshot> {
     return new Map(
       this._notebook.cells.map(cell => [
         cell.getId(),
@@ -105,9 +105,9 @@ export class CellWatcher implements IDisposable {
     );
   }
 
-  private _touched = new Signal<this, ITouched>(this);
+  private _userChanged = new Signal<this, IUserChanges>(this);
   private _reloaded = new Signal<this, void>(this);
-  private _seen: Map<string, ISeen>;
-  private _looking = true;
+  private _cells: Map<string, ICellSnapshot>;
+  private _watching = true;
   private _isDisposed = false;
 }

@@ -5,11 +5,11 @@
 import type { IDisposable } from '@lumino/disposable';
 
 import type { IRunChange } from './applyChange';
-import { afterFrame, Schedule, soon } from './scheduling';
-import type { RunCells } from './runCellState';
+import { onNextFrame, Schedule, onNextTask } from './scheduling';
+import type { RunCellState } from './runCellState';
 
 /** How long changes may go on between two frames, in milliseconds. The first one may take longer. */
-const BUDGET = 25;
+const FRAME_BUDGET = 25;
 
 export class ChangeQueue implements IDisposable {
   /**
@@ -20,8 +20,8 @@ export class ChangeQueue implements IDisposable {
    */
   constructor(
     private _apply: (item: IRunChange) => void,
-    private _start: Schedule = soon,
-    private _goOn: Schedule = afterFrame,
+    private _start: Schedule = onNextTask,
+    private _continue: Schedule = onNextFrame,
     private _clock: () => number = () => performance.now()
   ) {}
 
@@ -31,11 +31,11 @@ export class ChangeQueue implements IDisposable {
 
   add(changes: readonly IRunChange[]): void {
     changes.forEach(item => this._merge(item));
-    this._wake(this._start);
+    this._scheduleStep(this._start);
   }
 
   /** Forget what is still to come of a run. */
-  drop(run: RunCells): void {
+  drop(run: RunCellState): void {
     this._items = this._items.filter(item => item.run !== run);
   }
 
@@ -58,33 +58,33 @@ export class ChangeQueue implements IDisposable {
     }
   }
 
-  private _wake(schedule: Schedule): void {
-    if (!this._awake) {
-      this._awake = true;
+  private _scheduleStep(schedule: Schedule): void {
+    if (!this._scheduled) {
+      this._scheduled = true;
       schedule(() => this._step());
     }
   }
 
   /** It goes to sleep only after a frame without changes: those that come meanwhile wait for that frame. */
   private _step(): void {
-    const until = this._clock() + BUDGET;
-    this._awake = false;
+    const until = this._clock() + FRAME_BUDGET;
+    this._scheduled = false;
     if (this._items.length) {
       try {
-        this._applySome(until);
+        this._applyUntil(until);
       } finally {
-        this._wake(this._goOn);
+        this._scheduleStep(this._continue);
       }
     }
   }
 
-  private _applySome(until: number): void {
+  private _applyUntil(until: number): void {
     do {
       this._apply(this._items.shift()!);
     } while (this._items.length && this._clock() < until);
   }
 
   private _items: IRunChange[] = [];
-  private _awake = false;
+  private _scheduled = false;
   private _isDisposed = false;
 }

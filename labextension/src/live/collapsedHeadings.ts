@@ -5,14 +5,14 @@
 import { Cell, MarkdownCell } from '@jupyterlab/cells';
 import type { Notebook } from '@jupyterlab/notebook';
 
-const HEADING = /^ {0,3}(#{1,6})\s/gm;
+const HEADING_PATTERN = /^ {0,3}(#{1,6})\s/gm;
 
 /** Change the cells of a notebook; what no collapsed heading hides any more is shown. */
-export function keepInSight<T>(notebook: Notebook, act: () => T): T {
-  const before = covered(notebook);
+export function unhideUncollapsed<T>(notebook: Notebook, act: () => T): T {
+  const before = collapsedCells(notebook);
   const result = act();
   if (before.size) {
-    const now = covered(notebook);
+    const now = collapsedCells(notebook);
     notebook.widgets
       .filter(cell => before.has(cell) && !now.has(cell))
       .forEach(cell => cell.setHidden(false));
@@ -21,11 +21,11 @@ export function keepInSight<T>(notebook: Notebook, act: () => T): T {
 }
 
 /** The cells below collapsed headings. */
-function covered(notebook: Notebook): Set<Cell> {
+function collapsedCells(notebook: Notebook): Set<Cell> {
   const found = new Set<Cell>();
   let collapsed = 0;
   for (const cell of notebook.widgets) {
-    const level = cell instanceof MarkdownCell ? levelOf(cell) : 0;
+    const level = cell instanceof MarkdownCell ? headingLevel(cell) : 0;
     if (level && level <= collapsed) {
       collapsed = 0;
     }
@@ -39,11 +39,13 @@ function covered(notebook: Notebook): Set<Cell> {
 }
 
 /** The level of a heading; 0 for other cells. A cell that is new does not yet know its headings. */
-function levelOf(cell: MarkdownCell): number {
+function headingLevel(cell: MarkdownCell): number {
   const { level } = cell.headingInfo;
   if (level > 0 || cell.headingsResolved) {
     return Math.max(level, 0);
   }
-  const signs = [...cell.model.sharedModel.getSource().matchAll(HEADING)];
+  const signs = [
+    ...cell.model.sharedModel.getSource().matchAll(HEADING_PATTERN)
+  ];
   return signs.length ? Math.min(...signs.map(([, sign]) => sign.length)) : 0;
 }

@@ -7,14 +7,14 @@ import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { KernelLink, NoAnswer } from '../link/kernelLink';
-import { isKnown, remember } from '../link/knownKernels';
-import { isFinal } from '../link/runStatus';
+import { KernelLink, NoAnswerError } from '../link/kernelLink';
+import { isKnownKernel, rememberKernel } from '../link/knownKernels';
+import { isFinished } from '../link/runStatus';
 import type {
   Control,
-  ICellOfRun,
+  IRunCell,
   IExplorationModel,
-  Inserted,
+  InsertResult,
   LinkStatus
 } from '../link/tokens';
 import type {
@@ -28,14 +28,19 @@ import type {
   TraceView,
   Welcome
 } from '../messages';
-import { mentionsUs } from './callingCells';
+import { mentionsExtension } from './callingCells';
 import { Controls } from './controls';
 import { KnownRuns } from './knownRuns';
-import { writeEnd } from './statusOutput';
-import { callAgain, cellOf, insertBelow, show } from './notebookActions';
+import { writeFinalStatus } from './statusOutput';
+import {
+  rerunCallingCell,
+  findRunCell,
+  insertBelow,
+  showCell
+} from './notebookActions';
 import { IMark, markOf } from './generatedCell';
-import { IDeleted, NotebookCells } from './notebookCells';
-import { keepInSight } from './collapsedHeadings';
+import { IDeletedCells, NotebookCells } from './notebookCells';
+import { unhideUncollapsed } from './collapsedHeadings';
 
 export class ExplorationModel implements IExplorationModel {
   /**
@@ -48,10 +53,10 @@ export class ExplorationModel implements IExplorationModel {
     panel: NotebookPanel,
     page: Promise<string>,
     private _trans: TranslationBundle,
-    private _elsewhere: (cell: string) => boolean = () => false
+    private _isInOtherNotebook: (cell: string) => boolean = () => false
   ) {
     this.panel = panel;
-    this._page = page;
+    this._pageIdPromise = page;
     void page.then(id => {
       this._pageId = id;
       this._changed.emit();
@@ -59,18 +64,18 @@ export class ExplorationModel implements IExplorationModel {
     this._cells = new NotebookCells(
       panel.context.model.sharedModel,
       undefined,
-      act => keepInSight(this.panel.content, act)
+      act => unhideUncollapsed(this.panel.content, act)
     );
     this._cells.deleted.connect(this._onDeleted, this);
-    this._cells.begun.connect(this._onBegun, this);
+    this._cells.firstCellInserted.connect(this._onFirstCell, this);
     this._cells.reloaded.connect(() => this._syncAll());
     panel.context.model.sharedModel.changed.connect(this._onNotebook, this);
     const controlled = {
       link: () => this._link,
       view: (run: string) => this._runs.get(run),
       isLost: (run: string) => this._runs.isLost(run),
-      goOn: (given: Continue) =>
-        callAgain(this.panel, this._runs.get(given.run)?.cell, given),
+      continueFrom: (given: Continue) =>
+        rerunCallingCell(this.panel, this._runs.get(given.run)?.cell, given),
       onPending: () => this._changed.emit()
     };
     this._controls = new Controls(controlled, _trans);
@@ -88,7 +93,8 @@ export class ExplorationModel implements IExplorationModel {
   get runs(): readonly RunView[] {
     return this._runs.all.filter(
       run =>
-        this._isHere(run) || (run.cell !== null && !this._elsewhere(run.cell))
+        this._isHere(run) ||
+        (run.cell !== null && !this._isInOtherNotebook(run.cell))
     );
   }
 
@@ -101,7 +107,7 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   get subshells(): boolean {
-    return this._link?.subshells ?? false;
+    return this._link?.hasSubshell ?? false;
   }
 
   get busy(): boolean {
@@ -111,7 +117,9 @@ export class ExplorationModel implements IExplorationModel {
   get link(): LinkStatus {
     const state = this._link?.state ?? 'none';
     const asked = state === 'connecting' || state === 'ready';
-    return asked && this.busy && this._link?.waits ? 'waiting' : state;
+    return asked && this.busy && this._link?.isBlockedByCell
+      ? 'waiting'
+      : state;
   }
 
   get isDisposed(): boolean {
@@ -138,7 +146,7 @@ export class ExplorationModel implements IExplorationModel {
     return this._cells.has(id);
   }
 
-  owned(run: string): boolean {
+  isOwned(run: string): boolean {
     const owner = this._runs.get(run)?.owner;
     return !!owner && owner === this._pageId;
   }
@@ -148,11 +156,11 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   stop(run: string): Promise<Done> {
-    return this._controls.ask(run, 'stop', '', { type: 'stop' });
+    return this._controls.send(run, 'stop', '', { type: 'stop' });
   }
 
   skip(run: string, subtask: string): Promise<Done> {
-    return this._controls.ask(run, 'skip', subtask, { type: 'skip', subtask });
+    return this._controls.send(run, 'skip', subtask, { type: 'skip', subtask });
   }
 
   retry(run: string, subtask: string, hint = ''): Promise<Done> {
@@ -164,31 +172,31 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   plan(run: string, titles: string[]): Promise<Done> {
-    return this._controls.ask(run, 'plan', '', { type: 'plan', titles });
+    return this._controls.send(run, 'plan', '', { type: 'plan', titles });
   }
 
   exportTrace(run: string): Promise<Done> {
-    return this._controls.ask(run, 'export', '', { type: 'export' });
+    return this._controls.send(run, 'export', '', { type: 'export' });
   }
 
-  reveal(run: string, wanted: ICellOfRun, focus = true): boolean {
-    const id = cellOf(this._cells.notebook, this._runs.get(run), wanted);
-    return !!id && show(this.panel, id, focus);
+  reveal(run: string, wanted: IRunCell, focus = true): boolean {
+    const id = findRunCell(this._cells.notebook, this._runs.get(run), wanted);
+    return !!id && showCell(this.panel, id, focus);
   }
 
   remove(
     run: string | 'all',
     { keepSolution = false }: { keepSolution?: boolean } = {}
   ): number {
-    for (const view of this._named(run)) {
-      if (!isFinal(view)) {
+    for (const view of this._matchingRuns(run)) {
+      if (!isFinished(view)) {
         void this.stop(view.key);
       }
     }
     return this._remove(run, keepSolution);
   }
 
-  insertSolution(run: string): Inserted {
+  insertSolution(run: string): InsertResult {
     const view = this._runs.get(run);
     if (!view?.code) {
       return 'nothing';
@@ -197,7 +205,7 @@ export class ExplorationModel implements IExplorationModel {
     const there = notebook.cells.find(
       cell => cell.cell_type === 'code' && cell.getSource() === view.code
     );
-    if (there && show(this.panel, there.getId(), true)) {
+    if (there && showCell(this.panel, there.getId(), true)) {
       return 'there';
     }
     const ofRun = (cell: ISharedCell) =>
@@ -229,10 +237,13 @@ export class ExplorationModel implements IExplorationModel {
     if (run.cell === null) {
       return false;
     }
-    if (this._here.get(run.key) !== run.cell && this._cells.has(run.cell)) {
-      this._here.set(run.key, run.cell);
+    if (
+      this._cellsSeenHere.get(run.key) !== run.cell &&
+      this._cells.has(run.cell)
+    ) {
+      this._cellsSeenHere.set(run.key, run.cell);
     }
-    return this._here.get(run.key) === run.cell;
+    return this._cellsSeenHere.get(run.key) === run.cell;
   }
 
   // ---- the kernel
@@ -245,27 +256,30 @@ export class ExplorationModel implements IExplorationModel {
     if (this._link) {
       this._link.dispose();
       this._link = null;
-      this._lose();
+      this._onKernelLost();
     }
     if (kernel) {
       const path = () => this.panel.context.localPath;
-      const link = new KernelLink(kernel, this._page, undefined, path);
+      const link = new KernelLink(kernel, this._pageIdPromise, undefined, path);
       this._link = link;
       link.changed.connect(this._onLink, this);
-      link.opened.connect((_, { runs }) => this._take(runs));
+      link.opened.connect((_, { runs }) => this._updateRuns(runs));
       link.received.connect(this._onReceived, this);
       link.welcomed.connect(this._onWelcome, this);
-      this._reach();
+      this._connectIfKnown();
     }
     this._changed.emit();
   }
 
   /** Say hello where there is reason to: a kernel that does not know us notes each attempt in its log. */
-  private _reach(): void {
+  private _connectIfKnown(): void {
     if (this._link?.state !== 'none') {
       return;
     }
-    if (isKnown(this._link.kernel.id) || mentionsUs(this._cells.notebook)) {
+    if (
+      isKnownKernel(this._link.kernel.id) ||
+      mentionsExtension(this._cells.notebook)
+    ) {
       void this._link.connect();
     }
   }
@@ -284,8 +298,8 @@ export class ExplorationModel implements IExplorationModel {
     }
     const now = [...this._runIds()].sort().join();
     const deleted = change.cellsChange.some(part => part.delete);
-    if (deleted || now !== this._shownRuns) {
-      this._shownRuns = now;
+    if (deleted || now !== this._runIdsInNotebook) {
+      this._runIdsInNotebook = now;
       this._changed.emit();
     }
   }
@@ -298,15 +312,15 @@ export class ExplorationModel implements IExplorationModel {
 
   private _onExecuted(_: unknown, { notebook }: { notebook: Notebook }): void {
     if (notebook.model === this.panel.content.model) {
-      this._reach();
+      this._connectIfKnown();
     }
   }
 
   private _onLink(link: KernelLink): void {
     if (link.state === 'none') {
-      this._cells.interruptOthers(this._alive());
+      this._cells.markInterrupted(this._activeRunIds());
     } else if (link.state === 'ready') {
-      remember(link.kernel.id);
+      rememberKernel(link.kernel.id);
     }
     this._changed.emit();
   }
@@ -315,34 +329,34 @@ export class ExplorationModel implements IExplorationModel {
     // A restart that was asked for elsewhere is told by the new process alone.
     const elsewhere = status === 'starting' && this._link?.state === 'ready';
     if (elsewhere || /restarting|dead|terminating/.test(status)) {
-      this._lose();
+      this._onKernelLost();
       this._link?.restart();
     }
     this._changed.emit();
   }
 
   /** The kernel is another, or was restarted: it knows none of the runs any more. */
-  private _lose(): void {
-    this._runs.lose(this._trans.__('The kernel ended before the run did.'));
-    this._writeEnds(this._runs.all);
-    this._cells.forget();
-    this._cells.interruptOthers(this._alive());
+  private _onKernelLost(): void {
+    this._runs.markLost(this._trans.__('The kernel ended before the run did.'));
+    this._writeFinalStatuses(this._runs.all);
+    this._cells.clear();
+    this._cells.markInterrupted(this._activeRunIds());
   }
 
   /** The ids of the runs that the kernel works on, and of those that are another page's. */
-  private _alive(): Set<string> {
-    const others = (run: RunView) => !!run.owner && !this.owned(run.key);
-    const runs = this._runs.all.filter(run => !isFinal(run) || others(run));
+  private _activeRunIds(): Set<string> {
+    const others = (run: RunView) => !!run.owner && !this.isOwned(run.key);
+    const runs = this._runs.all.filter(run => !isFinished(run) || others(run));
     return new Set(runs.map(run => run.run_id));
   }
 
   private _onReceived(_: KernelLink, message: FromKernel): void {
     switch (message.type) {
       case 'state':
-        this._take([message.state]);
+        this._updateRuns([message.state]);
         break;
       case 'who':
-        this._onWho(message.run);
+        this._answerWho(message.run);
         break;
       case 'cells':
         this._onCells(message);
@@ -354,9 +368,9 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   /** Each notebook of this page is asked, over its own connection. */
-  private _onWho(run: string): void {
+  private _answerWho(run: string): void {
     const view = this._runs.get(run);
-    if (view && this.owned(run) && this._isHere(view)) {
+    if (view && this.isOwned(run) && this._isHere(view)) {
       this._link?.post({ type: 'here', page: this._pageId, run });
     }
   }
@@ -364,8 +378,8 @@ export class ExplorationModel implements IExplorationModel {
   private _onCells(message: CellsMessage): void {
     const { run } = message;
     const view = this._runs.get(run);
-    if (view && this.owned(run) && this._isHere(view)) {
-      this._missing(run, this._cells.receive(message, view.cell));
+    if (view && this.isOwned(run) && this._isHere(view)) {
+      this._syncIfGap(run, this._cells.receive(message, view.cell));
     }
   }
 
@@ -379,18 +393,18 @@ export class ExplorationModel implements IExplorationModel {
   private _onWelcome(_: KernelLink, { runs, traces }: Welcome): void {
     runs.forEach(run => this._runs.put(run));
     this._traces = traces;
-    this._writeEnds(runs);
-    this._cells.interruptOthers(this._alive());
+    this._writeFinalStatuses(runs);
+    this._cells.markInterrupted(this._activeRunIds());
     this._syncAll(run => !this._cells.isComplete(run));
     this._changed.emit();
   }
 
-  private _take(runs: readonly RunView[]): void {
-    const others = runs.filter(({ key }) => !this.owned(key));
+  private _updateRuns(runs: readonly RunView[]): void {
+    const others = runs.filter(({ key }) => !this.isOwned(key));
     runs.forEach(run => this._runs.put(run));
-    this._writeEnds(runs);
+    this._writeFinalStatuses(runs);
     for (const run of others) {
-      if (this.owned(run.key) && this._isHere(run)) {
+      if (this.isOwned(run.key) && this._isHere(run)) {
         void this._sync(run.key);
       }
     }
@@ -406,7 +420,7 @@ export class ExplorationModel implements IExplorationModel {
     runs.forEach(run => void this._sync(run));
   }
 
-  private _missing(run: string, gap: boolean): void {
+  private _syncIfGap(run: string, gap: boolean): void {
     if (gap) {
       void this._sync(run);
     }
@@ -420,29 +434,29 @@ export class ExplorationModel implements IExplorationModel {
     this._syncing.add(run);
     let gap = false;
     try {
-      const page = await this._page;
+      const page = await this._pageIdPromise;
       const answer = await this._link?.request({ type: 'sync', page, run });
       if (answer?.type === 'snapshot' && !this._isDisposed) {
         this._runs.put(answer.state);
-        const mine = this.owned(run) && this._isHere(answer.state);
+        const mine = this.isOwned(run) && this._isHere(answer.state);
         gap = mine && this._cells.restore(answer, answer.state.cell!);
         this._changed.emit();
       }
     } catch (error) {
-      if (!(error instanceof NoAnswer)) {
+      if (!(error instanceof NoAnswerError)) {
         throw error;
       }
     } finally {
       this._syncing.delete(run);
     }
-    this._missing(run, gap);
+    this._syncIfGap(run, gap);
   }
 
-  private _onBegun(_: NotebookCells, run: string): void {
+  private _onFirstCell(_: NotebookCells, run: string): void {
     this._runs.earlier(run).forEach(earlier => this._dismiss(earlier));
   }
 
-  private _named(run: string | 'all'): RunView[] {
+  private _matchingRuns(run: string | 'all'): RunView[] {
     return this._runs.all.filter(
       view =>
         this._isHere(view) &&
@@ -451,7 +465,7 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   private _remove(run: string | 'all', keepSolution: boolean): number {
-    this._named(run).forEach(view => this._dismiss(view));
+    this._matchingRuns(run).forEach(view => this._dismiss(view));
     // A run that this kernel does not know has no key; its cells name it by its id.
     const runId = this._runs.get(run)?.run_id || run;
     const which = (mark: IMark) => run === 'all' || mark.run_id === runId;
@@ -459,40 +473,40 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   /** The line below a calling cell is its newest run's. */
-  private _writeEnds(told: readonly RunView[]): void {
-    told
+  private _writeFinalStatuses(runs: readonly RunView[]): void {
+    runs
       .flatMap(({ key }) => this._runs.get(key) ?? [])
-      .filter(run => isFinal(run) && this.owned(run.key))
+      .filter(run => isFinished(run) && this.isOwned(run.key))
       .filter(run => this._runs.isNewest(run.key))
-      .forEach(run => writeEnd(this._cells.notebook, run));
+      .forEach(run => writeFinalStatus(this._cells.notebook, run));
   }
 
-  private _onDeleted(_: NotebookCells, { run, cells }: IDeleted): void {
-    this._tell({ type: 'dismiss', run, cells });
+  private _onDeleted(_: NotebookCells, { run, cells }: IDeletedCells): void {
+    this._sendRequest({ type: 'dismiss', run, cells });
   }
 
   private _dismiss({ key, cell }: RunView): void {
     if (!this._runs.isLost(key) && this._cells.dismiss(key, cell ?? '')) {
-      this._tell({ type: 'dismiss', run: key, cells: [] });
+      this._sendRequest({ type: 'dismiss', run: key, cells: [] });
     }
   }
 
-  private _tell(message: ToKernel): void {
+  private _sendRequest(message: ToKernel): void {
     this._link?.request(message).catch(() => undefined);
   }
 
   private _changed = new Signal<this, void>(this);
   private _cells: NotebookCells;
-  private _page: Promise<string>;
+  private _pageIdPromise: Promise<string>;
   private _pageId = '';
   private _link: KernelLink | null = null;
   private _runs = new KnownRuns();
   private _traces: readonly TraceView[] = [];
   /** Runs whose calling cell was seen here, and that cell. */
-  private _here = new Map<string, string>();
+  private _cellsSeenHere = new Map<string, string>();
   private _syncing = new Set<string>();
   private _controls: Controls;
   /** The ids of the runs that have cells in the notebook, when that was last told. */
-  private _shownRuns = '';
+  private _runIdsInNotebook = '';
   private _isDisposed = false;
 }

@@ -21,8 +21,8 @@ export class Explorations implements IExplorations {
   ) {
     tracker.forEach(panel => this._add(panel));
     tracker.widgetAdded.connect((_, panel) => this._add(panel));
-    tracker.currentChanged.connect((_, panel) => this._choose(panel));
-    this._choose(tracker.currentWidget);
+    tracker.currentChanged.connect((_, panel) => this._setCurrent(panel));
+    this._setCurrent(tracker.currentWidget);
   }
 
   get current(): ExplorationModel | null {
@@ -34,7 +34,7 @@ export class Explorations implements IExplorations {
   }
 
   /** A notebook has been opened, or is viewed once more. */
-  get added(): ISignal<this, NotebookPanel> {
+  get panelAdded(): ISignal<this, NotebookPanel> {
     return this._added;
   }
 
@@ -71,7 +71,7 @@ export class Explorations implements IExplorations {
     return [...this._models.values()];
   }
 
-  private _choose(panel: NotebookPanel | null): void {
+  private _setCurrent(panel: NotebookPanel | null): void {
     // The tracker may name a panel current before it tells that it was added.
     const model = panel ? this._modelOf(panel) : null;
     if (panel && model) {

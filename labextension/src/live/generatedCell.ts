@@ -8,7 +8,7 @@ import { bytesToHex } from '@noble/hashes/utils';
 
 export const NAMESPACE = 'exploracoder_jupyter';
 
-const OUR_TAGS = new Set([
+const GENERATED_TAGS = new Set([
   'explora-candidate',
   'explora-selected',
   'explora-solution',
@@ -31,12 +31,12 @@ export interface IMark {
 }
 
 /** Whatever has metadata to read: a shared cell, or a cell's model. */
-export interface IHasMetadata {
+export interface IMetadataReader {
   getMetadata(key: string): unknown;
 }
 
 /** The mark of a generated cell, of this run when one is named. */
-export function markOf(cell: IHasMetadata, runId?: string): IMark | null {
+export function markOf(cell: IMetadataReader, runId?: string): IMark | null {
   const found = cell.getMetadata(NAMESPACE) as Partial<IMark> | undefined;
   if (typeof found?.role !== 'string' || typeof found.run_id !== 'string') {
     return null;
@@ -55,20 +55,20 @@ export function sourceHash(source: string): string {
 /** Whether a person has changed the source of a generated cell. */
 export function isEdited(cell: ISharedCell): boolean {
   const mark = markOf(cell);
-  return mark !== null && mark.source_hash !== hashOf(cell);
+  return mark !== null && mark.source_hash !== cachedHash(cell);
 }
 
 /** All badges ask at each news of a run, and sources seldom change. */
-const hashed = new WeakMap<ISharedCell, { source: string; hash: string }>();
+const hashCache = new WeakMap<ISharedCell, { source: string; hash: string }>();
 
-function hashOf(cell: ISharedCell): string {
+function cachedHash(cell: ISharedCell): string {
   const source = cell.getSource();
-  const known = hashed.get(cell);
+  const known = hashCache.get(cell);
   if (known?.source === source) {
     return known.hash;
   }
   const hash = sourceHash(source);
-  hashed.set(cell, { source, hash });
+  hashCache.set(cell, { source, hash });
   return hash;
 }
 
@@ -78,7 +78,7 @@ export function isCopy(cell: ISharedCell): boolean {
 }
 
 /** Whether the user has run the cell, which is for solutions only. */
-export function hasRun(cell: ISharedCell): boolean {
+export function hasBeenRun(cell: ISharedCell): boolean {
   return (
     markOf(cell)?.role === 'solution' &&
     typeof (cell as Partial<ISharedCodeCell>).execution_count === 'number'
@@ -86,15 +86,15 @@ export function hasRun(cell: ISharedCell): boolean {
 }
 
 /** The tags that are not ours. */
-export function othersTags(tags: unknown): string[] {
+export function userTags(tags: unknown): string[] {
   return Array.isArray(tags)
-    ? tags.filter(tag => typeof tag === 'string' && !OUR_TAGS.has(tag))
+    ? tags.filter(tag => typeof tag === 'string' && !GENERATED_TAGS.has(tag))
     : [];
 }
 
 /** Make a generated cell an ordinary one: without our mark, our tags and what we have folded. */
-export function adopt(cell: ISharedCell): void {
-  const tags = othersTags(cell.getMetadata('tags'));
+export function clearMark(cell: ISharedCell): void {
+  const tags = userTags(cell.getMetadata('tags'));
   cell.deleteMetadata(NAMESPACE);
   cell.deleteMetadata('jupyter');
   if (tags.length) {
@@ -105,28 +105,30 @@ export function adopt(cell: ISharedCell): void {
 }
 
 /** The first line that keeps a recorded candidate from being run. */
-const GUARD = /^%%explored\b.*(\n|$)/;
+const GUARD_PATTERN = /^%%explored\b.*(\n|$)/;
 
 /** Whether the cell is a recorded candidate that must not be run here. */
 export function isGuarded(cell: ISharedCell): boolean {
-  return markOf(cell)?.role === 'candidate' && GUARD.test(cell.getSource());
+  return (
+    markOf(cell)?.role === 'candidate' && GUARD_PATTERN.test(cell.getSource())
+  );
 }
 
 /** Make a generated cell that a person has edited, or that is to stay, that person's own. */
-export function free(cell: ISharedCell): void {
+export function releaseCell(cell: ISharedCell): void {
   if (markOf(cell)?.role === 'candidate') {
-    makeMine(cell);
+    makeRunnable(cell);
   } else {
-    adopt(cell);
+    clearMark(cell);
   }
 }
 
 /** Make a recorded candidate a cell that the user can run. What was recorded of other code does not stay. */
-export function makeMine(cell: ISharedCell): void {
+export function makeRunnable(cell: ISharedCell): void {
   const source = cell.getSource();
   if (isEdited(cell) && cell.cell_type === 'code') {
     (cell as ISharedCodeCell).setOutputs([]);
   }
-  adopt(cell);
-  cell.setSource(source.replace(GUARD, ''));
+  clearMark(cell);
+  cell.setSource(source.replace(GUARD_PATTERN, ''));
 }

@@ -9,7 +9,7 @@ import type { IDisposable } from '@lumino/disposable';
  * How long to wait for an idle moment, in milliseconds. The table of contents reads a second after the last change, and
  * till then a busy page has few.
  */
-const LATEST = 50;
+const IDLE_TIMEOUT = 50;
 
 /** Calls back once, when the page is idle. */
 export type OnIdle = (next: () => void) => void;
@@ -22,60 +22,60 @@ export class HeadingsReader implements IDisposable {
   }
 
   /** Read the headings of this cell each time that it gets other outputs. */
-  follow(cell: CodeCell): void {
+  track(cell: CodeCell): void {
     const { outputs } = cell.model; // a disposed cell has none
     const read = () => {
       if (outputs.length) {
-        this._add(cell);
+        this._enqueue(cell);
       }
     };
     outputs.changed.connect(read);
     cell.disposed.connect(() => {
       outputs.changed.disconnect(read);
-      this._waiting.delete(cell);
+      this._queue.delete(cell);
     });
     read();
   }
 
   dispose(): void {
     this._isDisposed = true;
-    this._waiting.clear();
+    this._queue.clear();
   }
 
-  private _add(cell: CodeCell): void {
+  private _enqueue(cell: CodeCell): void {
     if (!this._isDisposed) {
-      this._waiting.add(cell);
-      this._wake();
+      this._queue.add(cell);
+      this._schedule();
     }
   }
 
-  private _wake(): void {
-    if (!this._awake && this._waiting.size) {
-      this._awake = true;
-      this._onIdle(() => this._step());
+  private _schedule(): void {
+    if (!this._scheduled && this._queue.size) {
+      this._scheduled = true;
+      this._onIdle(() => this._readNext());
     }
   }
 
-  private _step(): void {
-    this._awake = false;
-    const [cell] = this._waiting;
+  private _readNext(): void {
+    this._scheduled = false;
+    const [cell] = this._queue;
     if (cell) {
-      this._waiting.delete(cell);
+      this._queue.delete(cell);
       void cell.getHeadings();
     }
-    this._wake();
+    this._schedule();
   }
 
-  private _waiting = new Set<CodeCell>();
-  private _awake = false;
+  private _queue = new Set<CodeCell>();
+  private _scheduled = false;
   private _isDisposed = false;
 }
 
 /** Not all browsers tell when they are idle. */
 function onIdle(next: () => void): void {
   if (typeof requestIdleCallback === 'function') {
-    requestIdleCallback(next, { timeout: LATEST });
+    requestIdleCallback(next, { timeout: IDLE_TIMEOUT });
   } else {
-    setTimeout(next, LATEST);
+    setTimeout(next, IDLE_TIMEOUT);
   }
 }

@@ -7,40 +7,42 @@ import type { MarkdownCell } from '@jupyterlab/cells';
 import type { Schedule } from './scheduling';
 
 /** The time between two drawings, in milliseconds. */
-const REST = 250;
+const MIN_INTERVAL = 250;
 
-export class MarkdownDrawer {
-  constructor(private _rest: Schedule = next => setTimeout(next, REST)) {}
+export class MarkdownRenderer {
+  constructor(
+    private _scheduleNext: Schedule = next => setTimeout(next, MIN_INTERVAL)
+  ) {}
 
   /** Draw this cell each time that it has changed, unless the user is editing it. */
-  follow(cell: MarkdownCell): void {
+  track(cell: MarkdownCell): void {
     const { model } = cell; // a disposed cell has none
-    const changed = () => this._add(cell);
+    const changed = () => this._enqueue(cell);
     model.contentChanged.connect(changed);
     cell.disposed.connect(() => {
       model.contentChanged.disconnect(changed);
-      this._waiting.delete(cell);
+      this._queue.delete(cell);
     });
   }
 
-  private _add(cell: MarkdownCell): void {
-    this._waiting.add(cell);
-    this._draw();
+  private _enqueue(cell: MarkdownCell): void {
+    this._queue.add(cell);
+    this._render();
   }
 
-  private _draw(): void {
-    if (this._resting || !this._waiting.size) {
+  private _render(): void {
+    if (this._throttled || !this._queue.size) {
       return;
     }
-    this._waiting.forEach(cell => cell.rendered && cell.update());
-    this._waiting.clear();
-    this._resting = true;
-    this._rest(() => {
-      this._resting = false;
-      this._draw();
+    this._queue.forEach(cell => cell.rendered && cell.update());
+    this._queue.clear();
+    this._throttled = true;
+    this._scheduleNext(() => {
+      this._throttled = false;
+      this._render();
     });
   }
 
-  private _waiting = new Set<MarkdownCell>();
-  private _resting = false;
+  private _queue = new Set<MarkdownCell>();
+  private _throttled = false;
 }

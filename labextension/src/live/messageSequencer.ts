@@ -1,18 +1,18 @@
 /** The messages of one run in the order in which they were sent, each once. */
 import type { CellChange, CellsMessage } from '../messages';
 
-export class Feed {
+export class MessageSequencer {
   /** Whether messages are missing: those that came after them are held back until a snapshot tells. */
-  get gap(): boolean {
-    return this._held.length > 0;
+  get hasGap(): boolean {
+    return this._buffer.length > 0;
   }
 
   /** Take a message; the changes that are due now. */
-  take(message: CellsMessage): CellChange[] {
-    if (message.seq > this._seq) {
-      this._held.push(message);
+  push(message: CellsMessage): CellChange[] {
+    if (message.seq > this._lastSeq) {
+      this._buffer.push(message);
     }
-    return this._due();
+    return this._takeReady();
   }
 
   /**
@@ -20,27 +20,27 @@ export class Feed {
    * applied already.
    */
   skipTo(seq: number): CellChange[] | null {
-    if (seq < this._seq) {
+    if (seq < this._lastSeq) {
       return null;
     }
-    this._seq = seq;
-    this._held = this._held.filter(message => message.seq > seq);
-    return this._due();
+    this._lastSeq = seq;
+    this._buffer = this._buffer.filter(message => message.seq > seq);
+    return this._takeReady();
   }
 
-  private _due(): CellChange[] {
+  private _takeReady(): CellChange[] {
     const changes: CellChange[] = [];
     for (;;) {
-      const at = this._held.findIndex(({ seq }) => seq === this._seq + 1);
+      const at = this._buffer.findIndex(({ seq }) => seq === this._lastSeq + 1);
       if (at === -1) {
         return changes;
       }
-      changes.push(...this._held[at].changes);
-      this._held.splice(at, 1);
-      this._seq += 1;
+      changes.push(...this._buffer[at].changes);
+      this._buffer.splice(at, 1);
+      this._lastSeq += 1;
     }
   }
 
-  private _seq = 0;
-  private _held: CellsMessage[] = [];
+  private _lastSeq = 0;
+  private _buffer: CellsMessage[] = [];
 }

@@ -3,19 +3,19 @@ import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
 import { CodeCell } from '@jupyterlab/cells';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 
-import type { ICellOfRun } from '../link/tokens';
+import type { IRunCell } from '../link/tokens';
 import type { Continue, Done, RunView } from '../messages';
-import { calls } from './callingCells';
+import { isCallingCell } from './callingCells';
 import { IMark, markOf, NAMESPACE } from './generatedCell';
-import { inOneStep } from './cellRemoval';
+import { asOneUndoStep } from './cellRemoval';
 
 /** An answer that the page gives itself. */
-export function done(problem: string): Done {
+export function localReply(problem: string): Done {
   return { type: 'done', request: 0, problem, said: '', link: '' };
 }
 
 /** Scroll to the cell, make it the active one and perhaps focus it, for commands; whether it is there. */
-export function show(
+export function showCell(
   panel: NotebookPanel,
   id: string,
   focus: boolean
@@ -60,32 +60,32 @@ export function insertBelow(
     active && together(active)
       ? notebook.cells.map(together).lastIndexOf(true) + 1
       : content.activeCellIndex + 1;
-  inOneStep(notebook, () => {
+  asOneUndoStep(notebook, () => {
     const metadata = { trusted: true };
     notebook.insertCell(index, { cell_type: 'code', source, metadata });
   });
   content.activeCellIndex = index;
-  show(panel, notebook.getCell(index).getId(), true);
+  showCell(panel, notebook.getCell(index).getId(), true);
   return true;
 }
 
 /** The id of a cell of the run, if it is in the notebook. */
-export function cellOf(
+export function findRunCell(
   notebook: ISharedNotebook,
   run: RunView | undefined,
-  wanted: ICellOfRun
+  wanted: IRunCell
 ): string | null | undefined {
   if (Object.keys(wanted).length === 0) {
     return run?.cell;
   }
   const found = notebook.cells.find(cell => {
     const mark = markOf(cell, run?.run_id);
-    return mark !== null && isWanted(mark, wanted);
+    return mark !== null && matches(mark, wanted);
   });
   return found?.getId();
 }
 
-function isWanted(mark: IMark, wanted: ICellOfRun): boolean {
+function matches(mark: IMark, wanted: IRunCell): boolean {
   if (wanted.candidate !== undefined) {
     const shown = mark.role === 'candidate' || mark.role === 'solution';
     return shown && mark.candidate === wanted.candidate;
@@ -97,13 +97,13 @@ function isWanted(mark: IMark, wanted: ICellOfRun): boolean {
 }
 
 /** Execute the calling cell again, to go on from there; whether it is there and still calls. */
-export function callAgain(
+export function rerunCallingCell(
   panel: NotebookPanel,
   id: string | null | undefined,
   given: Continue
 ): boolean {
   const cell = panel.content.widgets.find(({ model }) => model.id === id);
-  if (cell?.model.type !== 'code' || !calls(cell.model.sharedModel)) {
+  if (cell?.model.type !== 'code' || !isCallingCell(cell.model.sharedModel)) {
     return false;
   }
   // It is told for this once: nothing of it is left in the notebook.

@@ -4,7 +4,7 @@
  */
 import type { IMimeBundle, IOutput } from '@jupyterlab/nbformat';
 
-const ALLOWED = new Set([
+const ALLOWED_TYPES = new Set([
   'text/plain',
   'text/html',
   'text/markdown',
@@ -16,27 +16,29 @@ const ALLOWED = new Set([
   'application/json'
 ]);
 
-const LEFT_OUT = '[an output that cannot be shown safely was left out]';
+const OMITTED = '[an output that cannot be shown safely was left out]';
 
 /** The outputs without whatever could act by itself once it is trusted. */
-export function trustworthy(outputs: readonly IOutput[]): IOutput[] {
-  return outputs.map(safe);
+export function filterOutputs(outputs: readonly IOutput[]): IOutput[] {
+  return outputs.map(filterOutput);
 }
 
-function safe(output: IOutput): IOutput {
+function filterOutput(output: IOutput): IOutput {
   switch (output.output_type) {
     case 'stream':
     case 'error':
       return output;
     case 'display_data':
     case 'execute_result':
-      return { ...output, data: allowed(output.data as IMimeBundle) };
+      return { ...output, data: filterBundle(output.data as IMimeBundle) };
     default:
-      return { output_type: 'stream', name: 'stdout', text: LEFT_OUT };
+      return { output_type: 'stream', name: 'stdout', text: OMITTED };
   }
 }
 
-function allowed(data: IMimeBundle | undefined): IMimeBundle {
-  const kept = Object.entries(data ?? {}).filter(([mime]) => ALLOWED.has(mime));
-  return kept.length ? Object.fromEntries(kept) : { 'text/plain': LEFT_OUT };
+function filterBundle(data: IMimeBundle | undefined): IMimeBundle {
+  const kept = Object.entries(data ?? {}).filter(([mime]) =>
+    ALLOWED_TYPES.has(mime)
+  );
+  return kept.length ? Object.fromEntries(kept) : { 'text/plain': OMITTED };
 }

@@ -16,11 +16,16 @@ import { claimPageId } from '../link/pageId';
 import { IExplorations } from '../link/tokens';
 import { NotebookBadges } from './cellBadge';
 import type { BadgeAction } from './badgeContent';
-import { chooseAsking, CommandIDs, Commands, report } from './commands';
-import { GuardingExecutor } from './cellExecutor';
+import {
+  chooseWithConfirmation,
+  CommandIDs,
+  Commands,
+  reportProblem
+} from './commands';
+import { ExplorationCellExecutor } from './cellExecutor';
 import { Explorations } from './explorations';
-import { makeMine, markOf } from './generatedCell';
-import { inOneStep } from './cellRemoval';
+import { makeRunnable, markOf } from './generatedCell';
+import { asOneUndoStep } from './cellRemoval';
 
 const DOMAIN = 'exploracoder_jupyter';
 
@@ -53,21 +58,21 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
           void app.commands.execute(CommandIDs.remove, { run: runId });
         } else if (action === 'make-mine') {
           const { sharedModel } = cell.model;
-          inOneStep(panel.context.model.sharedModel, () =>
-            makeMine(sharedModel)
+          asOneUndoStep(panel.context.model.sharedModel, () =>
+            makeRunnable(sharedModel)
           );
         } else if (run && action === 'stop') {
-          void report(model.stop(run.key));
+          void reportProblem(model.stop(run.key));
         } else if (run) {
           const candidate = markOf(cell.model)?.candidate ?? '';
-          void chooseAsking(model, run, candidate, trans);
+          void chooseWithConfirmation(model, run, candidate, trans);
         }
       };
       const badges = new NotebookBadges(panel, model, act, trans);
       panel.disposed.connect(() => badges.dispose());
     };
     tracker.forEach(decorate);
-    found.added.connect((_, panel) => decorate(panel));
+    found.panelAdded.connect((_, panel) => decorate(panel));
     return found;
   }
 };
@@ -88,7 +93,7 @@ const executor: JupyterFrontEndPlugin<INotebookCellExecutor> = {
     _: JupyterFrontEnd,
     translator: ITranslator | null
   ): INotebookCellExecutor =>
-    new GuardingExecutor((translator ?? nullTranslator).load(DOMAIN))
+    new ExplorationCellExecutor((translator ?? nullTranslator).load(DOMAIN))
 };
 
 export const plugins: JupyterFrontEndPlugin<unknown>[] = [

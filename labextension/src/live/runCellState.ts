@@ -1,10 +1,10 @@
 /** What the page remembers of one run's cells, between the kernel's messages. */
 import type { PartialJSONValue } from '@lumino/coreutils';
 
-import { Feed } from './messageSequencer';
-import { RunOrder } from './cellOrder';
+import { MessageSequencer } from './messageSequencer';
+import { CellOrder } from './cellOrder';
 
-export class RunCells {
+export class RunCellState {
   /**
    * @param key - the kernel's name for the run
    * @param caller - id of the calling cell
@@ -13,17 +13,17 @@ export class RunCells {
     readonly key: string,
     readonly caller: string
   ) {
-    this.order = new RunOrder(caller);
+    this.order = new CellOrder(caller);
   }
 
-  readonly order: RunOrder;
-  readonly feed = new Feed();
+  readonly order: CellOrder;
+  readonly sequencer = new MessageSequencer();
 
   /** The engine's name for the run, known from its first cell. */
   runId = '';
 
   /** The cells of earlier runs of the calling cell have made room. */
-  cleared = false;
+  earlierRemoved = false;
 
   /** The page has had all cells of the run after its end. */
   complete = false;

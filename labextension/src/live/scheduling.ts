@@ -4,10 +4,10 @@
 export type Schedule = (next: () => void) => void;
 
 /** A tab that goes to the background while it waits draws no frame. */
-const LATEST = 200;
+const FRAME_TIMEOUT = 200;
 
 /** In the next task. Timers would do, but tabs in the background have few of them. */
-export function soon(next: () => void): void {
+export function onNextTask(next: () => void): void {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {
     port1.close();
@@ -17,9 +17,9 @@ export function soon(next: () => void): void {
 }
 
 /** When the next frame is drawn: what is done then is not part of that frame's task. */
-export function afterFrame(next: () => void): void {
+export function onNextFrame(next: () => void): void {
   if (document.hidden) {
-    soon(next);
+    onNextTask(next);
     return;
   }
   let done = false;
@@ -29,6 +29,6 @@ export function afterFrame(next: () => void): void {
       next();
     }
   };
-  requestAnimationFrame(() => soon(once));
-  setTimeout(once, LATEST);
+  requestAnimationFrame(() => onNextTask(once));
+  setTimeout(once, FRAME_TIMEOUT);
 }

@@ -7,15 +7,18 @@ import type { IDisplayData, IOutput } from '@jupyterlab/nbformat';
 
 import type { RunView } from '../messages';
 
-const BOX = /^<div class="jp-Explora-panel"[^>]*>/;
+const BOX_PATTERN = /^<div class="jp-Explora-panel"[^>]*>/;
 
 /** How the kernel marks an error. */
-const FAILED =
+const FAILED_HTML =
   '<span aria-hidden="true" style="color:var(--jp-error-color1, #c62828);font-weight:bold">✗</span> <strong>Failed.</strong> ';
 
 /** Say below the calling cell how the run has ended, if its line says something else. */
-export function writeEnd(notebook: ISharedNotebook, run: RunView): void {
-  const said = run.activity.replace(/\.$/, '');
+export function writeFinalStatus(
+  notebook: ISharedNotebook,
+  run: RunView
+): void {
+  const status = run.activity.replace(/\.$/, '');
   const cell = notebook.cells.find(other => other.getId() === run.cell);
   if (cell?.cell_type !== 'code') {
     return;
@@ -23,34 +26,36 @@ export function writeEnd(notebook: ISharedNotebook, run: RunView): void {
   const code = cell as ISharedCodeCell;
   const outputs = code.getOutputs();
   const stale = (output: IOutput) =>
-    boxOf(output) !== null && !textOf(output, 'text/plain').includes(said);
+    findBox(output) !== null &&
+    !mimeText(output, 'text/plain').includes(status);
   if (outputs.some(stale)) {
-    const line = lineOf(run, said);
+    const line = statusLine(run, status);
     const now = outputs.map(output =>
       stale(output)
-        ? rewritten(output as IDisplayData, line, run.status === 'failed')
+        ? withStatusLine(output as IDisplayData, line, run.status === 'failed')
         : output
     );
     notebook.transact(() => code.setOutputs(now), false);
   }
 }
 
-function lineOf({ libraries, status, subtasks }: RunView, said: string) {
+function statusLine(run: RunView, text: string) {
+  const { libraries, status, subtasks } = run;
   const about = libraries.length ? `Exploring ${libraries.join(', ')}: ` : '';
   const more = status !== 'failed' || subtasks.length > 0;
-  return `${about}${said}.${more ? ' See the Exploration sidebar.' : ''}`;
+  return `${about}${text}.${more ? ' See the Exploration sidebar.' : ''}`;
 }
 
-function rewritten(
+function withStatusLine(
   output: IDisplayData,
   line: string,
   failed: boolean
 ): IDisplayData {
-  const box = boxOf(output)!;
+  const box = findBox(output)!;
   const data = {
     ...output.data,
     'text/plain': line,
-    'text/html': `${failed ? errorBox(box) + FAILED : box}${escaped(line)}</div>`
+    'text/html': `${failed ? errorBox(box) + FAILED_HTML : box}${escapeHtml(line)}</div>`
   };
   return { ...output, data };
 }
@@ -70,16 +75,16 @@ function errorBox(box: string): string {
 }
 
 /** How the line's HTML begins; `null` if this is no such line. */
-function boxOf(output: IOutput): string | null {
-  return BOX.exec(textOf(output, 'text/html'))?.[0] ?? null;
+function findBox(output: IOutput): string | null {
+  return BOX_PATTERN.exec(mimeText(output, 'text/html'))?.[0] ?? null;
 }
 
-function textOf(output: IOutput, mime: string): string {
+function mimeText(output: IOutput, mime: string): string {
   const data = output.data as Record<string, string | string[]> | undefined;
   return [data?.[mime] ?? ''].flat().join('');
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   const node = document.createElement('span');
   node.textContent = text;
   return node.innerHTML;

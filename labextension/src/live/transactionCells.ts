@@ -4,7 +4,7 @@
  */
 import type { ISharedCell, ISharedNotebook, SharedCell } from '@jupyter/ydoc';
 
-export class Draft {
+export class TransactionCells {
   constructor(private _notebook: ISharedNotebook) {
     this._cells = [..._notebook.cells];
   }
@@ -14,7 +14,7 @@ export class Draft {
   }
 
   /** Where the cell is, -1 if nowhere. */
-  index(id: string): number {
+  indexOf(id: string): number {
     return this._cells.findIndex(cell => cell.getId() === id);
   }
 

@@ -2,12 +2,12 @@
 import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-export function keepWords(trans: TranslationBundle): string {
+export function keepSolutionLabel(trans: TranslationBundle): string {
   return trans.__('Keep the solution');
 }
 
 /** How many cells are gone, and how they come back. */
-export function removedWords(
+export function removedMessage(
   count: number,
   stopped: boolean,
   trans: TranslationBundle
@@ -28,20 +28,20 @@ export function removedWords(
 }
 
 /** What happens when an ended run is gone on from. */
-export function replacedWords(trans: TranslationBundle): string {
+export function replacementWarning(trans: TranslationBundle): string {
   return trans.__(
     'The cell is explored again from there: a new run takes the place of this one’s cells, the solution included. Undo in the notebook brings them back, and the trace of this run stays.'
   );
 }
 
 /** Ask before a solution is removed with the rest: whether it stays; `null`: nothing is to be removed. */
-export async function askRemoval(
+export async function confirmRemoval(
   trans: TranslationBundle
 ): Promise<boolean | null> {
   const { button, isChecked } = await showDialog({
     title: trans.__('Remove exploration'),
     body: trans.__('Its cells are removed from the notebook.'),
-    checkbox: { label: keepWords(trans), checked: true },
+    checkbox: { label: keepSolutionLabel(trans), checked: true },
     buttons: [
       Dialog.cancelButton({ label: trans.__('Cancel') }),
       Dialog.okButton({ label: trans.__('Remove') })
@@ -51,13 +51,13 @@ export async function askRemoval(
 }
 
 /** Ask before an ended run is gone on from with another candidate. */
-export async function askChoice(
+export async function confirmChoice(
   candidate: string,
   trans: TranslationBundle
 ): Promise<boolean> {
   const { button } = await showDialog({
     title: trans.__('Use candidate %1 instead?', candidate),
-    body: replacedWords(trans),
+    body: replacementWarning(trans),
     buttons: [
       Dialog.cancelButton({ label: trans.__('Cancel') }),
       Dialog.okButton({ label: trans.__('Explore again') })
@@ -67,7 +67,7 @@ export async function askChoice(
 }
 
 /** Say where the solution is; `stopped`: whether it is what ran, put together. */
-export function insertedWords(
+export function insertedMessage(
   how: 'inserted' | 'there',
   stopped: boolean,
   trans: TranslationBundle
@@ -85,13 +85,13 @@ export function insertedWords(
 }
 
 /** What inserting is called. */
-export function insertWords(
+export function insertLabel(
   stopped: boolean,
   trans: TranslationBundle
 ): string {
   return stopped ? trans.__('Insert what ran') : trans.__('Insert solution');
 }
 
-export function tell(message: string): void {
+export function notify(message: string): void {
   Notification.info(message, { autoClose: 5_000 });
 }

@@ -3,10 +3,10 @@
  */
 import * as React from 'react';
 
-import { Prose, unquoted } from './Prose';
+import { Prose, stripBackticks } from './Prose';
 
 /** Milliseconds between two announcements. */
-const PAUSE = 4000;
+const ANNOUNCE_INTERVAL = 4000;
 
 export function Activity(props: {
   text: string;
@@ -18,22 +18,24 @@ export function Activity(props: {
   failed: boolean;
 }): React.JSX.Element {
   const { status, text, over, failed } = props;
-  const lately = useThrottled(text, PAUSE);
-  const heard = over ? text : lately;
-  const seen = text.startsWith(`${status}. `)
+  const throttled = useThrottled(text, ANNOUNCE_INTERVAL);
+  const announced = over ? text : throttled;
+  const visible = text.startsWith(`${status}. `)
     ? text.slice(status.length + 2)
     : text;
   return (
     <div className={`jp-Explora-activity${failed ? ' jp-mod-failed' : ''}`}>
       <p aria-hidden="true">
-        <Prose text={seen} />
+        <Prose text={visible} />
       </p>
       <p
         className="jp-Explora-unseen"
         role={failed ? 'alert' : 'status'}
         aria-live={failed ? 'assertive' : 'polite'}
       >
-        {unquoted(heard.startsWith(status) ? heard : `${status}. ${heard}`)}
+        {stripBackticks(
+          announced.startsWith(status) ? announced : `${status}. ${announced}`
+        )}
       </p>
     </div>
   );

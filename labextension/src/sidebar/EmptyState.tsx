@@ -4,8 +4,8 @@
 import * as React from 'react';
 
 import type { LinkStatus } from '../link/tokens';
-import { example } from './example';
-import type { IDesk } from './sidebarContext';
+import { exampleCells } from './example';
+import type { IHostServices } from './sidebarContext';
 import { useTrans } from './sidebarContext';
 
 /** No line is broken within an option. */
@@ -13,17 +13,17 @@ const OPTION = /(--\w+)/;
 
 export function EmptyState(props: {
   link: LinkStatus;
-  desk: IDesk;
+  host: IHostServices;
 }): React.JSX.Element {
   const trans = useTrans();
-  const { link, desk } = props;
+  const { link, host } = props;
   const loaded = link === 'ready'; // to load it twice does no harm, not to load it does
   const [copied, setCopied] = React.useState(false);
   const copy = () => {
-    desk.copy(example(loaded).join('\n\n'));
+    host.copy(exampleCells(loaded).join('\n\n'));
     setCopied(true);
   };
-  if (!desk.notebook) {
+  if (!host.hasNotebook) {
     return (
       <section className="jp-Explora-empty">
         <h2>{trans.__('Explore a library')}</h2>
@@ -44,7 +44,7 @@ export function EmptyState(props: {
           ? trans.__('Put this in a cell and run it:')
           : trans.__('Put these in two cells and run both:')}
       </p>
-      {example(loaded).map(source => (
+      {exampleCells(loaded).map(source => (
         <pre key={source}>
           {source
             .split(OPTION)
@@ -57,7 +57,7 @@ export function EmptyState(props: {
         <button
           type="button"
           className="jp-Explora-button jp-mod-primary"
-          onClick={() => desk.insertExample(loaded)}
+          onClick={() => host.insertExample(loaded)}
         >
           {trans.__('Insert an example')}
         </button>
@@ -72,9 +72,9 @@ export function EmptyState(props: {
           '%%explora?'
         )}
       </p>
-      {desk.shortcut && (
+      {host.shortcut && (
         <p className="jp-Explora-note">
-          {trans.__('%1 brings you here from the notebook.', desk.shortcut)}
+          {trans.__('%1 brings you here from the notebook.', host.shortcut)}
         </p>
       )}
     </section>

@@ -5,8 +5,8 @@ import * as React from 'react';
 
 import type { RunView } from '../messages';
 import { ActionButton } from './ActionButton';
-import type { Edit, IDraft, IStep } from './planDraft';
-import { drafted, edited, titles } from './planDraft';
+import type { DraftEdit, IPlanDraft, IDraftStep } from './planDraft';
+import { createDraft, reduceDraft, draftTitles } from './planDraft';
 import { useTrans } from './sidebarContext';
 
 /** The control of a step that the focus goes to once it is drawn. */
@@ -24,7 +24,11 @@ export function PlanEditor(props: {
 }): React.JSX.Element {
   const trans = useTrans();
   const { run, pending, onClose } = props;
-  const [draft, dispatch] = React.useReducer(edited, run.subtasks, drafted);
+  const [draft, dispatch] = React.useReducer(
+    reduceDraft,
+    run.subtasks,
+    createDraft
+  );
   // Who opens the editor wants to type; a review comes by itself and takes no focus.
   const [focus, setFocus] = React.useState<IFocus | null>(
     onClose ? { key: 0, on: 'title' } : null
@@ -34,11 +38,11 @@ export function PlanEditor(props: {
     () => dispatch({ type: 'begin', subtasks: run.subtasks }),
     [run.subtasks]
   );
-  const edit = (change: Edit, then: IFocus | null) => {
+  const edit = (change: DraftEdit, then: IFocus | null) => {
     dispatch(change);
     setFocus(then);
   };
-  const sent = titles(draft);
+  const sent = draftTitles(draft);
   const send = (event: React.FormEvent) => {
     event.preventDefault();
     if (!pending && sent.length) {
@@ -62,7 +66,7 @@ export function PlanEditor(props: {
               'This is the plan. Change what you like; nothing runs until you begin.'
             )}
       </p>
-      <Begun draft={draft} />
+      <StartedNote draft={draft} />
       <ol className="jp-Explora-steps">
         {draft.steps.map((step, index) => (
           <StepRow
@@ -111,31 +115,31 @@ export function PlanEditor(props: {
 }
 
 /** Tells of steps that were taken out because they began. */
-function Begun(props: { draft: IDraft }): React.JSX.Element | null {
+function StartedNote(props: { draft: IPlanDraft }): React.JSX.Element | null {
   const trans = useTrans();
-  const { begun } = props.draft;
-  return begun ? (
+  const { started } = props.draft;
+  return started ? (
     <p className="jp-Explora-note" role="status">
       {trans._n(
         '%1 step has begun meanwhile and is left out here.',
         '%1 steps have begun meanwhile and are left out here.',
-        begun
+        started
       )}
     </p>
   ) : null;
 }
 
 /** As many lines as the title takes in a narrow sidebar, where styles cannot size the field by what is in it. */
-function linesOf(title: string): number {
+function rowsForTitle(title: string): number {
   return Math.min(8, Math.max(2, Math.ceil(title.length / 28)));
 }
 
 function StepRow(props: {
-  step: IStep;
+  step: IDraftStep;
   number: number;
   last: boolean;
   focus: IFocus['on'] | null;
-  onEdit: (edit: Edit, then: IFocus | null) => void;
+  onEdit: (edit: DraftEdit, then: IFocus | null) => void;
   /** The key that a new step would get. */
   next: number;
   /** The step that gets the focus when this one is removed. */
@@ -173,7 +177,7 @@ function StepRow(props: {
         data-on="title"
         className="jp-Explora-input"
         aria-label={trans.__('Step %1', number)}
-        rows={linesOf(step.title)}
+        rows={rowsForTitle(step.title)}
         value={step.title}
         onKeyDown={onKeyDown}
         onChange={event =>

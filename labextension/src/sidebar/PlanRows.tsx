@@ -4,12 +4,12 @@
  */
 import * as React from 'react';
 
-import { took } from './format';
+import { formatSeconds } from './format';
 import { useTrans } from './sidebarContext';
-import { Chevron, StatusSign } from './icons';
+import { Chevron, StatusGlyph } from './icons';
 import type { CandidateView, SubtaskView } from '../messages';
 import { Prose } from './Prose';
-import { candidateWords, subtaskWords } from './statusLabels';
+import { candidateStatusLabel, subtaskStatusLabel } from './statusLabels';
 
 /** What all rows have. */
 interface IRow {
@@ -78,16 +78,16 @@ export const SubtaskRow = React.memo(
   ): React.JSX.Element => {
     const trans = useTrans();
     const { name, title, reason, hint, candidates, ...row } = props;
-    const words = subtaskWords(props.status, trans, props.over);
+    const label = subtaskStatusLabel(props.status, trans, props.over);
     return (
       <Row {...row} title={undefined} kind="subtask">
-        <StatusSign sign={words.sign} />
+        <StatusGlyph sign={label.sign} />
         <span className="jp-Explora-title">
           {name && <b>{name} </b>}
           <Prose text={title} />
         </span>
         <span className="jp-Explora-note">
-          {words.text}
+          {label.text}
           {candidates > 0 && ', '}
           {candidates > 0 &&
             trans._n('%1 candidate', '%1 candidates', candidates)}
@@ -113,14 +113,14 @@ export const CandidateRow = React.memo(
       }
   ): React.JSX.Element => {
     const trans = useTrans();
-    const words = candidateWords(props.status, trans);
+    const label = candidateStatusLabel(props.status, trans);
     // One that failed is kept for what its failure teaches.
     const carried = props.selected && props.status === 'ok';
     return (
       <Row {...props} kind="candidate" title={props.line || undefined}>
-        <StatusSign sign={words.sign} />
+        <StatusGlyph sign={label.sign} />
         <span className="jp-Explora-name">{props.id}</span>
-        <span>{words.text}</span>
+        <span>{label.text}</span>
         {props.round > 0 && (
           <span className="jp-Explora-note">
             {props.repairs
@@ -133,7 +133,7 @@ export const CandidateRow = React.memo(
         )}
         {props.seconds !== null && (
           <span className="jp-Explora-seconds">
-            {took(props.seconds, trans)}
+            {formatSeconds(props.seconds, trans)}
           </span>
         )}
         {props.line && <span className="jp-Explora-line">{props.line}</span>}

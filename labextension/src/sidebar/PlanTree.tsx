@@ -4,20 +4,20 @@
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/runStatus';
-import type { ICellOfRun } from '../link/tokens';
+import { isFinished } from '../link/runStatus';
+import type { IRunCell } from '../link/tokens';
 import type { RunView } from '../messages';
 import { useTrans } from './sidebarContext';
 import type { Folds, Item } from './planItems';
-import { items } from './planItems';
-import { move } from './treeKeys';
+import { planItems } from './planItems';
+import { treeAction } from './treeKeys';
 import { ApiRow, ApisRow, CandidateRow, MoreRow, SubtaskRow } from './PlanRows';
 
 export function PlanTree(props: {
   run: RunView;
   foldDone: boolean;
   /** Show the cell; `focus`: and put the focus there. */
-  go: (cell: ICellOfRun, focus: boolean) => void;
+  go: (cell: IRunCell, focus: boolean) => void;
   /** What can be done with an item, shown under it. */
   extra: (item: Item, back: () => void) => React.ReactNode;
 }): React.JSX.Element {
@@ -25,7 +25,7 @@ export function PlanTree(props: {
   const [folds, setFolds] = React.useState<Folds>(new Map());
   const [active, setActive] = React.useState<string | null>(null);
   const tree = React.useRef<HTMLUListElement>(null);
-  const list = items(props.run, folds, props.foldDone);
+  const list = planItems(props.run, folds, props.foldDone);
   const at = list.findIndex(item => item.key === active);
   const tabbable = Math.max(0, at);
 
@@ -55,17 +55,18 @@ export function PlanTree(props: {
     const { key } = (event.target as HTMLElement).dataset;
     const index = list.findIndex(item => item.key === key);
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    const asked = index >= 0 && plain ? move(list, index, event.key) : null;
-    if (!asked) {
+    const action =
+      index >= 0 && plain ? treeAction(list, index, event.key) : null;
+    if (!action) {
       return;
     }
     event.preventDefault();
     event.stopPropagation();
     setActive(list[index].key);
-    if ('to' in asked) {
-      focus(asked.to);
-    } else if ('fold' in asked) {
-      fold(list[index], asked.fold);
+    if ('to' in action) {
+      focus(action.to);
+    } else if ('fold' in action) {
+      fold(list[index], action.fold);
     } else {
       activate(list[index], event.key === 'Enter');
     }
@@ -83,7 +84,7 @@ export function PlanTree(props: {
         <ItemRow
           key={item.key}
           item={item}
-          over={isFinal(props.run)}
+          over={isFinished(props.run)}
           active={index === at}
           tabbable={index === tabbable}
           onPress={onPress}
@@ -146,7 +147,7 @@ function ItemRow(props: {
 function useStable<A extends unknown[]>(
   latest: (...args: A) => void
 ): (...args: A) => void {
-  const held = React.useRef(latest);
-  held.current = latest;
-  return React.useCallback((...args: A) => held.current(...args), []);
+  const callback = React.useRef(latest);
+  callback.current = latest;
+  return React.useCallback((...args: A) => callback.current(...args), []);
 }

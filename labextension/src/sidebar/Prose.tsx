@@ -18,6 +18,6 @@ export function Prose(props: { text: string }): React.JSX.Element {
 }
 
 /** The same where there can be no markup. */
-export function unquoted(text: string): string {
+export function stripBackticks(text: string): string {
   return text.replace(/`/g, '');
 }

@@ -4,7 +4,7 @@
  */
 import * as React from 'react';
 
-import { replacedWords } from '../live/userMessages';
+import { replacementWarning } from '../live/userMessages';
 import { FormButtons } from './FormButtons';
 import { useTrans } from './sidebarContext';
 
@@ -35,7 +35,7 @@ export function RetryForm(props: {
         placeholder={trans.__('What should it try?')}
       />
       {props.replaces && (
-        <p className="jp-Explora-note">{replacedWords(trans)}</p>
+        <p className="jp-Explora-note">{replacementWarning(trans)}</p>
       )}
       <FormButtons submit={trans.__('Retry')} onCancel={props.onClose} />
     </InPlaceForm>
@@ -57,7 +57,7 @@ export function ReplaceForm(props: {
   return (
     <div ref={form}>
       <InPlaceForm onSubmit={agree} onClose={props.onClose}>
-        <p className="jp-Explora-note">{replacedWords(trans)}</p>
+        <p className="jp-Explora-note">{replacementWarning(trans)}</p>
         <FormButtons
           submit={trans.__('Explore again')}
           onCancel={props.onClose}

@@ -3,14 +3,14 @@
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/runStatus';
+import { isFinished } from '../link/runStatus';
 import type { RunView } from '../messages';
-import { clip } from './format';
+import { truncate } from './format';
 import { useTrans } from './sidebarContext';
-import { unquoted } from './Prose';
-import { runWords } from './statusLabels';
+import { stripBackticks } from './Prose';
+import { runStatusLabel } from './statusLabels';
 
-export function Going(props: {
+export function RunningRuns(props: {
   /** Oldest first. */
   runs: readonly RunView[];
   shown: RunView;
@@ -18,12 +18,12 @@ export function Going(props: {
 }): React.JSX.Element {
   const trans = useTrans();
   const { runs, shown, onShow } = props;
-  const going = runs.filter(run => !isFinal(run));
-  const choices = runs.filter(run => run === shown || going.includes(run));
+  const active = runs.filter(run => !isFinished(run));
+  const choices = runs.filter(run => run === shown || active.includes(run));
   return (
     <div className="jp-Explora-banner jp-Explora-going">
       <span>
-        {trans._n('%1 run is going', '%1 runs are going', going.length)}
+        {trans._n('%1 run is going', '%1 runs are going', active.length)}
       </span>
       <select
         className="jp-Explora-select"
@@ -33,7 +33,7 @@ export function Going(props: {
       >
         {choices.map(run => (
           <option key={run.key} value={run.key}>
-            {`${runWords(run.status, trans).text}: ${clip(unquoted(run.task), 60)}`}
+            {`${runStatusLabel(run.status, trans).text}: ${truncate(stripBackticks(run.task), 60)}`}
           </option>
         ))}
       </select>
@@ -42,6 +42,9 @@ export function Going(props: {
 }
 
 /** Whether there is anything to say. */
-export function othersGo(runs: readonly RunView[], shown: RunView): boolean {
-  return runs.some(run => run !== shown && !isFinal(run));
+export function hasOtherActiveRuns(
+  runs: readonly RunView[],
+  shown: RunView
+): boolean {
+  return runs.some(run => run !== shown && !isFinished(run));
 }

@@ -3,40 +3,40 @@
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/runStatus';
-import type { ICellOfRun, IExplorationModel } from '../link/tokens';
+import { isFinished } from '../link/runStatus';
+import type { IRunCell, IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
 import { Activity } from './Activity';
-import { canEditPlan, reachable } from './controlAvailability';
-import type { IAsks } from './controlRequests';
-import { useAsks } from './controlRequests';
-import type { Clock } from './runClock';
+import { canEditPlan, acceptsControls } from './controlAvailability';
+import type { IControlRequests } from './controlRequests';
+import { useControlRequests } from './controlRequests';
+import type { RunClock } from './runClock';
 import { EmptyState } from './EmptyState';
-import { LOAD } from './example';
-import { Going, othersGo } from './RunningRuns';
+import { LOAD_CELL } from './example';
+import { RunningRuns, hasOtherActiveRuns } from './RunningRuns';
 import { Details, Facts, StatusLine, TaskText } from './Header';
 import { History } from './History';
-import type { IDesk, IPreferences } from './sidebarContext';
+import type { IHostServices, IPreferences } from './sidebarContext';
 import { useTrans } from './sidebarContext';
 import { ItemActions } from './ItemActions';
 import { PlanEditor } from './PlanEditor';
-import { runAt } from './activeCell';
+import { runOfCell } from './activeCell';
 import { PlanTree } from './PlanTree';
 import { Prose } from './Prose';
 import { RunActions } from './RunActions';
-import { runWords } from './statusLabels';
+import { runStatusLabel } from './statusLabels';
 
-interface ISidebar {
-  desk: IDesk;
+interface ISidebarProps {
+  host: IHostServices;
   preferences: IPreferences;
-  clock: Clock;
+  clock: RunClock;
 }
 
 /** Draws the model anew whenever it has changed. */
 export function Sidebar(
-  props: ISidebar & { model: IExplorationModel | null }
+  props: ISidebarProps & { model: IExplorationModel | null }
 ): React.JSX.Element {
-  const { model, desk } = props;
+  const { model, host } = props;
   const [, redraw] = React.useReducer((times: number) => times + 1, 0);
   React.useEffect(() => {
     model?.changed.connect(redraw);
@@ -50,33 +50,35 @@ export function Sidebar(
         <Explorations {...props} model={model} />
       ) : (
         <div className="jp-Explora-scroll">
-          <EmptyState link="none" desk={desk} />
+          <EmptyState link="none" host={host} />
         </div>
       )}
     </div>
   );
 }
 
-interface IExploring extends ISidebar {
+interface IExplorationsProps extends ISidebarProps {
   model: IExplorationModel;
 }
 
-function Explorations(props: IExploring): React.JSX.Element {
-  const { model, desk } = props;
-  const newest = newestOf(model);
+function Explorations(props: IExplorationsProps): React.JSX.Element {
+  const { model, host } = props;
+  const newest = newestRun(model);
   const [picked, pick] = React.useState<string | null>(null);
-  const there = runAt(model.runs, desk.place)?.key;
+  const there = runOfCell(model.runs, host.activeCell)?.key;
   React.useEffect(() => pick(null), [newest?.key]);
   // Away from the cells of all runs, the run stays that was shown.
   React.useEffect(() => pick(before => there ?? before), [there]);
   const run = model.runs.find(({ key }) => key === picked) ?? newest;
-  const others = run !== undefined && othersGo(model.runs, run);
+  const others = run !== undefined && hasOtherActiveRuns(model.runs, run);
   return (
     <>
-      <LinkNote model={model} />
-      {run && others && <Going runs={model.runs} shown={run} onShow={pick} />}
+      <ConnectionNote model={model} />
+      {run && others && (
+        <RunningRuns runs={model.runs} shown={run} onShow={pick} />
+      )}
       {run ? (
-        <OneRun
+        <RunPanel
           key={run.key}
           {...props}
           run={run}
@@ -85,13 +87,13 @@ function Explorations(props: IExploring): React.JSX.Element {
         />
       ) : (
         <div className="jp-Explora-scroll">
-          <EmptyState link={model.link} desk={desk} />
+          <EmptyState link={model.link} host={host} />
           <History
             runs={[]}
             traces={model.traces}
             shown={null}
             onShow={pick}
-            desk={desk}
+            host={host}
           />
         </div>
       )}
@@ -100,14 +102,14 @@ function Explorations(props: IExploring): React.JSX.Element {
 }
 
 /** The newest run; one that another page shows, in a notebook that is not this one, only if there is no other. */
-function newestOf(model: IExplorationModel): RunView | undefined {
+function newestRun(model: IExplorationModel): RunView | undefined {
   const ours = ({ key, owner }: RunView) =>
-    owner === '' || model.owned(key) || model.isHere(key);
+    owner === '' || model.isOwned(key) || model.isHere(key);
   return model.runs.filter(ours).at(-1) ?? model.runs.at(-1);
 }
 
 /** What stands between the user and the kernel, if anything does. */
-function LinkNote(props: {
+function ConnectionNote(props: {
   model: IExplorationModel;
 }): React.JSX.Element | null {
   const trans = useTrans();
@@ -117,7 +119,7 @@ function LinkNote(props: {
     none: runs.length
       ? trans.__(
           'The kernel was restarted, or has not loaded the extension, so these runs cannot be steered. Run %1 to explore again.',
-          LOAD
+          LOAD_CELL
         )
       : '',
     connecting: trans.__('Connecting to the kernel…'),
@@ -135,7 +137,7 @@ function LinkNote(props: {
   ) : null;
 }
 
-interface IOneRun extends IExploring {
+interface IRunPanel extends IExplorationsProps {
   run: RunView;
   /** Whether to say that there are newer ones. */
   earlier: boolean;
@@ -143,31 +145,31 @@ interface IOneRun extends IExploring {
   onShow: (key: string | null) => void;
 }
 
-function OneRun(props: IOneRun): React.JSX.Element {
+function RunPanel(props: IRunPanel): React.JSX.Element {
   const trans = useTrans();
-  const { run, model, clock, desk, onShow } = props;
-  const asks = useAsks(model, run);
-  const go = (cell: ICellOfRun, focus: boolean) => {
+  const { run, model, clock, host, onShow } = props;
+  const requests = useControlRequests(model, run);
+  const go = (cell: IRunCell, focus: boolean) => {
     const there = model.reveal(run.key, cell, focus);
     const step = run.subtasks.find(({ id }) => id === cell.subtask);
     const missing =
-      step?.status === 'planned' && !isFinal(run)
+      step?.status === 'planned' && !isFinished(run)
         ? trans.__('This step has not begun yet.')
         : trans.__('Its cell is not in this notebook any more.');
-    asks.say(there ? null : { problem: '', said: missing, link: '' });
+    requests.showReply(there ? null : { problem: '', said: missing, link: '' });
   };
   const here = model.isHere(run.key);
   return (
     <>
       <div className="jp-Explora-top">
-        {props.earlier && <EarlierNote onNewest={() => onShow(null)} />}
+        {props.earlier && <EarlierRunNote onNewest={() => onShow(null)} />}
         <StatusLine run={run} clock={clock} />
-        <RunActions {...{ run, model, asks, desk }} />
+        <RunActions {...{ run, model, requests, host }} />
         <Activity
           text={run.activity}
-          over={isFinal(run)}
+          over={isFinished(run)}
           failed={run.status === 'failed'}
-          status={runWords(run.status, trans).text}
+          status={runStatusLabel(run.status, trans).text}
         />
       </div>
       <div className="jp-Explora-scroll">
@@ -182,22 +184,22 @@ function OneRun(props: IOneRun): React.JSX.Element {
         />
         <Facts run={run} clock={clock} />
         <Notices notices={run.notices} />
-        <Plan {...props} asks={asks} go={go} />
+        <Plan {...props} requests={requests} go={go} />
         <Details run={run} />
         <History
           runs={model.runs}
           traces={model.traces}
           shown={run.key}
           onShow={onShow}
-          desk={desk}
+          host={host}
         />
       </div>
-      <Reply asks={asks} desk={desk} />
+      <ReplyBar requests={requests} host={host} />
     </>
   );
 }
 
-function EarlierNote(props: { onNewest: () => void }): React.JSX.Element {
+function EarlierRunNote(props: { onNewest: () => void }): React.JSX.Element {
   const trans = useTrans();
   return (
     <p className="jp-Explora-banner">
@@ -219,7 +221,7 @@ function OtherTabNote(props: {
 }): React.JSX.Element | null {
   const trans = useTrans();
   const { run, model } = props;
-  return run.owner && !model.owned(run.key) && !isFinal(run) ? (
+  return run.owner && !model.isOwned(run.key) && !isFinished(run) ? (
     <p className="jp-Explora-banner">
       {trans.__('The cells of this run appear in another tab.')}
     </p>
@@ -230,7 +232,7 @@ function NotHereNote({ run }: { run: RunView }): React.JSX.Element {
   const trans = useTrans();
   return (
     <p className="jp-Explora-banner">
-      {isFinal(run)
+      {isFinished(run)
         ? trans.__(
             'Its cells are not in this notebook, or not any more; its trace has them.'
           )
@@ -262,29 +264,29 @@ function Notices(props: {
 
 /** The plan: as a tree, to be reviewed, or to be edited while it runs. */
 function Plan(
-  props: IOneRun & {
-    asks: IAsks;
-    go: (cell: ICellOfRun, focus: boolean) => void;
+  props: IRunPanel & {
+    requests: IControlRequests;
+    go: (cell: IRunCell, focus: boolean) => void;
   }
 ): React.JSX.Element | null {
   const trans = useTrans();
-  const { run, model, asks, go } = props;
+  const { run, model, requests, go } = props;
   const [editing, setEditing] = React.useState(false);
-  const editable = reachable(model) && canEditPlan(run);
-  const pending = asks.pending('plan');
+  const editable = acceptsControls(model) && canEditPlan(run);
+  const pending = requests.isPending('plan');
   const opener = React.useRef<HTMLButtonElement>(null);
   const close = () => {
     setEditing(false);
     opener.current?.focus();
   };
   const send = (titles: string[]) => {
-    asks.ask('plan', model.plan(run.key, titles));
+    requests.send('plan', model.plan(run.key, titles));
     close();
   };
   if (run.subtasks.length === 0) {
     return null;
   }
-  if (run.status === 'reviewing' && reachable(model)) {
+  if (run.status === 'reviewing' && acceptsControls(model)) {
     return <PlanEditor run={run} pending={pending} onSend={send} />;
   }
   return (
@@ -312,14 +314,14 @@ function Plan(
         foldDone={props.preferences.foldDone}
         go={go}
         extra={(item, back) => (
-          <ItemActions {...{ run, model, asks, item, back }} />
+          <ItemActions {...{ run, model, requests, item, back }} />
         )}
       />
-      {props.desk.shortcut && (
+      {props.host.shortcut && (
         <p className="jp-Explora-note">
           {trans.__(
             'Enter goes to the cell, %1 comes back.',
-            props.desk.shortcut
+            props.host.shortcut
           )}
         </p>
       )}
@@ -328,10 +330,13 @@ function Plan(
 }
 
 /** The latest answer to what the user did, always in sight. */
-function Reply(props: { asks: IAsks; desk: IDesk }): React.JSX.Element {
+function ReplyBar(props: {
+  requests: IControlRequests;
+  host: IHostServices;
+}): React.JSX.Element {
   const trans = useTrans();
-  const { asks, desk } = props;
-  const { reply } = asks;
+  const { requests, host } = props;
+  const { reply } = requests;
   return (
     <div
       className={`jp-Explora-reply${reply?.problem ? ' jp-mod-problem' : ''}`}
@@ -345,7 +350,7 @@ function Reply(props: { asks: IAsks; desk: IDesk }): React.JSX.Element {
             <button
               type="button"
               className="jp-Explora-link"
-              onClick={() => desk.open(reply.link)}
+              onClick={() => host.open(reply.link)}
             >
               {trans.__('Open %1', reply.link)}
             </button>
@@ -354,7 +359,7 @@ function Reply(props: { asks: IAsks; desk: IDesk }): React.JSX.Element {
             type="button"
             className="jp-Explora-button jp-mod-small"
             aria-label={trans.__('Close this message')}
-            onClick={() => asks.say(null)}
+            onClick={() => requests.showReply(null)}
           >
             ✕
           </button>

@@ -1,17 +1,19 @@
 /**
  * What can be asked for at the moment: a control that could not work is not shown.
  */
-import { isFinal } from '../link/runStatus';
+import { isFinished } from '../link/runStatus';
 import type { IExplorationModel } from '../link/tokens';
 import type { CandidateView, RunView, SubtaskView } from '../messages';
 
 /** Whether the kernel can hear controls, at once or when the running cell has ended. */
-export function reachable(model: Pick<IExplorationModel, 'link'>): boolean {
+export function acceptsControls(
+  model: Pick<IExplorationModel, 'link'>
+): boolean {
   return model.link === 'ready' || model.link === 'waiting';
 }
 
 export function canStop(run: RunView): boolean {
-  return !isFinal(run) && run.status !== 'stopping';
+  return !isFinished(run) && run.status !== 'stopping';
 }
 
 export function canEditPlan(run: RunView): boolean {
@@ -26,13 +28,13 @@ export function canSkip(run: RunView, subtask: SubtaskView): boolean {
 }
 
 /** Steering goes on in a run, and, by executing the calling cell again, after its end. */
-function steerable(run: RunView): boolean {
-  return run.status === 'running' || (isFinal(run) && run.cell !== null);
+function canControl(run: RunView): boolean {
+  return run.status === 'running' || (isFinished(run) && run.cell !== null);
 }
 
 export function canRetry(run: RunView, subtask: SubtaskView): boolean {
   return (
-    steerable(run) &&
+    canControl(run) &&
     subtask.id !== run.solution?.id &&
     subtask.status !== 'planned'
   );
@@ -44,6 +46,6 @@ export function canChoose(
   candidate: CandidateView
 ): boolean {
   return (
-    steerable(run) && candidate.selectable && subtask.selected !== candidate.id
+    canControl(run) && candidate.selectable && subtask.selected !== candidate.id
   );
 }

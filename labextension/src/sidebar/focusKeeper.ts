@@ -47,7 +47,7 @@ export class FocusKeeper implements IDisposable {
     }
     // Browsers send this for an element that is removed, too, and before it is.
     queueMicrotask(() => {
-      if (this.focused?.isConnected && isNowhere()) {
+      if (this.focused?.isConnected && isFocusLost()) {
         this.focused = null;
       }
     });
@@ -58,7 +58,7 @@ export class FocusKeeper implements IDisposable {
       this.position = this.positionOf(this.focused);
     } else if (this.focused) {
       this.focused = null;
-      if (isNowhere()) {
+      if (isFocusLost()) {
         this.successor()?.focus();
       }
     }
@@ -96,7 +96,7 @@ export class FocusKeeper implements IDisposable {
   private _isDisposed = false;
 }
 
-function isNowhere(): boolean {
+function isFocusLost(): boolean {
   const active = document.activeElement;
   return active === null || active === document.body;
 }

@@ -8,24 +8,24 @@ import { NotebookActions } from '@jupyterlab/notebook';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import { CommandRegistry } from '@lumino/commands';
 
-import type { IDesk } from './sidebarContext';
+import type { IHostServices } from './sidebarContext';
 import { insertExample } from './insertExample';
-import { IPlace, placeOf } from './activeCell';
+import { IActiveCell, describeCell } from './activeCell';
 
 export const SHOW_SIDEBAR = 'exploracoder:show-sidebar';
 
-export class Desk implements IDesk {
+export class HostServices implements IHostServices {
   constructor(
     private app: JupyterFrontEnd,
     private tracker: INotebookTracker
   ) {}
 
-  get notebook(): boolean {
+  get hasNotebook(): boolean {
     return this.tracker.currentWidget !== null;
   }
 
-  get place(): IPlace | null {
-    return placeOf(this.tracker.activeCell);
+  get activeCell(): IActiveCell | null {
+    return describeCell(this.tracker.activeCell);
   }
 
   get shortcut(): string {
@@ -44,7 +44,7 @@ export class Desk implements IDesk {
   open(link: string): void {
     const panel = this.tracker.currentWidget;
     if (panel) {
-      const path = this.besides(panel.context.path, link);
+      const path = this.resolveLink(panel.context.path, link);
       void this.app.commands.execute('docmanager:open', { path });
     }
   }
@@ -61,7 +61,7 @@ export class Desk implements IDesk {
   }
 
   /** The path of a file that is named from the notebook's folder, on the notebook's drive. */
-  private besides(notebook: string, link: string): string {
+  private resolveLink(notebook: string, link: string): string {
     const { contents } = this.app.serviceManager;
     const drive = contents.driveName(notebook);
     const folder = PathExt.dirname(contents.localPath(notebook));

@@ -5,14 +5,14 @@ import { LabIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import exploration from '../../style/icons/exploration.svg';
-import type { Sign } from './statusLabels';
+import type { StatusIcon } from './statusLabels';
 
 export const explorationIcon = new LabIcon({
   name: 'exploracoder-jupyter:exploration',
   svgstr: exploration
 });
 
-const SHAPES: Record<Sign, React.JSX.Element> = {
+const SHAPES: Record<StatusIcon, React.JSX.Element> = {
   planned: <circle cx="8" cy="8" r="5" />,
   busy: <path d="M8 3a5 5 0 1 1-5 5" />,
   good: <path d="M3 8.5l3.5 3.5L13 4.5" />,
@@ -30,7 +30,7 @@ const SHAPES: Record<Sign, React.JSX.Element> = {
 };
 
 /** A sign; the words beside it say the same, so it is silent. */
-export function StatusSign(props: { sign: Sign }): React.JSX.Element {
+export function StatusGlyph(props: { sign: StatusIcon }): React.JSX.Element {
   return (
     <svg
       className={`jp-Explora-sign jp-mod-${props.sign}`}

@@ -5,7 +5,7 @@
 import { NotebookActions } from '@jupyterlab/notebook';
 import type { Notebook } from '@jupyterlab/notebook';
 
-import { example } from './example';
+import { exampleCells } from './example';
 
 export function insertExample(notebook: Notebook, loaded: boolean): void {
   const cells = notebook.model?.sharedModel;
@@ -17,7 +17,7 @@ export function insertExample(notebook: Notebook, loaded: boolean): void {
   const at = active ? notebook.activeCellIndex + (empty ? 0 : 1) : 0;
   cells.insertCells(
     at,
-    example(loaded).map(source => ({ cell_type: 'code', source }))
+    exampleCells(loaded).map(source => ({ cell_type: 'code', source }))
   );
   notebook.deselectAll();
   notebook.activeCellIndex = at;

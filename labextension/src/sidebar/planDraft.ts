@@ -3,7 +3,7 @@
  */
 import type { SubtaskView } from '../messages';
 
-export interface IStep {
+export interface IDraftStep {
   /** Stays with the step while it is edited and moved. */
   key: number;
   /** The subtask that it was; `null` for a new one. */
@@ -11,15 +11,15 @@ export interface IStep {
   title: string;
 }
 
-export interface IDraft {
-  steps: IStep[];
+export interface IPlanDraft {
+  steps: IDraftStep[];
   /** The key of the next new step. */
   next: number;
   /** How many steps were left out because they began meanwhile. */
-  begun: number;
+  started: number;
 }
 
-export type Edit =
+export type DraftEdit =
   | { type: 'retitle'; key: number; title: string }
   | { type: 'add'; after?: number }
   | { type: 'remove'; key: number }
@@ -27,14 +27,14 @@ export type Edit =
   | { type: 'begin'; subtasks: SubtaskView[] };
 
 /** The draft that changes nothing yet. */
-export function drafted(subtasks: readonly SubtaskView[]): IDraft {
+export function createDraft(subtasks: readonly SubtaskView[]): IPlanDraft {
   const steps = subtasks
     .filter(subtask => subtask.status === 'planned')
     .map(({ id, title }, key) => ({ key, id, title }));
-  return { steps, next: steps.length, begun: 0 };
+  return { steps, next: steps.length, started: 0 };
 }
 
-export function edited(draft: IDraft, edit: Edit): IDraft {
+export function reduceDraft(draft: IPlanDraft, edit: DraftEdit): IPlanDraft {
   switch (edit.type) {
     case 'retitle':
       return {
@@ -44,27 +44,27 @@ export function edited(draft: IDraft, edit: Edit): IDraft {
         )
       };
     case 'add':
-      return added(draft, edit.after);
+      return addStep(draft, edit.after);
     case 'remove':
       return {
         ...draft,
         steps: draft.steps.filter(step => step.key !== edit.key)
       };
     case 'move':
-      return { ...draft, steps: moved(draft.steps, edit.key, edit.by) };
+      return { ...draft, steps: moveStep(draft.steps, edit.key, edit.by) };
     case 'begin':
-      return withoutBegun(draft, edit.subtasks);
+      return removeStarted(draft, edit.subtasks);
   }
 }
 
 /** What is sent: the titles that say anything, each on one line. */
-export function titles(draft: IDraft): string[] {
+export function draftTitles(draft: IPlanDraft): string[] {
   return draft.steps
     .map(step => step.title.replace(/\s+/g, ' ').trim())
     .filter(title => title !== '');
 }
 
-function added(draft: IDraft, after?: number): IDraft {
+function addStep(draft: IPlanDraft, after?: number): IPlanDraft {
   const at = draft.steps.findIndex(step => step.key === after);
   const steps = [...draft.steps];
   const step = { key: draft.next, id: null, title: '' };
@@ -72,7 +72,7 @@ function added(draft: IDraft, after?: number): IDraft {
   return { ...draft, steps, next: draft.next + 1 };
 }
 
-function moved(steps: IStep[], key: number, by: -1 | 1): IStep[] {
+function moveStep(steps: IDraftStep[], key: number, by: -1 | 1): IDraftStep[] {
   const from = steps.findIndex(step => step.key === key);
   const to = from + by;
   if (from < 0 || to < 0 || to >= steps.length) {
@@ -84,13 +84,13 @@ function moved(steps: IStep[], key: number, by: -1 | 1): IStep[] {
 }
 
 /** A subtask that began while it was edited is no longer ours to change; the same draft if there is none. */
-function withoutBegun(draft: IDraft, subtasks: SubtaskView[]): IDraft {
+function removeStarted(draft: IPlanDraft, subtasks: SubtaskView[]): IPlanDraft {
   const planned = new Set(
     subtasks.filter(({ status }) => status === 'planned').map(({ id }) => id)
   );
   const steps = draft.steps.filter(
     step => step.id === null || planned.has(step.id)
   );
-  const begun = draft.begun + draft.steps.length - steps.length;
-  return begun === draft.begun ? draft : { ...draft, steps, begun };
+  const started = draft.started + draft.steps.length - steps.length;
+  return started === draft.started ? draft : { ...draft, steps, started };
 }

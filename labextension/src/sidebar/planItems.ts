@@ -3,10 +3,10 @@
  * allows, so that a key moves by an index and a row is drawn anew only if it changed.
  */
 import type { ApiView, CandidateView, RunView, SubtaskView } from '../messages';
-import type { ICellOfRun } from '../link/tokens';
+import type { IRunCell } from '../link/tokens';
 
 /** So many candidates of a subtask are shown until all are asked for. */
-export const FEW = 12;
+export const VISIBLE_CANDIDATES = 12;
 
 interface IItem {
   /** Unique in the run. */
@@ -18,7 +18,7 @@ interface IItem {
   /** Whether its children are shown; `null` if it has none. */
   open: boolean | null;
   /** The cell that it stands for. */
-  cell: ICellOfRun | null;
+  cell: IRunCell | null;
 }
 
 export interface ISubtaskItem extends IItem {
@@ -54,20 +54,24 @@ export type Item =
 export type Folds = ReadonlyMap<string, boolean>;
 
 /** Distributes over the union, which `Omit` does not. */
-type Loose<T> = T extends Item ? Omit<T, 'position' | 'size'> : never;
+type UnplacedItem<T> = T extends Item ? Omit<T, 'position' | 'size'> : never;
 
 /** The visible items of a run. `foldDone`: whether a subtask closes by itself when it is done. */
-export function items(run: RunView, folds: Folds, foldDone: boolean): Item[] {
+export function planItems(
+  run: RunView,
+  folds: Folds,
+  foldDone: boolean
+): Item[] {
   const all = run.solution ? [...run.subtasks, run.solution] : run.subtasks;
-  return placed(
+  return withPositions(
     all.map(subtask => subtaskItem(run, subtask, folds, foldDone))
   ).flatMap(item => [
     item,
-    ...(item.open && item.kind === 'subtask' ? children(item, folds) : [])
+    ...(item.open && item.kind === 'subtask' ? childItems(item, folds) : [])
   ]);
 }
 
-function placed(siblings: Loose<Item>[]): Item[] {
+function withPositions(siblings: UnplacedItem<Item>[]): Item[] {
   return siblings.map(
     (item, index) =>
       ({ ...item, position: index + 1, size: siblings.length }) as Item
@@ -79,7 +83,7 @@ function subtaskItem(
   subtask: SubtaskView,
   folds: Folds,
   foldDone: boolean
-): Loose<ISubtaskItem> {
+): UnplacedItem<ISubtaskItem> {
   const key = `subtask ${subtask.id}`;
   const parent = subtask.candidates.length + subtask.apis.length > 0;
   const byItself = subtask.status !== 'done' || !foldDone;
@@ -95,21 +99,24 @@ function subtaskItem(
   };
 }
 
-function children(parent: ISubtaskItem, folds: Folds): Item[] {
+function childItems(parent: ISubtaskItem, folds: Folds): Item[] {
   const { subtask } = parent;
-  const own: Loose<Item>[] = [
+  const own: UnplacedItem<Item>[] = [
     ...apisItem(subtask, folds),
     ...candidateItems(subtask, folds)
   ];
-  return placed(own).flatMap(item => [
+  return withPositions(own).flatMap(item => [
     item,
     ...(item.open && item.kind === 'apis'
-      ? placed(apiItems(subtask, folds))
+      ? withPositions(apiItems(subtask, folds))
       : [])
   ]);
 }
 
-function apisItem(subtask: SubtaskView, folds: Folds): Loose<IApisItem>[] {
+function apisItem(
+  subtask: SubtaskView,
+  folds: Folds
+): UnplacedItem<IApisItem>[] {
   const key = `apis ${subtask.id}`;
   return subtask.apis.length
     ? [
@@ -125,7 +132,10 @@ function apisItem(subtask: SubtaskView, folds: Folds): Loose<IApisItem>[] {
     : [];
 }
 
-function apiItems(subtask: SubtaskView, folds: Folds): Loose<IApiItem>[] {
+function apiItems(
+  subtask: SubtaskView,
+  folds: Folds
+): UnplacedItem<IApiItem>[] {
   return subtask.apis.map(api => {
     const key = `api ${subtask.id} ${api.path}`;
     const parent = api.signature !== '' || api.doc !== '';
@@ -141,12 +151,15 @@ function apiItems(subtask: SubtaskView, folds: Folds): Loose<IApiItem>[] {
 }
 
 /** The first few candidates, what runs now and what was selected; the rest behind an item of its own. */
-function candidateItems(subtask: SubtaskView, folds: Folds): Loose<Item>[] {
+function candidateItems(
+  subtask: SubtaskView,
+  folds: Folds
+): UnplacedItem<Item>[] {
   const more = `more ${subtask.id}`;
   const shown = subtask.candidates.filter(
     (candidate, index) =>
       folds.get(more) ||
-      index < FEW ||
+      index < VISIBLE_CANDIDATES ||
       candidate.id === subtask.selected ||
       candidate.status === 'running'
   );
@@ -163,7 +176,7 @@ function candidateItems(subtask: SubtaskView, folds: Folds): Loose<Item>[] {
 function candidateItem(
   subtask: SubtaskView,
   candidate: CandidateView
-): Loose<ICandidateItem> {
+): UnplacedItem<ICandidateItem> {
   return {
     kind: 'candidate',
     key: `candidate ${subtask.id} ${candidate.id} ${candidate.round}`,

@@ -16,10 +16,10 @@ import {
 } from '@jupyterlab/translation';
 
 import { IExplorations } from '../link/tokens';
-import { Desk, SHOW_SIDEBAR } from './hostServices';
+import { HostServices, SHOW_SIDEBAR } from './hostServices';
 import { DEFAULTS, IPreferences } from './sidebarContext';
 import { explorationIcon } from './icons';
-import { Opener } from './sidebarOpener';
+import { SidebarOpener } from './sidebarOpener';
 import { SIDEBAR_ID, SidebarWidget } from './sidebarWidget';
 
 const CommandIDs = {
@@ -44,31 +44,35 @@ const sidebar: JupyterFrontEndPlugin<void> = {
     palette: ICommandPalette | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
-    const desk = new Desk(app, tracker);
-    const widget = new SidebarWidget(explorations, desk, trans);
+    const host = new HostServices(app, tracker);
+    const widget = new SidebarWidget(explorations, host, trans);
     app.shell.add(widget, 'right', { rank: 700 });
     restorer?.add(widget, SIDEBAR_ID);
     const open = () => app.shell.activateById(SIDEBAR_ID);
-    const opener = new Opener(explorations, () => widget.preferences, open);
+    const opener = new SidebarOpener(
+      explorations,
+      () => widget.preferences,
+      open
+    );
     const look = () => widget.update();
     tracker.activeCellChanged.connect(look);
     widget.disposed.connect(() => {
       opener.dispose();
       tracker.activeCellChanged.disconnect(look);
     });
-    addCommands(app, explorations, desk, widget, trans);
+    addCommands(app, explorations, host, widget, trans);
     const category = trans.__('Exploration');
     for (const command of Object.values(CommandIDs)) {
       palette?.addItem({ command, category });
     }
-    void follow(settings, widget);
+    void followSettings(settings, widget);
   }
 };
 
 function addCommands(
   app: JupyterFrontEnd,
   explorations: IExplorations,
-  desk: Desk,
+  host: HostServices,
   widget: SidebarWidget,
   trans: TranslationBundle
 ): void {
@@ -88,13 +92,13 @@ function addCommands(
     label: trans.__('Insert an Example of an Exploration'),
     caption: trans.__('Insert cells that explore a library, ready to be run'),
     describedBy,
-    isEnabled: () => desk.notebook,
-    execute: () => desk.insertExample(explorations.current?.link === 'ready')
+    isEnabled: () => host.hasNotebook,
+    execute: () => host.insertExample(explorations.current?.link === 'ready')
   });
 }
 
 /** Keep the preferences as the user sets them; without settings they stay at their defaults. */
-async function follow(
+async function followSettings(
   registry: ISettingRegistry | null,
   widget: SidebarWidget
 ): Promise<void> {

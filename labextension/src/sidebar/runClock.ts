@@ -5,7 +5,7 @@
 import type { RunView } from '../messages';
 
 /** Remembers for each run when it started, by the browser's clock, as its first state told. */
-export class Clock {
+export class RunClock {
   constructor(private now: () => number = () => Date.now() / 1000) {}
 
   /** Seconds that the run took, or has taken by now, but for waiting for the user; `null` before it has started. */

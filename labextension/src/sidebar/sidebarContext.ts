@@ -5,14 +5,14 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import type { IPlace } from './activeCell';
+import type { IActiveCell } from './activeCell';
 
 /** What the sidebar can do that is no control of a run. */
-export interface IDesk {
+export interface IHostServices {
   /** Whether a notebook is open and current. */
-  readonly notebook: boolean;
+  readonly hasNotebook: boolean;
   /** Where the user is in it. */
-  readonly place: IPlace | null;
+  readonly activeCell: IActiveCell | null;
   /** The keys that lead from the notebook to the sidebar, as people read them; empty if there are none. */
   readonly shortcut: string;
   /** Put the focus on the notebook's active cell. */
@@ -35,10 +35,9 @@ export interface IPreferences {
 export const DEFAULTS: IPreferences = { openOnRun: 'first', foldDone: true };
 
 /** The words in the user's language. */
-export const Trans: React.Context<TranslationBundle> = React.createContext(
-  nullTranslator.load('exploracoder_jupyter')
-);
+export const TranslationContext: React.Context<TranslationBundle> =
+  React.createContext(nullTranslator.load('exploracoder_jupyter'));
 
 export function useTrans(): TranslationBundle {
-  return React.useContext(Trans);
+  return React.useContext(TranslationContext);
 }

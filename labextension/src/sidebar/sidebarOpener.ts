@@ -3,18 +3,18 @@
  */
 import type { IDisposable } from '@lumino/disposable';
 
-import { isFinal } from '../link/runStatus';
+import { isFinished } from '../link/runStatus';
 import type { IExplorationModel, IExplorations } from '../link/tokens';
 import type { IPreferences } from './sidebarContext';
 
-export class Opener implements IDisposable {
+export class SidebarOpener implements IDisposable {
   constructor(
     private explorations: IExplorations,
     private preferences: () => IPreferences,
     private open: () => void
   ) {
-    explorations.currentChanged.connect(this.follow, this);
-    this.follow();
+    explorations.currentChanged.connect(this.onCurrentChanged, this);
+    this.onCurrentChanged();
   }
 
   get isDisposed(): boolean {
@@ -24,22 +24,22 @@ export class Opener implements IDisposable {
   dispose(): void {
     if (!this._isDisposed) {
       this._isDisposed = true;
-      this.explorations.currentChanged.disconnect(this.follow, this);
-      this.model?.changed.disconnect(this.look, this);
+      this.explorations.currentChanged.disconnect(this.onCurrentChanged, this);
+      this.model?.changed.disconnect(this.onModelChanged, this);
     }
   }
 
   /** What has already begun when a notebook becomes current is not starting. */
-  private follow(): void {
-    this.model?.changed.disconnect(this.look, this);
+  private onCurrentChanged(): void {
+    this.model?.changed.disconnect(this.onModelChanged, this);
     this.model = this.explorations.current;
     this.model?.runs.forEach(run => this.seen.add(run.key));
-    this.model?.changed.connect(this.look, this);
+    this.model?.changed.connect(this.onModelChanged, this);
   }
 
-  private look(model: IExplorationModel): void {
+  private onModelChanged(model: IExplorationModel): void {
     const fresh = model.runs.filter(
-      run => !this.seen.has(run.key) && !isFinal(run)
+      run => !this.seen.has(run.key) && !isFinished(run)
     );
     model.runs.forEach(run => this.seen.add(run.key));
     const { openOnRun } = this.preferences();

@@ -6,10 +6,10 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { IExplorations } from '../link/tokens';
-import { Clock } from './runClock';
+import { RunClock } from './runClock';
 import { FocusKeeper } from './focusKeeper';
-import type { IDesk, IPreferences } from './sidebarContext';
-import { DEFAULTS, Trans } from './sidebarContext';
+import type { IHostServices, IPreferences } from './sidebarContext';
+import { DEFAULTS, TranslationContext } from './sidebarContext';
 import { explorationIcon } from './icons';
 import { Sidebar } from './Sidebar';
 
@@ -18,7 +18,7 @@ export const SIDEBAR_ID = 'exploracoder-sidebar';
 export class SidebarWidget extends ReactWidget {
   constructor(
     private explorations: IExplorations,
-    private desk: IDesk,
+    private host: IHostServices,
     private trans: TranslationBundle
   ) {
     super();
@@ -59,15 +59,15 @@ export class SidebarWidget extends ReactWidget {
 
   protected render(): React.JSX.Element {
     return (
-      <Trans.Provider value={this.trans}>
+      <TranslationContext.Provider value={this.trans}>
         <Sidebar
           key={this.notebooks}
           model={this.explorations.current}
-          desk={this.desk}
+          host={this.host}
           preferences={this.preferences}
           clock={this.clock}
         />
-      </Trans.Provider>
+      </TranslationContext.Provider>
     );
   }
 
@@ -82,7 +82,7 @@ export class SidebarWidget extends ReactWidget {
 
   private last: HTMLElement | null = null;
   private focusKeeper: FocusKeeper;
-  private clock = new Clock();
+  private clock = new RunClock();
   private _preferences = DEFAULTS;
   /** Changes with the notebook, so that nothing of one is taken for another's. */
   private notebooks = 0;

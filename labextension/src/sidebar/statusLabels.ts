@@ -6,7 +6,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { RunView, SubtaskView } from '../messages';
 
 /** The signs of `icons`. */
-export type Sign =
+export type StatusIcon =
   | 'planned'
   | 'busy'
   | 'good'
@@ -17,15 +17,15 @@ export type Sign =
   | 'asking'
   | 'same';
 
-export interface IWords {
-  sign: Sign;
+export interface IStatusLabel {
+  sign: StatusIcon;
   text: string;
 }
 
-export function runWords(
+export function runStatusLabel(
   status: RunView['status'],
   trans: TranslationBundle
-): IWords {
+): IStatusLabel {
   switch (status) {
     case 'starting':
       return { sign: 'busy', text: trans.__('Starting') };
@@ -52,10 +52,10 @@ export function runWords(
 }
 
 /** How an earlier run ended, or that it has not; `null` where that is not known. */
-export function outcomeWords(
+export function outcomeLabel(
   outcome: string,
   trans: TranslationBundle
-): IWords | null {
+): IStatusLabel | null {
   if (outcome === 'cut off') {
     return { sign: 'stopped', text: trans.__('Cut off') };
   }
@@ -67,15 +67,15 @@ export function outcomeWords(
     'stopped'
   ] as const;
   const found = known.find(one => one === outcome);
-  return found ? runWords(found, trans) : null;
+  return found ? runStatusLabel(found, trans) : null;
 }
 
 /** `over`: whether the run is; what it was exploring then stays as it was left. */
-export function subtaskWords(
+export function subtaskStatusLabel(
   status: SubtaskView['status'],
   trans: TranslationBundle,
   over: boolean
-): IWords {
+): IStatusLabel {
   switch (status) {
     case 'planned':
       return { sign: 'planned', text: trans.__('planned') };
@@ -94,10 +94,10 @@ export function subtaskWords(
 }
 
 /** What became of a candidate; a status that this page does not know is shown as it came. */
-export function candidateWords(
+export function candidateStatusLabel(
   status: string,
   trans: TranslationBundle
-): IWords {
+): IStatusLabel {
   switch (status) {
     case 'running':
       return { sign: 'busy', text: trans.__('running') };

@@ -4,11 +4,15 @@
 import type { Item } from './planItems';
 
 /** What a key asks for: another item, to open or close this one, or to go to its cell. */
-export type Move =
+export type TreeAction =
   { to: number } | { fold: boolean } | { activate: true } | null;
 
 /** What `key` means on the item at `index`; `null` if it is not ours. */
-export function move(items: Item[], index: number, key: string): Move {
+export function treeAction(
+  items: Item[],
+  index: number,
+  key: string
+): TreeAction {
   switch (key) {
     case 'ArrowDown':
       return { to: Math.min(index + 1, items.length - 1) };
@@ -19,9 +23,9 @@ export function move(items: Item[], index: number, key: string): Move {
     case 'End':
       return { to: items.length - 1 };
     case 'ArrowRight':
-      return inwards(items, index);
+      return expandOrEnter(items, index);
     case 'ArrowLeft':
-      return outwards(items, index);
+      return collapseOrLeave(items, index);
     case 'Enter':
       return { activate: true };
     case ' ':
@@ -33,7 +37,7 @@ export function move(items: Item[], index: number, key: string): Move {
   }
 }
 
-function inwards(items: Item[], index: number): Move {
+function expandOrEnter(items: Item[], index: number): TreeAction {
   const { open, level } = items[index];
   if (open === false) {
     return { fold: true };
@@ -42,7 +46,7 @@ function inwards(items: Item[], index: number): Move {
   return { to: open && next && next.level > level ? index + 1 : index };
 }
 
-function outwards(items: Item[], index: number): Move {
+function collapseOrLeave(items: Item[], index: number): TreeAction {
   const { open, level } = items[index];
   if (open) {
     return { fold: false };

@@ -11,7 +11,7 @@ import {
   VERSION
 } from '../../messages';
 
-type Said = ToKernel & { request: number };
+type Request = ToKernel & { request: number };
 
 /** A comm that the page has opened, seen from the kernel. */
 class FakeComm {
@@ -33,8 +33,8 @@ class FakeComm {
     }
   }
 
-  send(message: Said): void {
-    this._kernel.hear(message);
+  send(message: Request): void {
+    this._kernel.receive(message);
   }
 
   dispose(): void {
@@ -61,9 +61,9 @@ export class FakeKernel {
   /** The runs that it tells of. */
   runs: RunView[] = [];
   /** What it was told, in order. */
-  heard: Said[] = [];
+  received: Request[] = [];
   /** The answers to what it is asked, by type; none: it is silent. */
-  answers: Record<string, (message: Said) => object | undefined> = {
+  answers: Record<string, (message: Request) => object | undefined> = {
     hello: () => ({
       type: 'welcome',
       version: this.version,
@@ -121,8 +121,8 @@ export class FakeKernel {
     return { done: Promise.resolve({ content }) };
   }
 
-  hear(message: Said): void {
-    this.heard.push(message);
+  receive(message: Request): void {
+    this.received.push(message);
     if (message.type === 'hello') {
       this.open('hello');
     }
@@ -152,12 +152,12 @@ export class FakeKernel {
   }
 
   /** Tell all pages. */
-  tell(data: object): void {
+  broadcast(data: object): void {
     this._events.onMsg({ content: { data } });
   }
 
-  told(type: ToKernel['type']): Said[] {
-    return this.heard.filter(message => message.type === type);
+  receivedOfType(type: ToKernel['type']): Request[] {
+    return this.received.filter(message => message.type === type);
   }
 
   private _events = { onMsg: (_: unknown): void => undefined };

@@ -1,8 +1,8 @@
 import { PromiseDelegate } from '@lumino/coreutils';
 
 import { CONTROL } from '../../messages';
-import { KernelLink, NoAnswer } from '../kernelLink';
-import { commOverSubshell } from '../subshell';
+import { KernelLink, NoAnswerError } from '../kernelLink';
+import { createComm } from '../subshell';
 import { FakeKernel, never, settled } from './fakeKernel';
 
 const PAGE = Promise.resolve('me');
@@ -24,10 +24,14 @@ describe('a connection', () => {
       welcomes += 1;
     });
     await link.connect();
-    expect(kernel.told('hello')).toEqual([
+    expect(kernel.receivedOfType('hello')).toEqual([
       expect.objectContaining({ page: 'me', session: 'my session' })
     ]);
-    expect([link.state, link.subshells, welcomes]).toEqual(['ready', true, 1]);
+    expect([link.state, link.hasSubshell, welcomes]).toEqual([
+      'ready',
+      true,
+      1
+    ]);
   });
 
   it('is none where the extension is not loaded', async () => {
@@ -64,7 +68,7 @@ describe('a connection', () => {
     await link.connect();
     kernel.open('call', 'my session');
     await settled();
-    expect(kernel.told('hello')).toHaveLength(2);
+    expect(kernel.receivedOfType('hello')).toHaveLength(2);
     expect(kernel.comms).toHaveLength(1);
   });
 
@@ -86,7 +90,7 @@ describe('a connection', () => {
     kernel.open('call');
     kernel.open('hello', 'my session');
     await settled();
-    expect(kernel.told('hello')).toHaveLength(1);
+    expect(kernel.receivedOfType('hello')).toHaveLength(1);
   });
 
   it('says hello again when it was interrupted', async () => {
@@ -94,7 +98,7 @@ describe('a connection', () => {
     kernel.connectionStatusChanged.emit('connecting');
     kernel.connectionStatusChanged.emit('connected');
     await settled();
-    expect(kernel.told('hello')).toHaveLength(2);
+    expect(kernel.receivedOfType('hello')).toHaveLength(2);
   });
 
   it('begins anew with a restarted kernel', async () => {
@@ -119,7 +123,10 @@ describe('a connection', () => {
       [false, true],
       [true, false]
     ]);
-    expect([link.state, kernel.told('hello').length]).toEqual(['ready', 1]);
+    expect([link.state, kernel.receivedOfType('hello').length]).toEqual([
+      'ready',
+      1
+    ]);
   });
 });
 
@@ -128,7 +135,7 @@ describe('events', () => {
     const heard: string[] = [];
     link.received.connect((_, message) => heard.push(message.type));
     kernel.open('hello');
-    kernel.tell({ type: 'who', run: 'k1' });
+    kernel.broadcast({ type: 'who', run: 'k1' });
     expect(heard).toEqual(['who']);
   });
 
@@ -137,7 +144,7 @@ describe('events', () => {
     link.received.connect((_, message) => heard.push(message.type));
     kernel.open('hello');
     link.dispose();
-    kernel.tell({ type: 'who', run: 'k1' });
+    kernel.broadcast({ type: 'who', run: 'k1' });
     expect(heard).toEqual([]);
   });
 });
@@ -147,7 +154,7 @@ describe('a request', () => {
     await link.connect();
     const first = link.request({ type: 'stop', run: 'a' });
     const second = link.request({ type: 'stop', run: 'b' });
-    const [a, b] = kernel.told('stop');
+    const [a, b] = kernel.receivedOfType('stop');
     kernel.answer(b.request, { type: 'done', problem: 'b' });
     kernel.answer(a.request, { type: 'done', problem: 'a' });
     expect(await first).toMatchObject({ problem: 'a' });
@@ -157,17 +164,17 @@ describe('a request', () => {
   it('is over when the kernel stays silent', async () => {
     await link.connect();
     const asked = link.request({ type: 'stop', run: 'a' });
-    await expect(asked).rejects.toEqual(new NoAnswer('timeout'));
+    await expect(asked).rejects.toEqual(new NoAnswerError('timeout'));
   });
 
   it('waits for the running cell where there are no subshells', async () => {
     kernel.supportsSubshells = false;
     kernel.subshellStarted = never();
     await link.connect();
-    expect(link.subshells).toBe(false);
+    expect(link.hasSubshell).toBe(false);
     const asked = link.request({ type: 'stop', run: 'a' });
     await new Promise(resolve => setTimeout(resolve, 40));
-    kernel.answer(kernel.told('stop')[0].request, { type: 'done' });
+    kernel.answer(kernel.receivedOfType('stop')[0].request, { type: 'done' });
     expect(await asked).toMatchObject({ type: 'done' });
   });
 
@@ -202,9 +209,9 @@ describe('a link without the subshell that its kernel could have', () => {
       kernel.controlFailures = 3;
       void link.connect();
       await jest.advanceTimersByTimeAsync(7000);
-      expect([link.state, link.waits]).toEqual(['ready', true]);
+      expect([link.state, link.isBlockedByCell]).toEqual(['ready', true]);
       await jest.advanceTimersByTimeAsync(5000);
-      expect([link.state, link.subshells]).toEqual(['ready', true]);
+      expect([link.state, link.hasSubshell]).toEqual(['ready', true]);
       expect(kernel.comms[0].isDisposed).toBe(true);
     } finally {
       jest.useRealTimers();
@@ -216,7 +223,7 @@ describe('a subshell', () => {
   it('is asked for on the control channel while a cell is running', async () => {
     kernel.info = never();
     kernel.subshellStarted = never();
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(true);
     expect(kernel.comms[0]._subshellId).toBe('by control');
   });
@@ -225,7 +232,7 @@ describe('a subshell', () => {
     const started = new PromiseDelegate<void>();
     kernel.info = never();
     kernel.subshellStarted = started.promise;
-    await commOverSubshell(kernel.connection, CONTROL, 1);
+    await createComm(kernel.connection, CONTROL, 1);
     await settled();
     expect(kernel.deleted).toEqual([]);
     started.resolve();
@@ -236,13 +243,13 @@ describe('a subshell', () => {
   it('is done without where the kernel has none', async () => {
     kernel.info = never();
     kernel.features = [];
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(false);
   });
 
   it('is asked for again where JupyterLab failed to start one', async () => {
     kernel.subshellStarted = Promise.reject(new Error('no'));
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(true);
   });
 
@@ -250,20 +257,20 @@ describe('a subshell', () => {
     kernel.info = never();
     kernel.subshellStarted = never();
     kernel.controlFailures = 2;
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(true);
   });
 
   it('is done without where it cannot be started', async () => {
     kernel.subshellStarted = Promise.reject(new Error('no'));
     kernel.controlFailures = 9;
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect([opened.subshell, opened.retry]).toEqual([false, true]);
   });
 
   it('is done without where the page knows none', async () => {
     kernel.subshellStarted = undefined;
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(false);
   });
 });

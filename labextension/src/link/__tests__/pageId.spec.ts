@@ -1,8 +1,8 @@
-import { claimPageId, IPageWorld } from '../pageId';
+import { claimPageId, IPageEnvironment } from '../pageId';
 
 /** Tabs of one browser: a storage each, and one channel that all hear. */
 class Browser {
-  tab(stored: Record<string, string> = {}): IPageWorld & {
+  tab(stored: Record<string, string> = {}): IPageEnvironment & {
     stored: Record<string, string>;
   } {
     return {
@@ -13,8 +13,8 @@ class Browser {
           stored[key] = value;
         }
       },
-      open: () => this._channel(),
-      patience: 10
+      openChannel: () => this._channel(),
+      timeout: 10
     };
   }
 
@@ -83,8 +83,8 @@ it('lasts for the page where nothing may be stored', async () => {
   };
   const world = {
     storage: { getItem: refuse, setItem: refuse },
-    open: () => null,
-    patience: 1
+    openChannel: () => null,
+    timeout: 1
   };
   expect(await claimPageId(world)).toMatch(/.+/);
 });

@@ -3,7 +3,7 @@ import type { YCodeCell, YNotebook } from '@jupyter/ydoc';
 import type { CellChange } from '../../messages';
 import { applyChange } from '../applyChange';
 import { markOf } from '../generatedCell';
-import { RunCells } from '../runCellState';
+import { RunCellState } from '../runCellState';
 import {
   CALLER,
   cell,
@@ -20,11 +20,11 @@ const SOURCE_SHOWN = { source_hidden: false, outputs_hidden: false };
 const FOLDED = { source_hidden: true, outputs_hidden: true };
 
 let book: YNotebook;
-let run: RunCells;
+let run: RunCellState;
 
 beforeEach(() => {
   book = notebook();
-  run = new RunCells('k1', CALLER);
+  run = new RunCellState('k1', CALLER);
 });
 
 function apply(...changes: CellChange[]): void {
@@ -138,7 +138,7 @@ describe('a place', () => {
 
   it('is right for cells that were there before the page was loaded', () => {
     apply(insert('plan'), insert('one', 'plan'));
-    run = new RunCells('k1', CALLER);
+    run = new RunCellState('k1', CALLER);
     apply(insert('plan'), insert('one', 'plan'), insert('two', 'one'));
     expect(ids(book).slice(2)).toEqual(['plan', 'one', 'two', 'below']);
   });
@@ -218,7 +218,7 @@ describe('a changed cell', () => {
       const lost = { metadata: { jupyter: FOLDED }, mark: { selected: false } };
       apply(insert('one', CALLER, lost));
       cell(book, 'one').setMetadata('jupyter', SOURCE_SHOWN);
-      run = anew ? new RunCells('k1', CALLER) : run;
+      run = anew ? new RunCellState('k1', CALLER) : run;
       apply(replace('one', CALLER, lost));
       expect(cell(book, 'one').getMetadata('jupyter')).toEqual(SOURCE_SHOWN);
     }
@@ -268,14 +268,14 @@ describe('a removed cell', () => {
 describe('another run of the calling cell', () => {
   it('takes the place of the one before', () => {
     apply(insert('explora-plan'), insert('explora-one', 'explora-plan'));
-    run = new RunCells('k2', CALLER);
+    run = new RunCellState('k2', CALLER);
     apply(insert('plan2', CALLER, { run: 'r2' }));
     expect(ids(book)).toEqual(['above', CALLER, 'plan2', 'below']);
   });
 
   it('takes it also where its id was known before its cells', () => {
     apply(insert('explora-plan'));
-    run = new RunCells('k2', CALLER);
+    run = new RunCellState('k2', CALLER);
     run.runId = 'r2';
     apply(insert('plan2', CALLER, { run: 'r2' }));
     expect(ids(book)).toEqual(['above', CALLER, 'plan2', 'below']);
@@ -285,7 +285,7 @@ describe('another run of the calling cell', () => {
     apply(insert('explora-one'));
     const copy = cell(book, 'explora-one').toJSON();
     book.insertCell(0, { ...copy, id: 'copy' } as never);
-    run = new RunCells('k2', CALLER);
+    run = new RunCellState('k2', CALLER);
     apply(insert('plan2', CALLER, { run: 'r2' }));
     expect(ids(book)).toEqual(['copy', 'above', CALLER, 'plan2', 'below']);
   });
@@ -296,7 +296,7 @@ describe('another run of the calling cell', () => {
     const solution = cell(book, id) as YCodeCell;
     solution.execution_count = count;
     solution.setOutputs([TEXT]);
-    run = new RunCells('k2', CALLER);
+    run = new RunCellState('k2', CALLER);
     apply(insert('plan2', CALLER, { run: 'r2' }));
     const kept = count === null ? [] : [id];
     expect(ids(book)).toEqual(['above', CALLER, 'plan2', ...kept, 'below']);
@@ -308,9 +308,9 @@ describe('another run of the calling cell', () => {
   it('leaves the user’s edited cells and other cells’ runs', () => {
     apply(insert('explora-one'));
     cell(book, 'explora-one').setSource('mine');
-    run = new RunCells('other', 'above');
+    run = new RunCellState('other', 'above');
     apply(insert('theirs', 'above', { run: 'r9' }));
-    run = new RunCells('k2', CALLER);
+    run = new RunCellState('k2', CALLER);
     apply(insert('plan2', CALLER, { run: 'r2' }));
     expect(ids(book)).toEqual([
       'above',
@@ -333,7 +333,7 @@ it('nothing of a dismissed run comes', () => {
 describe('the cells of an earlier run', () => {
   beforeEach(() => {
     apply(insert('explora-old', CALLER, { run: 'r0', outputs: [TEXT] }));
-    run = new RunCells('k2', CALLER);
+    run = new RunCellState('k2', CALLER);
   });
 
   it('come back beside the new ones by one undo', () => {

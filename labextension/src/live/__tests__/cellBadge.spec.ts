@@ -11,7 +11,7 @@ import type { IExplorationModel } from '../../link/tokens';
 import type { RunView } from '../../messages';
 import { applyChange } from '../applyChange';
 import { NotebookBadges } from '../cellBadge';
-import { RunCells } from '../runCellState';
+import { RunCellState } from '../runCellState';
 import { insert, replace } from './notebookFixtures';
 import { runView } from './runFixtures';
 
@@ -19,7 +19,7 @@ const trans = nullTranslator.load('exploracoder_jupyter');
 
 let notebook: Notebook;
 let model: NotebookModel;
-let run: RunCells;
+let run: RunCellState;
 let runs: RunView[];
 let pending: boolean;
 let asked: [string, string][];
@@ -33,7 +33,7 @@ beforeEach(() => {
   notebook.model = model;
   model.sharedModel.insertCell(0, { cell_type: 'code', id: 'caller' });
   Widget.attach(notebook, document.body);
-  run = new RunCells('k1', 'caller');
+  run = new RunCellState('k1', 'caller');
   runs = [];
   pending = false;
   asked = [];

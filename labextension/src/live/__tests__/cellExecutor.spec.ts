@@ -4,14 +4,14 @@ import { INotebookCellExecutor, NotebookModel } from '@jupyterlab/notebook';
 import { nullTranslator } from '@jupyterlab/translation';
 
 import { applyChange } from '../applyChange';
-import { GuardingExecutor } from '../cellExecutor';
-import { RunCells } from '../runCellState';
+import { ExplorationCellExecutor } from '../cellExecutor';
+import { RunCellState } from '../runCellState';
 import { insert } from './notebookFixtures';
 
 type Options = INotebookCellExecutor.IRunCellOptions;
 
 let notebook: NotebookModel;
-let executor: GuardingExecutor;
+let executor: ExplorationCellExecutor;
 let ran: string[];
 
 beforeEach(() => {
@@ -23,7 +23,7 @@ beforeEach(() => {
   }));
   notebook.sharedModel.insertCells(0, cells);
   ran = [];
-  executor = new GuardingExecutor(
+  executor = new ExplorationCellExecutor(
     nullTranslator.load('exploracoder_jupyter'),
     async ({ cell }) => {
       ran.push(cell.model.id);
@@ -36,7 +36,7 @@ beforeEach(() => {
 afterEach(() => notebook.dispose());
 
 function explored(): void {
-  const run = new RunCells('k1', 'caller');
+  const run = new RunCellState('k1', 'caller');
   const changes = [
     insert('setup', 'caller', { role: 'setup', source: '%load_ext x' }),
     insert('one', 'setup'),

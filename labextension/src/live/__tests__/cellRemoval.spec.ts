@@ -3,7 +3,7 @@ import type { YCodeCell, YNotebook } from '@jupyter/ydoc';
 import { applyChange } from '../applyChange';
 import { markOf } from '../generatedCell';
 import { removeCells } from '../cellRemoval';
-import { RunCells } from '../runCellState';
+import { RunCellState } from '../runCellState';
 import { CALLER, cell, ids, insert, notebook } from './notebookFixtures';
 
 const TEXT = { output_type: 'stream', name: 'stdout', text: 'hello\n' };
@@ -12,7 +12,7 @@ let book: YNotebook;
 
 beforeEach(() => {
   book = notebook();
-  const run = new RunCells('k1', CALLER);
+  const run = new RunCellState('k1', CALLER);
   [
     insert('plan', CALLER, { role: 'plan' }),
     insert('one', 'plan', { outputs: [TEXT] }),

@@ -1,7 +1,7 @@
 import type { YNotebook } from '@jupyter/ydoc';
 
 import { applyChange } from '../applyChange';
-import { RunCells } from '../runCellState';
+import { RunCellState } from '../runCellState';
 import { CellWatcher } from '../cellWatcher';
 import { CALLER, indexOf, insert, notebook } from './notebookFixtures';
 
@@ -11,12 +11,12 @@ let seen: { deleted: string[]; moved: string[]; reloaded: number };
 
 beforeEach(() => {
   book = notebook();
-  const run = new RunCells('k1', CALLER);
+  const run = new RunCellState('k1', CALLER);
   const changes = [insert('plan'), insert('one', 'plan')];
   changes.forEach(change => applyChange(book, { run, change }));
   watcher = new CellWatcher(book);
   seen = { deleted: [], moved: [], reloaded: 0 };
-  watcher.touched.connect((_, { deleted, moved }) => {
+  watcher.userChanged.connect((_, { deleted, moved }) => {
     seen.deleted.push(...deleted.keys());
     seen.moved.push(...moved.keys());
   });
@@ -42,7 +42,7 @@ it('takes no note of the user’s own cells', () => {
 });
 
 it('takes no note of what we do ourselves', () => {
-  watcher.unwatched(() => book.deleteCell(indexOf(book, 'one')));
+  watcher.withoutWatching(() => book.deleteCell(indexOf(book, 'one')));
   expect(seen).toEqual({ deleted: [], moved: [], reloaded: 0 });
 });
 

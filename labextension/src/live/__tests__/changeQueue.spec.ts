@@ -1,10 +1,10 @@
 import type { CellChange } from '../../messages';
 import type { IRunChange } from '../applyChange';
 import { ChangeQueue } from '../changeQueue';
-import { RunCells } from '../runCellState';
+import { RunCellState } from '../runCellState';
 import { insert, remove, replace } from './notebookFixtures';
 
-const run = new RunCells('k1', 'caller');
+const run = new RunCellState('k1', 'caller');
 
 /** A queue whose frames are drawn by hand, by a clock that each change puts on. */
 function byHand(cost: number) {

@@ -84,7 +84,7 @@ function snapshot(seq: number, state: RunView, ...ids: string[]): void {
 }
 
 function tellCells(seq: number, ...changes: CellChange[]): void {
-  kernel.tell({ type: 'cells', run: 'k1', seq, changes });
+  kernel.broadcast({ type: 'cells', run: 'k1', seq, changes });
 }
 
 /** Frames have been drawn. */
@@ -98,7 +98,7 @@ it('tells the kernel what the notebook is called now', async () => {
   await open(runView());
   pathChanged.emit('renamed.ipynb');
   await settled();
-  const hellos = kernel.told('hello');
+  const hellos = kernel.receivedOfType('hello');
   expect(hellos).toHaveLength(2);
   expect(hellos[1]).toMatchObject({ notebook: 'a notebook.ipynb' });
 });
@@ -119,21 +119,21 @@ describe('a run that begins', () => {
     await open();
     kernel.open('call', 'my session');
     await settled();
-    kernel.tell({ type: 'state', state: runView() });
+    kernel.broadcast({ type: 'state', state: runView() });
     tellCells(1, insert('plan'));
     tellCells(2, insert('one', 'plan'));
     expect(await shown()).toEqual(['caller', 'plan', 'one']);
-    expect(model.owned('k1')).toBe(true);
+    expect(model.isOwned('k1')).toBe(true);
     expect(model.runs.map(run => run.key)).toEqual(['k1']);
   });
 
   it('is not shown by another page', async () => {
     await open();
     kernel.open('hello');
-    kernel.tell({ type: 'state', state: runView({ owner: 'another' }) });
+    kernel.broadcast({ type: 'state', state: runView({ owner: 'another' }) });
     tellCells(1, insert('plan'));
     expect(await shown()).toEqual(['caller']);
-    expect([model.owned('k1'), model.runs.length]).toEqual([false, 1]);
+    expect([model.isOwned('k1'), model.runs.length]).toEqual([false, 1]);
   });
 
   it('is not another run’s because that had its name', async () => {
@@ -141,7 +141,7 @@ describe('a run that begins', () => {
     session.statusChanged.emit('restarting');
     kernel.open('call', 'another session');
     const elsewhere = runView({ cell: 'elsewhere', run_id: 'r2' });
-    kernel.tell({ type: 'state', state: elsewhere });
+    kernel.broadcast({ type: 'state', state: elsewhere });
     expect(model.runs).toEqual([]);
   });
 
@@ -158,7 +158,7 @@ describe('a run that begins', () => {
     expect(await shown()).toEqual(['caller']);
     expect(model.runs.map(({ key }) => key)).toEqual(['k1']);
     expect([model.isHere('k1'), model.hasCells('k1')]).toEqual([false, false]);
-    expect(kernel.told('sync')).toEqual([]);
+    expect(kernel.receivedOfType('sync')).toEqual([]);
     const done = { type: 'done', problem: '', said: '', link: '' };
     kernel.answers.plan = () => done;
     expect((await model.plan('k1', ['one'])).problem).toBe('');
@@ -167,24 +167,24 @@ describe('a run that begins', () => {
   it('stays where everything of this notebook is removed', async () => {
     await open(runView({ cell: 'lost' }));
     model.remove('all');
-    expect(kernel.told('stop')).toEqual([]);
+    expect(kernel.receivedOfType('stop')).toEqual([]);
   });
 
   it('says that it is there when the kernel asks', async () => {
     await open(runView());
-    kernel.tell({ type: 'who', run: 'k1' });
-    expect(kernel.told('here')).toHaveLength(1);
+    kernel.broadcast({ type: 'who', run: 'k1' });
+    expect(kernel.receivedOfType('here')).toHaveLength(1);
   });
 
   it('does not say so for another notebook of its page', async () => {
     await open(runView({ cell: 'elsewhere' }));
-    kernel.tell({ type: 'who', run: 'k1' });
-    expect(kernel.told('here')).toEqual([]);
+    kernel.broadcast({ type: 'who', run: 'k1' });
+    expect(kernel.receivedOfType('here')).toEqual([]);
   });
 
   it('is not set back by an older view that comes after its end', async () => {
     await open(runView());
-    kernel.tell({ type: 'state', state: runView({ status: 'solved' }) });
+    kernel.broadcast({ type: 'state', state: runView({ status: 'solved' }) });
     kernel.runs = [runView()];
     kernel.open('hello');
     expect(model.runs[0].status).toBe('solved');
@@ -224,7 +224,7 @@ describe('what was missed', () => {
     });
     await settled();
     expect(await shown()).toEqual(['caller', 'plan']);
-    expect(kernel.told('dismiss')).toEqual([]);
+    expect(kernel.receivedOfType('dismiss')).toEqual([]);
   });
 
   it('is asked for once after the end of the run', async () => {
@@ -234,8 +234,8 @@ describe('what was missed', () => {
     await shown();
     kernel.open('call', 'my session');
     await settled();
-    expect(kernel.told('hello')).toHaveLength(2);
-    expect(kernel.told('sync')).toHaveLength(1);
+    expect(kernel.receivedOfType('hello')).toHaveLength(2);
+    expect(kernel.receivedOfType('sync')).toHaveLength(1);
   });
 
   it('is asked for again when the notebook is read anew after the end', async () => {
@@ -291,7 +291,7 @@ describe('what the user removes', () => {
 
   it('is told to the kernel, and does not come back', async () => {
     notebook.sharedModel.deleteCell(2);
-    expect(kernel.told('dismiss')).toMatchObject([
+    expect(kernel.receivedOfType('dismiss')).toMatchObject([
       { run: 'k1', cells: ['one'] }
     ]);
     tellCells(2, insert('one', 'plan'));
@@ -300,7 +300,9 @@ describe('what the user removes', () => {
 
   it('is a whole run', async () => {
     expect(model.remove('k1')).toBe(2);
-    expect(kernel.told('dismiss')).toMatchObject([{ run: 'k1', cells: [] }]);
+    expect(kernel.receivedOfType('dismiss')).toMatchObject([
+      { run: 'k1', cells: [] }
+    ]);
     tellCells(2, insert('two', 'one'));
     expect(await shown()).toEqual(['caller']);
     notebook.sharedModel.undo();
@@ -309,13 +311,13 @@ describe('what the user removes', () => {
 
   it('is stopped too when it goes on', () => {
     model.remove('k1');
-    expect(kernel.told('stop')).toMatchObject([{ run: 'k1' }]);
+    expect(kernel.receivedOfType('stop')).toMatchObject([{ run: 'k1' }]);
   });
 
   it('is not stopped when it has ended', () => {
-    kernel.tell({ type: 'state', state: runView({ status: 'solved' }) });
+    kernel.broadcast({ type: 'state', state: runView({ status: 'solved' }) });
     model.remove('k1');
-    expect(kernel.told('stop')).toEqual([]);
+    expect(kernel.receivedOfType('stop')).toEqual([]);
   });
 
   it('is a run that this kernel does not know', async () => {
@@ -326,9 +328,13 @@ describe('what the user removes', () => {
   });
 
   it('is asked for by the magic', async () => {
-    kernel.tell({ type: 'clean', session: 'another', keep_solution: false });
+    kernel.broadcast({
+      type: 'clean',
+      session: 'another',
+      keep_solution: false
+    });
     expect(await shown()).toHaveLength(3);
-    kernel.tell({
+    kernel.broadcast({
       type: 'clean',
       session: 'my session',
       keep_solution: false
@@ -344,11 +350,13 @@ describe('a calling cell that is run again', () => {
     await open(runView());
     tellCells(1, insert('explora-plan'), insert('explora-one', 'explora-plan'));
     await shown();
-    kernel.tell({ type: 'state', state: second });
+    kernel.broadcast({ type: 'state', state: second });
     const changes = [insert('plan2', 'caller', { run: 'r2' })];
-    kernel.tell({ type: 'cells', run: 'k2', seq: 1, changes });
+    kernel.broadcast({ type: 'cells', run: 'k2', seq: 1, changes });
     expect(await shown()).toEqual(['caller', 'plan2']);
-    expect(kernel.told('dismiss')).toMatchObject([{ run: 'k1', cells: [] }]);
+    expect(kernel.receivedOfType('dismiss')).toMatchObject([
+      { run: 'k1', cells: [] }
+    ]);
     tellCells(2, replace('explora-one', 'explora-plan'));
     expect(await shown()).toEqual(['caller', 'plan2']);
   });
@@ -362,7 +370,7 @@ describe('a calling cell that is run again', () => {
     snapshot(1, second, 'plan2');
     await open(runView({ status: 'stopped' }), second);
     expect(await shown()).toEqual(['caller', 'plan2']);
-    expect(kernel.told('sync')).toMatchObject([{ run: 'k2' }]);
+    expect(kernel.receivedOfType('sync')).toMatchObject([{ run: 'k2' }]);
   });
 });
 
@@ -390,7 +398,7 @@ describe('the line below the calling cell', () => {
     await open(runView());
     expect(line()).toBe('Subtask 1 of 3.');
     const ended = runView({ status: 'solved', activity: 'Solved.' });
-    kernel.tell({ type: 'state', state: ended });
+    kernel.broadcast({ type: 'state', state: ended });
     expect(line()).toContain('Solved.');
   });
 
@@ -403,7 +411,7 @@ describe('the line below the calling cell', () => {
   it('is another page’s, or another run’s', async () => {
     const ended = { status: 'solved', activity: 'Solved.' } as const;
     await open(runView(ended), runView({ key: 'k2', run_id: 'r2' }));
-    kernel.tell({
+    kernel.broadcast({
       type: 'state',
       state: runView({ key: 'k2', run_id: 'r2', owner: 'another', ...ended })
     });
@@ -444,7 +452,7 @@ describe('a kernel that is restarted', () => {
     session.statusChanged.emit('restarting');
     kernel.open('call', 'my session');
     await settled();
-    kernel.tell({ type: 'state', state: runView({ run_id: 'r2' }) });
+    kernel.broadcast({ type: 'state', state: runView({ run_id: 'r2' }) });
     tellCells(1, insert('two', 'caller', { run: 'r2' }));
     expect(await shown()).toEqual(['caller', 'two']);
   });
@@ -457,7 +465,7 @@ describe('a kernel that is restarted', () => {
     expect(model.remove('k1')).toBe(1);
     kernel.open('call', 'my session');
     await settled();
-    kernel.tell({ type: 'state', state: runView({ run_id: 'r2' }) });
+    kernel.broadcast({ type: 'state', state: runView({ run_id: 'r2' }) });
     tellCells(1, insert('two', 'caller', { run: 'r2' }));
     expect(await shown()).toEqual(['caller', 'two']);
   });
@@ -487,7 +495,7 @@ describe('a control', () => {
     });
     const asked = model.skip('k1', '1');
     expect([model.isPending('k1', 'skip', '1'), changes]).toEqual([true, 1]);
-    const [{ request }] = kernel.told('skip');
+    const [{ request }] = kernel.receivedOfType('skip');
     kernel.answer(request, { type: 'done', problem: 'too late' });
     expect((await asked).problem).toBe('too late');
     expect([model.isPending('k1', 'skip', '1'), changes]).toEqual([false, 2]);
@@ -528,7 +536,7 @@ describe('a control', () => {
   it('that goes on from an ended run needs its calling cell', async () => {
     await open(runView({ status: 'solved' }));
     expect((await model.choose('k1', '1.2')).problem).not.toBe('');
-    expect(kernel.told('choose')).toEqual([]);
+    expect(kernel.receivedOfType('choose')).toEqual([]);
   });
 
   it('that goes on from an ended run calls again, and runs nothing else', async () => {
@@ -561,7 +569,12 @@ it('a kernel is spoken to after a reload though nothing of it was saved', async 
 it('tells that cells of a run have gone and come back', async () => {
   await open(runView());
   snapshot(1, runView(), 'plan');
-  kernel.tell({ type: 'cells', run: 'k1', seq: 1, changes: [insert('plan')] });
+  kernel.broadcast({
+    type: 'cells',
+    run: 'k1',
+    seq: 1,
+    changes: [insert('plan')]
+  });
   await shown();
   const told: boolean[] = [];
   model.changed.connect(() => told.push(model.hasCells('k1')));

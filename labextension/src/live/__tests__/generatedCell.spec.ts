@@ -1,16 +1,16 @@
 import type { YCodeCell } from '@jupyter/ydoc';
 
 import {
-  adopt,
+  clearMark,
   isEdited,
   isGuarded,
-  makeMine,
+  makeRunnable,
   markOf,
   sourceHash
 } from '../generatedCell';
 import { cell, generated, insert, notebook } from './notebookFixtures';
 import { applyChange } from '../applyChange';
-import { RunCells } from '../runCellState';
+import { RunCellState } from '../runCellState';
 
 describe('the hash of a source', () => {
   it.each([
@@ -25,7 +25,7 @@ describe('the hash of a source', () => {
 describe('a generated cell', () => {
   const made = () => {
     const book = notebook();
-    const run = new RunCells('k1', 'caller');
+    const run = new RunCellState('k1', 'caller');
     applyChange(book, { run, change: insert('one') });
     return cell(book, 'one');
   };
@@ -56,7 +56,7 @@ describe('a generated cell', () => {
   it('becomes the user’s without what we put there', () => {
     const one = made();
     one.setMetadata('tags', ['explora-candidate', 'skip-execution', 'mine']);
-    makeMine(one);
+    makeRunnable(one);
     expect(one.getSource()).toBe('1');
     expect(one.getMetadata('tags')).toEqual(['mine']);
     expect(markOf(one)).toBeNull();
@@ -69,14 +69,14 @@ describe('a generated cell', () => {
     const other = made() as YCodeCell;
     other.setOutputs([text]);
     other.setSource('mine');
-    [one, other].forEach(makeMine);
+    [one, other].forEach(makeRunnable);
     expect(one.getOutputs()).toEqual([text]);
     expect(other.getOutputs()).toEqual([]);
   });
 
   it('has no tags left when all were ours', () => {
     const one = made();
-    adopt(one);
+    clearMark(one);
     expect(one.getMetadata('tags')).toBeUndefined();
   });
 

@@ -32,7 +32,7 @@ afterEach(() => {
 function followed(): CodeCell {
   model.sharedModel.insertCell(0, { cell_type: 'code', outputs: [TITLE] });
   const cell = notebook.widgets[0] as CodeCell;
-  reader.follow(cell);
+  reader.track(cell);
   return cell;
 }
 
@@ -61,7 +61,7 @@ it('reads again when there are other outputs', () => {
 it('spends no idle moment on a cell without outputs', () => {
   model.sharedModel.insertCell(0, { cell_type: 'code' });
   const cell = notebook.widgets[0] as CodeCell;
-  reader.follow(cell);
+  reader.track(cell);
   expect(idle).toEqual([]);
   cell.model.sharedModel.setOutputs([TITLE]);
   idle.shift()!();

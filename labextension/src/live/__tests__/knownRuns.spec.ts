@@ -1,5 +1,5 @@
 /** The times of runs, on the clock of a browser that differs from the kernel's. */
-import { Clock } from '../../sidebar/runClock';
+import { RunClock } from '../../sidebar/runClock';
 import { KnownRuns } from '../knownRuns';
 import { runView } from './runFixtures';
 
@@ -7,11 +7,11 @@ const START = 1_700_000_000;
 
 let browser: number;
 let runs: KnownRuns;
-let clock: Clock;
+let clock: RunClock;
 
 beforeEach(() => {
   runs = new KnownRuns(() => browser);
-  clock = new Clock(() => browser);
+  clock = new RunClock(() => browser);
 });
 
 /** The kernel says at this time, by its clock, how the run stands; the message takes a while. */
@@ -55,7 +55,7 @@ it('stands still when the kernel is gone', () => {
   ahead = 100;
   told(START + 12);
   browser += 1;
-  runs.lose('The kernel ended.');
+  runs.markLost('The kernel ended.');
   browser += 3600;
   expect(elapsed()).toBe(13);
 });
@@ -64,7 +64,7 @@ it('stands still where the kernel went while the plan was reviewed', () => {
   ahead = -100;
   told(START + 9, { status: 'reviewing', waiting_since: START + 6 });
   browser += 60;
-  runs.lose('The kernel ended.');
+  runs.markLost('The kernel ended.');
   browser += 3600;
   expect(elapsed()).toBe(6);
 });

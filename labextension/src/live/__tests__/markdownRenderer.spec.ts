@@ -5,7 +5,7 @@ import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
 import { settled } from '../../link/__tests__/fakeKernel';
-import { MarkdownDrawer } from '../markdownRenderer';
+import { MarkdownRenderer } from '../markdownRenderer';
 
 let notebook: Notebook;
 let model: NotebookModel;
@@ -24,7 +24,7 @@ beforeEach(async () => {
   MessageLoop.flush();
   rests = [];
   drawn = 0;
-  new MarkdownDrawer(next => rests.push(next)).follow(cell);
+  new MarkdownRenderer(next => rests.push(next)).track(cell);
   MessageLoop.installMessageHook(cell, (_, message) => {
     drawn += message.type === 'update-request' ? 1 : 0;
     return true;

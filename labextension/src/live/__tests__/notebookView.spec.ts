@@ -10,9 +10,9 @@ import { NBTestUtils } from '@jupyterlab/notebook/lib/testutils';
 import { Widget } from '@lumino/widgets';
 
 import type { CellChange } from '../../messages';
-import { insertBelow, show } from '../notebookActions';
+import { insertBelow, showCell } from '../notebookActions';
 import { NotebookCells } from '../notebookCells';
-import { keepInSight } from '../collapsedHeadings';
+import { unhideUncollapsed } from '../collapsedHeadings';
 import { CALLER, insert, remove } from './notebookFixtures';
 
 let notebook: Notebook;
@@ -39,7 +39,7 @@ beforeEach(() => {
   cells = new NotebookCells(
     model.sharedModel,
     next => next(),
-    act => keepInSight(notebook, act)
+    act => unhideUncollapsed(notebook, act)
   );
   seq = 0;
 });
@@ -105,7 +105,7 @@ describe('the cell in which the user types', () => {
   it('stays so when another run takes the place', async () => {
     await apply(insert('explora-plan'), insert('explora-one', 'explora-plan'));
     await typeIn('below');
-    cells.forget();
+    cells.clear();
     seq = 0;
     await apply(insert('plan2', CALLER, { run: 'r2' }));
     expect(notebook.widgets).toHaveLength(5);
@@ -144,7 +144,7 @@ describe('cells below a collapsed heading', () => {
   it('are shown when another run takes the place', async () => {
     await apply(heading('explora-summary', CALLER, 'Summary'));
     await collapse('explora-summary');
-    cells.forget();
+    cells.clear();
     seq = 0;
     await apply(insert('plan2', CALLER, { run: 'r2' }));
     expect(notebook.widgets.map(cell => cell.isHidden)).not.toContain(true);
@@ -195,7 +195,7 @@ describe('what is inserted', () => {
 
 it('a cell that is shown takes commands', async () => {
   await typeIn('below');
-  show({ content: notebook } as unknown as NotebookPanel, CALLER, true);
+  showCell({ content: notebook } as unknown as NotebookPanel, CALLER, true);
   expect(place()).toEqual([CALLER, 'command', []]);
   expect(NotebookActions.getHeadingInfo(notebook.activeCell!).isHeading).toBe(
     false

@@ -1,4 +1,4 @@
-import { afterFrame, soon } from '../scheduling';
+import { onNextFrame, onNextTask } from '../scheduling';
 
 let hidden: jest.SpyInstance;
 
@@ -13,7 +13,7 @@ afterEach(() => {
 it('goes on in another task', async () => {
   const done: string[] = [];
   const ended = new Promise<void>(resolve => {
-    soon(() => {
+    onNextTask(() => {
       done.push('later');
       resolve();
     });
@@ -30,7 +30,7 @@ it('goes on once, after a frame', async () => {
     .mockImplementation(frame => frames.push(frame));
   const next = jest.fn();
   const ended = new Promise<void>(resolve => {
-    afterFrame(() => {
+    onNextFrame(() => {
       next();
       resolve();
     });
@@ -45,11 +45,11 @@ it('goes on once, after a frame', async () => {
 it('waits for no frame where none is drawn', async () => {
   hidden.mockReturnValue(true);
   const frame = jest.spyOn(window, 'requestAnimationFrame');
-  await new Promise<void>(resolve => afterFrame(resolve));
+  await new Promise<void>(resolve => onNextFrame(resolve));
   expect(frame).not.toHaveBeenCalled();
 });
 
 it('goes on though the tab goes to the background meanwhile', async () => {
   jest.spyOn(window, 'requestAnimationFrame').mockReturnValue(0);
-  await new Promise<void>(resolve => afterFrame(resolve));
+  await new Promise<void>(resolve => onNextFrame(resolve));
 });

@@ -1,7 +1,7 @@
 import type { ISharedCodeCell, YNotebook } from '@jupyter/ydoc';
 import type { IOutput } from '@jupyterlab/nbformat';
 
-import { writeEnd } from '../statusOutput';
+import { writeFinalStatus } from '../statusOutput';
 import { CALLER, cell, notebook } from './notebookFixtures';
 import { runView } from './runFixtures';
 
@@ -29,7 +29,7 @@ const ended = runView({ status: 'solved', activity: 'Solved. 1 < 2.' });
 
 it('the line says how the run has ended, whatever is in it', () => {
   says('Exploring statistics: Subtask 3 of 3. See the Exploration sidebar.');
-  writeEnd(book, ended);
+  writeFinalStatus(book, ended);
   const [other, line] = outputs();
   expect(other).toEqual(OTHER);
   expect(line.data).toEqual({
@@ -43,14 +43,14 @@ it('the line says how the run has ended, whatever is in it', () => {
 it('a line that says so already stays', () => {
   says('Exploring statistics: Solved. 1 < 2. It took a while.');
   const before = outputs();
-  writeEnd(book, ended);
+  writeFinalStatus(book, ended);
   expect(outputs()).toEqual(before);
 });
 
 it('the line of a run that failed at once leads to nothing', () => {
   says('Exploring statistics: Starting. See the Exploration sidebar.');
   const activity = 'There is no such library.';
-  writeEnd(book, runView({ status: 'failed', activity, subtasks: [] }));
+  writeFinalStatus(book, runView({ status: 'failed', activity, subtasks: [] }));
   expect(outputs()[1].data).toMatchObject({
     'text/plain': 'Exploring statistics: There is no such library.'
   });
@@ -60,7 +60,7 @@ it('the line of a run that failed looks like an error', () => {
   // Issue 14, item 24: it was in a neutral box.
   says('Exploring statistics: Starting. See the Exploration sidebar.');
   const activity = 'There is no such library.';
-  writeEnd(book, runView({ status: 'failed', activity, subtasks: [] }));
+  writeFinalStatus(book, runView({ status: 'failed', activity, subtasks: [] }));
   const html = String(
     (outputs()[1].data as Record<string, string>)['text/html']
   );
@@ -70,6 +70,6 @@ it('the line of a run that failed looks like an error', () => {
 
 it('other outputs stay', () => {
   (cell(book, CALLER) as ISharedCodeCell).setOutputs([OTHER] as never);
-  writeEnd(book, ended);
+  writeFinalStatus(book, ended);
   expect(outputs()).toEqual([OTHER]);
 });

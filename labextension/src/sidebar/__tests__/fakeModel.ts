@@ -7,7 +7,7 @@ import type {
   Control,
   IExplorationModel,
   IExplorations,
-  Inserted,
+  InsertResult,
   LinkStatus
 } from '../../link/tokens';
 import type {
@@ -17,8 +17,8 @@ import type {
   SubtaskView,
   TraceView
 } from '../../messages';
-import type { IDesk } from '../sidebarContext';
-import type { IPlace } from '../activeCell';
+import type { IHostServices } from '../sidebarContext';
+import type { IActiveCell } from '../activeCell';
 
 const TAKEN: Done = {
   type: 'done',
@@ -42,7 +42,7 @@ export class FakeModel implements IExplorationModel {
   mine = true;
   here = true;
   cellsLeft = true;
-  inserts: Inserted = 'inserted';
+  inserts: InsertResult = 'inserted';
   cellsThere = true;
   callerThere = true;
 
@@ -70,7 +70,7 @@ export class FakeModel implements IExplorationModel {
     Signal.clearData(this);
   }
 
-  owned(_: string): boolean {
+  isOwned(_: string): boolean {
     return this.mine;
   }
   isHere(_: string): boolean {
@@ -116,7 +116,7 @@ export class FakeModel implements IExplorationModel {
     this.asked.push(`remove ${run} ${options.keepSolution}`);
     return this.cellsThere ? 5 : 0;
   }
-  insertSolution(run: string): Inserted {
+  insertSolution(run: string): InsertResult {
     this.asked.push(`insert ${run}`);
     return this.inserts;
   }
@@ -170,9 +170,9 @@ export class FakeExplorations implements IExplorations {
   }
 }
 
-export class FakeDesk implements IDesk {
-  notebook = true;
-  place: IPlace | null = null;
+export class FakeHostServices implements IHostServices {
+  hasNotebook = true;
+  activeCell: IActiveCell | null = null;
   shortcut = 'Ctrl+Shift+Y';
   done: string[] = [];
   open(link: string): void {

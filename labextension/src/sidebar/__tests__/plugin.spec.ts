@@ -15,8 +15,8 @@ import { CommandRegistry } from '@lumino/commands';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
-import { Desk } from '../hostServices';
-import { EXPLORE, LOAD } from '../example';
+import { HostServices } from '../hostServices';
+import { EXPLORE_CELL, LOAD_CELL } from '../example';
 import type { IPreferences } from '../sidebarContext';
 import { insertExample } from '../insertExample';
 import { plugins } from '../plugin';
@@ -238,7 +238,12 @@ describe('the example', () => {
     const widget = notebook('a = 1', 'b = 2');
     widget.activeCellIndex = 0;
     insertExample(widget, false);
-    expect(sources(widget)).toEqual(['a = 1', LOAD, EXPLORE, 'b = 2']);
+    expect(sources(widget)).toEqual([
+      'a = 1',
+      LOAD_CELL,
+      EXPLORE_CELL,
+      'b = 2'
+    ]);
     expect(widget.activeCellIndex).toBe(1);
     widget.model!.sharedModel.undo();
     expect(sources(widget)).toEqual(['a = 1', 'b = 2']);
@@ -248,7 +253,7 @@ describe('the example', () => {
   it('goes above an empty cell, without what is loaded already', () => {
     const widget = notebook('  ');
     insertExample(widget, true);
-    expect(sources(widget)).toEqual([EXPLORE, '  ']);
+    expect(sources(widget)).toEqual([EXPLORE_CELL, '  ']);
     expect(widget.activeCellIndex).toBe(0);
     widget.dispose();
   });
@@ -266,7 +271,7 @@ describe('a link', () => {
       execute: args => opened.push(args.path)
     });
     const tracker = { currentWidget: { context: { path: from } } };
-    new Desk(
+    new HostServices(
       app as unknown as JupyterFrontEnd,
       tracker as unknown as INotebookTracker
     ).open('explorations/t.ipynb');

@@ -1,10 +1,10 @@
 /** Time by a browser's clock that differs from the kernel's. */
-import { Clock } from '../runClock';
+import { RunClock } from '../runClock';
 import { run } from './fakeModel';
 
 const START = 1_700_000_000;
 
-const clockAt = (now: number) => new Clock(() => now);
+const clockAt = (now: number) => new RunClock(() => now);
 
 const starting = run({ status: 'starting', started: START, subtasks: [] });
 
@@ -12,7 +12,7 @@ it.each([
   ['ahead', START + 3600],
   ['behind', START - 3600]
 ])('counts from the start where it is %s', (_, seen) => {
-  const clock = new Clock(() => now);
+  const clock = new RunClock(() => now);
   let now = seen;
   expect(clock.elapsed(starting)).toBe(0);
   now += 5;

@@ -13,16 +13,16 @@ import * as React from 'react';
 
 import type { IExplorationModel } from '../../link/tokens';
 import type { RunView } from '../../messages';
-import { Clock } from '../runClock';
-import { moment } from '../format';
+import { RunClock } from '../runClock';
+import { formatTime } from '../format';
 import { DEFAULTS } from '../sidebarContext';
 import type { IPreferences } from '../sidebarContext';
-import type { IPlace } from '../activeCell';
+import type { IActiveCell } from '../activeCell';
 import { Sidebar } from '../Sidebar';
-import { candidateWords } from '../statusLabels';
+import { candidateStatusLabel } from '../statusLabels';
 import {
   candidate,
-  FakeDesk,
+  FakeHostServices,
   FakeModel,
   plan,
   run,
@@ -41,18 +41,18 @@ const NOW = 1_700_000_042;
 function show(
   model: IExplorationModel | null,
   preferences: Partial<IPreferences> = {}
-): FakeDesk {
-  const desk = new FakeDesk();
-  desk.notebook = model !== null;
+): FakeHostServices {
+  const host = new FakeHostServices();
+  host.hasNotebook = model !== null;
   render(
     <Sidebar
       model={model}
-      desk={desk}
+      host={host}
       preferences={{ ...DEFAULTS, ...preferences }}
-      clock={new Clock(() => NOW)}
+      clock={new RunClock(() => NOW)}
     />
   );
-  return desk;
+  return host;
 }
 
 const button = (name: string | RegExp) => screen.getByRole('button', { name });
@@ -200,7 +200,7 @@ describe('what was explored before', () => {
     model.traces = [...EARLIER].reverse();
     show(model);
     const [here, elsewhere, cut, lost, none] = shown();
-    expect(here).toContain(`Solved, ${moment(NOW - 1)}`);
+    expect(here).toContain(`Solved, ${formatTime(NOW - 1)}`);
     expect(here).toContain('networkx 3.4');
     expect(here).toContain('2 calls, 1,234 tokens, 3 executions, 1:05');
     expect(elsewhere).toContain('Running');
@@ -215,11 +215,11 @@ describe('what was explored before', () => {
   it('is opened where the page can, else its path is copied', () => {
     const model = new FakeModel();
     model.traces = EARLIER;
-    const desk = show(model);
+    const host = show(model);
     press(/a\.ipynb/);
     const [copy] = screen.getAllByRole('button', { name: 'Copy the path' });
     fireEvent.click(copy);
-    expect(desk.done).toEqual([
+    expect(host.done).toEqual([
       'open ../other/a.ipynb',
       'copy /elsewhere/b.ipynb'
     ]);
@@ -255,12 +255,12 @@ describe('before the first run', () => {
   it.each(['none', 'connecting', 'waiting', 'other-version'])(
     'shows both cells to type where the link is %s',
     link => {
-      const desk = show(Object.assign(new FakeModel(), { link }));
+      const host = show(Object.assign(new FakeModel(), { link }));
       expect(screen.getByText('%load_ext exploracoder_jupyter')).toBeTruthy();
       press('Insert an example');
       press('Copy');
-      expect(desk.done[0]).toBe('insert false');
-      expect(desk.done[1]).toMatch(
+      expect(host.done[0]).toBe('insert false');
+      expect(host.done[1]).toMatch(
         /^copy %load_ext exploracoder_jupyter\n\n%%explora /
       );
       expect(button('Copied')).toBeTruthy();
@@ -274,18 +274,18 @@ describe('before the first run', () => {
   });
 
   it('shows one cell to type where it is loaded', () => {
-    const desk = show(new FakeModel());
+    const host = show(new FakeModel());
     expect(screen.queryByText(/load_ext/)).toBeNull();
     press('Insert an example');
-    expect(desk.done).toEqual(['insert true']);
+    expect(host.done).toEqual(['insert true']);
   });
 
   it('lists older traces', () => {
     const model = new FakeModel();
     model.traces = [trace()];
-    const desk = show(model);
+    const host = show(model);
     press(/old\.ipynb/);
-    expect(desk.done).toEqual(['open explorations/old.ipynb']);
+    expect(host.done).toEqual(['open explorations/old.ipynb']);
   });
 
   it('tells of a trace what it is about, when it began and how it ended', () => {
@@ -294,7 +294,7 @@ describe('before the first run', () => {
     model.traces = [trace({ ...known, outcome: 'unsolved' })];
     show(model);
     const told = button(/old\.ipynb/).textContent;
-    expect(told).toContain(`Unsolved, ${moment(NOW - 86_400)}`);
+    expect(told).toContain(`Unsolved, ${formatTime(NOW - 86_400)}`);
     expect(told).toContain('Make G');
   });
 
@@ -372,12 +372,12 @@ describe('a run', () => {
     jest.restoreAllMocks();
     jest.useFakeTimers({ now: 1000 * NOW });
     try {
-      const clock = new Clock();
+      const clock = new RunClock();
       const model = new FakeModel([run()]);
       render(
         <Sidebar
           {...{ model, clock }}
-          desk={new FakeDesk()}
+          host={new FakeHostServices()}
           preferences={DEFAULTS}
         />
       );
@@ -430,7 +430,7 @@ describe('a run', () => {
     const [again, first] = [...list.children].map(row => row.textContent);
     expect(again).toContain('step 2 again, hint: use dijkstra');
     expect(first).not.toContain('again');
-    expect(first).toContain(`Solved, ${moment(1_700_000_000)}`);
+    expect(first).toContain(`Solved, ${formatTime(1_700_000_000)}`);
     expect(first).toContain('its check passed');
   });
 
@@ -467,7 +467,7 @@ describe('a run', () => {
       const theirs = run({ key: 'r2', owner: 'page-2', task: 'Theirs' });
       const model = new FakeModel([solved({ task: 'Mine' }), theirs]);
       model.isHere = (key: string) => key === 'r1';
-      model.owned = (key: string) => key === 'r1';
+      model.isOwned = (key: string) => key === 'r1';
       show(model);
       expect(shown()?.textContent).toBe('Mine');
       expect(screen.getByText('1 run is going')).toBeTruthy();
@@ -488,13 +488,13 @@ describe('a run', () => {
       run_id: 'id-3',
       status: 'solved'
     });
-    const nowhere: IPlace = { cell: 'other', run: '', caller: '' };
+    const nowhere: IActiveCell = { cell: 'other', run: '', caller: '' };
     const shown = () => document.querySelector('.jp-Explora-task p');
 
-    function at(model: FakeModel, ...places: IPlace[]): void {
-      const desk = show(model);
+    function at(model: FakeModel, ...places: IActiveCell[]): void {
+      const host = show(model);
       for (const place of places) {
-        desk.place = place;
+        host.activeCell = place;
         act(() => model.changed.emit());
       }
     }
@@ -780,7 +780,7 @@ describe('controls', () => {
 
   it('insert, export, open and remove a run that has ended', async () => {
     const model = new FakeModel([solved()]);
-    const desk = show(model);
+    const host = show(model);
     noButton('Stop');
     noButton('Edit the plan');
     press('Insert solution');
@@ -789,7 +789,7 @@ describe('controls', () => {
     press('Export');
     await answer(model, { said: 'Written.', link: 'explorations/b.ipynb' });
     press('Open explorations/b.ipynb');
-    expect(desk.done).toEqual([
+    expect(host.done).toEqual([
       'open explorations/a.ipynb',
       'open explorations/b.ipynb'
     ]);
@@ -814,9 +814,9 @@ describe('controls', () => {
     const model = Object.assign(new FakeModel([run({ status: 'stopped' })]), {
       cellsThere: false
     });
-    const desk = show(model);
+    const host = show(model);
     press('Remove exploration');
-    expect(desk.done).toEqual(['focus notebook']);
+    expect(host.done).toEqual(['focus notebook']);
   });
 
   it('remove: not where there are no cells', () => {
@@ -1082,7 +1082,7 @@ describe('rows', () => {
   it('are drawn again only if they changed', () => {
     const model = new FakeModel([run()]);
     show(model, { foldDone: false });
-    const drawn = jest.mocked(candidateWords);
+    const drawn = jest.mocked(candidateStatusLabel);
     drawn.mockClear();
     const copy: RunView = JSON.parse(JSON.stringify(model.runs[0]));
     copy.subtasks[1].candidates[2].status = 'ok';
