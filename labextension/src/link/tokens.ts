@@ -93,5 +93,5 @@ export interface IExplorations {
 
 export const IExplorations = new Token<IExplorations>(
   'exploracoder-jupyter:IExplorations',
-  'The explorations of the open notebooks: what is known of each run, and how to steer it.'
+  'The explorations of the open notebooks: their runs and the controls for them.'
 );

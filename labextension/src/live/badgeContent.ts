@@ -143,7 +143,7 @@ function chooseButton(
     {
       action: 'choose',
       label: pending
-        ? trans.__('Asked for…')
+        ? trans.__('Requested…')
         : trans.__('Use this one instead'),
       caption: trans.__(
         'Carry this candidate forward; the later subtasks are explored again'
@@ -163,7 +163,7 @@ function stopButton(
   return {
     action: 'stop',
     label: stopping ? trans.__('Stopping…') : trans.__('Stop'),
-    caption: trans.__('Stop the exploration and keep what was learned'),
+    caption: trans.__('Stop the exploration and keep the results so far'),
     disabled: stopping
   };
 }
@@ -229,7 +229,7 @@ function statusLabel(
     case 'starting':
       return { sign: '▶', status: trans.__('starting') };
     case 'reviewing':
-      return { sign: '▶', status: trans.__('the plan waits for you') };
+      return { sign: '▶', status: trans.__('plan awaiting review') };
     case 'stopping':
       return { sign: '▶', status: trans.__('stopping') };
     case 'running':

@@ -76,7 +76,7 @@ export class ExplorationCellExecutor implements INotebookCellExecutor {
       asOneUndoStep(notebook.sharedModel, () => makeRunnable(sharedModel));
     Notification.info(
       trans.__(
-        'This cell is recorded: it ran in another kernel, and is not run here.'
+        'This cell is a recording: it ran in another kernel and is not run here.'
       ),
       {
         autoClose: 10_000,
@@ -96,7 +96,7 @@ export class ExplorationCellExecutor implements INotebookCellExecutor {
       batch.notified = true;
       Notification.info(
         this._trans.__(
-          'Explorations that are in the notebook were not made again. Run such a cell alone to explore again.'
+          'Existing explorations were not repeated. Run a %%explora cell by itself to explore again.'
         ),
         { autoClose: 6_000 }
       );

@@ -42,7 +42,7 @@ const RUN_ARGS = {
     run: {
       type: 'string',
       description:
-        'The run; the one of the active cell, or the latest, if not given'
+        'The run; defaults to the run of the active cell, or else the latest run'
     }
   }
 };
@@ -53,7 +53,8 @@ const REMOVE_ARGS = {
     ...RUN_ARGS.properties,
     keepSolution: {
       type: 'boolean',
-      description: 'Whether the solution stays; it is asked if not given'
+      description:
+        'Whether to keep the solution; the user is asked if this is not given'
     }
   }
 };
@@ -113,7 +114,7 @@ export class Commands {
     const trans = this._trans;
     this._addRunCommand(CommandIDs.stop, {
       label: trans.__('Stop Exploration'),
-      caption: trans.__('Stop the exploration and keep what was learned'),
+      caption: trans.__('Stop the exploration and keep the results so far'),
       can: (_, run) => !isFinished(run) && run.status !== 'stopping',
       act: (model, run) => reportProblem(model.stop(run.key))
     });

@@ -78,7 +78,7 @@ export class Controls {
       ? localReply('')
       : localReply(
           this._trans.__(
-            'The cell that called is gone, or does not begin with %%explora any more.'
+            'The cell of this exploration was deleted or no longer starts with %%explora.'
           )
         );
   }
@@ -90,7 +90,7 @@ export class Controls {
 
   private _kernelGoneMessage(): string {
     return this._trans.__(
-      'The kernel that made this run is gone; run the cell again.'
+      'The kernel of this run is no longer available. Run the cell again.'
     );
   }
 
@@ -105,7 +105,7 @@ export class Controls {
         return this._trans.__('The connection to the kernel was closed.');
       case 'none':
         return this._trans.__(
-          'The kernel has not loaded the extension; run %load_ext exploracoder_jupyter.'
+          'The kernel has not loaded the extension. Run %load_ext exploracoder_jupyter.'
         );
     }
   }

@@ -337,7 +337,9 @@ export class ExplorationModel implements IExplorationModel {
 
   /** The kernel is another, or was restarted: it knows none of the runs any more. */
   private _onKernelLost(): void {
-    this._runs.markLost(this._trans.__('The kernel ended before the run did.'));
+    this._runs.markLost(
+      this._trans.__('The kernel stopped before the run finished.')
+    );
     this._writeFinalStatuses(this._runs.all);
     this._cells.clear();
     this._cells.markInterrupted(this._activeRunIds());

@@ -16,7 +16,7 @@ const ALLOWED_TYPES = new Set([
   'application/json'
 ]);
 
-const OMITTED = '[an output that cannot be shown safely was left out]';
+const OMITTED = '[output omitted: it cannot be shown safely]';
 
 /** The outputs without whatever could act by itself once it is trusted. */
 export function filterOutputs(outputs: readonly IOutput[]): IOutput[] {

@@ -85,7 +85,7 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
 const executor: JupyterFrontEndPlugin<INotebookCellExecutor> = {
   id: 'exploracoder-jupyter:executor',
   description:
-    'Runs notebook cells, but for recorded ones, whose outputs stay.',
+    'Runs notebook cells, except recorded candidates, whose outputs are kept.',
   autoStart: true,
   optional: [ITranslator],
   provides: INotebookCellExecutor,

@@ -20,8 +20,8 @@ export function removedMessage(
       )
     : trans._n('Removed one cell.', 'Removed %1 cells.', count);
   const undo = trans._n(
-    'Undo brings it back: press Z in command mode.',
-    'Undo brings them back: press Z in command mode.',
+    'To restore it, press Z in command mode.',
+    'To restore them, press Z in command mode.',
     count
   );
   return `${removed} ${undo}`;
@@ -30,7 +30,7 @@ export function removedMessage(
 /** What happens when an ended run is gone on from. */
 export function replacementWarning(trans: TranslationBundle): string {
   return trans.__(
-    'The cell is explored again from there: a new run takes the place of this one’s cells, the solution included. Undo in the notebook brings them back, and the trace of this run stays.'
+    'The cell is explored again from there. The new run replaces the cells of this one, including the solution. Undo in the notebook restores them, and the trace of this run is kept.'
   );
 }
 
@@ -40,7 +40,9 @@ export async function confirmRemoval(
 ): Promise<boolean | null> {
   const { button, isChecked } = await showDialog({
     title: trans.__('Remove exploration'),
-    body: trans.__('Its cells are removed from the notebook.'),
+    body: trans.__(
+      'The cells of this exploration will be removed from the notebook.'
+    ),
     checkbox: { label: keepSolutionLabel(trans), checked: true },
     buttons: [
       Dialog.cancelButton({ label: trans.__('Cancel') }),
@@ -74,14 +76,14 @@ export function insertedMessage(
 ): string {
   if (how === 'there') {
     return trans.__(
-      'It is in the notebook already, in the cell that is selected now.'
+      'The solution is already in the notebook, in the selected cell.'
     );
   }
   return stopped
     ? trans.__(
-        'What ran is in the new cell that is selected now. It was not run as a whole.'
+        'The code that ran is in the new, selected cell. It has not been run as a whole.'
       )
-    : trans.__('The solution is in the new cell that is selected now.');
+    : trans.__('The solution is in the new, selected cell.');
 }
 
 /** What inserting is called. */
@@ -89,7 +91,9 @@ export function insertLabel(
   stopped: boolean,
   trans: TranslationBundle
 ): string {
-  return stopped ? trans.__('Insert what ran') : trans.__('Insert solution');
+  return stopped
+    ? trans.__('Insert code that ran')
+    : trans.__('Insert solution');
 }
 
 export function notify(message: string): void {

@@ -36,7 +36,7 @@ export function EmptyState(props: {
       <h2>{trans.__('Explore a library')}</h2>
       <p>
         {trans.__(
-          'Write a task under the name of an installed library. It is planned in small steps; several snippets for each step are really run, away from your kernel; and what worked becomes a solution.'
+          'Name an installed library and describe a task. The task is split into small steps, several snippets are run for each step outside your kernel, and those that work are combined into a solution.'
         )}
       </p>
       <p>
@@ -67,14 +67,14 @@ export function EmptyState(props: {
       </div>
       <p className="jp-Explora-note">
         {trans.__(
-          'The example needs no model and takes a few seconds. %1 is what the solution must pass; %2 in a cell shows all options.',
+          'The example needs no model and takes a few seconds. %1 sets a check that the solution must pass. Run %2 to show all options.',
           '--check',
           '%%explora?'
         )}
       </p>
       {host.shortcut && (
         <p className="jp-Explora-note">
-          {trans.__('%1 brings you here from the notebook.', host.shortcut)}
+          {trans.__('Press %1 in the notebook to come here.', host.shortcut)}
         </p>
       )}
     </section>

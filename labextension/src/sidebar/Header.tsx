@@ -79,7 +79,7 @@ export function TaskText(props: {
             className="jp-Explora-link"
             onClick={props.onGo}
           >
-            {trans.__('Go to its cell')}
+            {trans.__('Go to cell')}
           </button>
         )}
       </div>

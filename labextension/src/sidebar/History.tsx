@@ -79,7 +79,7 @@ function Traces(props: {
       startTime(other) - startTime(one)
   );
   const listed = all ? traces : traces.slice(0, VISIBLE_TRACES);
-  const title = trans.__('Explored before');
+  const title = trans.__('Earlier explorations');
   return (
     <details className="jp-Explora-section" open>
       <summary>{title}</summary>
@@ -98,7 +98,7 @@ function Traces(props: {
           className="jp-Explora-link"
           onClick={() => setAll(true)}
         >
-          {trans.__('Show all: %1 more', traces.length - listed.length)}
+          {trans.__('Show all (%1 more)', traces.length - listed.length)}
         </button>
       )}
     </details>
@@ -150,8 +150,8 @@ function TraceFacts({ trace }: { trace: TraceView }): React.JSX.Element {
     trace.libraries,
     trace.cost,
     trace.link || (trace.resume ? '' : trace.path),
-    trace.gone ? trans.__('Its trace is gone.') : '',
-    trace.resume && trans.__('To go on: %1', `%%explora ${trace.resume}`)
+    trace.gone ? trans.__('The trace file no longer exists.') : '',
+    trace.resume && trans.__('To resume: %1', `%%explora ${trace.resume}`)
   ];
   return (
     <>

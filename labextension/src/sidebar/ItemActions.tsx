@@ -112,7 +112,7 @@ function ChooseAction(
     <div className="jp-Explora-buttons">
       <ActionButton
         pending={choosing}
-        title={trans.__('The subtasks after it are explored anew')}
+        title={trans.__('Later subtasks are explored again')}
         onClick={() => (isFinished(run) ? setAsking(true) : choose())}
       >
         {choosing

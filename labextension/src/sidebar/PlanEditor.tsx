@@ -57,13 +57,13 @@ export function PlanEditor(props: {
       onKeyDown={event => event.key === 'Escape' && onClose?.()}
     >
       <h3 id={heading}>
-        {onClose ? trans.__('Edit the steps to come') : trans.__('Review')}
+        {onClose ? trans.__('Edit the remaining steps') : trans.__('Review')}
       </h3>
       <p className="jp-Explora-note">
         {onClose
-          ? trans.__('What has begun stays as it is.')
+          ? trans.__('Steps that have started cannot be changed.')
           : trans.__(
-              'This is the plan. Change what you like; nothing runs until you begin.'
+              'Review the plan and edit it as needed. Nothing runs until you begin.'
             )}
       </p>
       <StartedNote draft={draft} />
@@ -121,8 +121,8 @@ function StartedNote(props: { draft: IPlanDraft }): React.JSX.Element | null {
   return started ? (
     <p className="jp-Explora-note" role="status">
       {trans._n(
-        '%1 step has begun meanwhile and is left out here.',
-        '%1 steps have begun meanwhile and are left out here.',
+        '%1 step has started in the meantime and is not shown here.',
+        '%1 steps have started in the meantime and are not shown here.',
         started
       )}
     </p>

@@ -207,8 +207,8 @@ export const MoreRow = React.memo(
       <Row {...props} open={null} kind="more">
         <span>
           {trans._n(
-            'Show all: %1 more candidate',
-            'Show all: %1 more candidates',
+            'Show all candidates (%1 more)',
+            'Show all candidates (%1 more)',
             props.hidden
           )}
         </span>

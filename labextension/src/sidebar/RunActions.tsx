@@ -90,7 +90,7 @@ function StopButton({ run, model, requests }: IRunActions): React.JSX.Element {
       control="stop"
       label={trans.__('Stop')}
       pending={trans.__('Stopping…')}
-      title={trans.__('Finish now and keep what was learned')}
+      title={trans.__('Finish now and keep the results so far')}
       className="jp-mod-warn"
       send={() => model.stop(run.key)}
     />
@@ -104,7 +104,10 @@ function InsertButton(props: IRunActions): React.JSX.Element {
   const insert = () => {
     const how = model.insertSolution(run.key);
     requests.showReply({
-      problem: how === 'nothing' ? trans.__('It could not be inserted.') : '',
+      problem:
+        how === 'nothing'
+          ? trans.__('The solution could not be inserted.')
+          : '',
       said: how === 'nothing' ? '' : insertedMessage(how, stopped, trans),
       link: ''
     });
@@ -132,7 +135,9 @@ function ExportButton({
       control="export"
       label={trans.__('Export')}
       pending={trans.__('Exporting…')}
-      title={trans.__('Write a notebook without the candidates that lost')}
+      title={trans.__(
+        'Write a notebook without the candidates that were not selected'
+      )}
       send={() => model.exportTrace(run.key)}
     />
   );

@@ -23,7 +23,7 @@ export function RunningRuns(props: {
   return (
     <div className="jp-Explora-banner jp-Explora-going">
       <span>
-        {trans._n('%1 run is going', '%1 runs are going', active.length)}
+        {trans._n('%1 run in progress', '%1 runs in progress', active.length)}
       </span>
       <select
         className="jp-Explora-select"

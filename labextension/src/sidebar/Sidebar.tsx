@@ -118,16 +118,16 @@ function ConnectionNote(props: {
     ready: '',
     none: runs.length
       ? trans.__(
-          'The kernel was restarted, or has not loaded the extension, so these runs cannot be steered. Run %1 to explore again.',
+          'The kernel was restarted, or has not loaded the extension, so these runs cannot be controlled. Run %1 to explore again.',
           LOAD_CELL
         )
       : '',
     connecting: trans.__('Connecting to the kernel…'),
     waiting: trans.__(
-      'On this kernel, controls wait for the running cell. Interrupting the kernel works at once.'
+      'This kernel handles controls only after the running cell finishes. You can still interrupt the kernel.'
     ),
     'other-version': trans.__(
-      'The kernel has another version of exploracoder_jupyter than this page. Update the older one, then reload.'
+      'The kernel and this page use incompatible versions of exploracoder_jupyter. Update the older one, then reload the page.'
     )
   };
   return notes[link] ? (
@@ -154,8 +154,8 @@ function RunPanel(props: IRunPanel): React.JSX.Element {
     const step = run.subtasks.find(({ id }) => id === cell.subtask);
     const missing =
       step?.status === 'planned' && !isFinished(run)
-        ? trans.__('This step has not begun yet.')
-        : trans.__('Its cell is not in this notebook any more.');
+        ? trans.__('This step has not started yet.')
+        : trans.__('The cell is no longer in this notebook.');
     requests.showReply(there ? null : { problem: '', said: missing, link: '' });
   };
   const here = model.isHere(run.key);
@@ -209,7 +209,7 @@ function EarlierRunNote(props: { onNewest: () => void }): React.JSX.Element {
         className="jp-Explora-link"
         onClick={props.onNewest}
       >
-        {trans.__('Show the newest')}
+        {trans.__('Show the latest')}
       </button>
     </p>
   );
@@ -234,10 +234,10 @@ function NotHereNote({ run }: { run: RunView }): React.JSX.Element {
     <p className="jp-Explora-banner">
       {isFinished(run)
         ? trans.__(
-            'Its cells are not in this notebook, or not any more; its trace has them.'
+            'The cells of this run are not in this notebook. They are in its trace.'
           )
         : trans.__(
-            'Its cells are not in this notebook, or not any more. It can be steered here, and what it finds inserted at its end.'
+            'The cells of this run are not in this notebook. You can control the run here and insert its solution when it finishes.'
           )}
     </p>
   );
@@ -320,7 +320,7 @@ function Plan(
       {props.host.shortcut && (
         <p className="jp-Explora-note">
           {trans.__(
-            'Enter goes to the cell, %1 comes back.',
+            'Press Enter to go to the cell and %1 to come back.',
             props.host.shortcut
           )}
         </p>

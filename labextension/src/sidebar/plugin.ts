@@ -29,8 +29,7 @@ const CommandIDs = {
 
 const sidebar: JupyterFrontEndPlugin<void> = {
   id: 'exploracoder-jupyter:sidebar',
-  description:
-    'Shows the explorations of the current notebook and steers them.',
+  description: 'Shows and controls the explorations of the current notebook.',
   autoStart: true,
   requires: [IExplorations, INotebookTracker],
   optional: [ITranslator, ILayoutRestorer, ISettingRegistry, ICommandPalette],
@@ -80,7 +79,7 @@ function addCommands(
   const describedBy = { args: { type: 'object', properties: {} } };
   commands.addCommand(CommandIDs.showSidebar, {
     label: trans.__('Show Exploration Sidebar'),
-    caption: trans.__('Show and steer the explorations of this notebook'),
+    caption: trans.__('Show and control the explorations of this notebook'),
     icon: explorationIcon,
     describedBy,
     execute: () => {
@@ -89,8 +88,8 @@ function addCommands(
     }
   });
   commands.addCommand(CommandIDs.insertExample, {
-    label: trans.__('Insert an Example of an Exploration'),
-    caption: trans.__('Insert cells that explore a library, ready to be run'),
+    label: trans.__('Insert Example Exploration'),
+    caption: trans.__('Insert example cells that explore a library'),
     describedBy,
     isEnabled: () => host.hasNotebook,
     execute: () => host.insertExample(explorations.current?.link === 'ready')

@@ -30,7 +30,7 @@ export function runStatusLabel(
     case 'starting':
       return { sign: 'busy', text: trans.__('Starting') };
     case 'reviewing':
-      return { sign: 'asking', text: trans.__('The plan waits for you') };
+      return { sign: 'asking', text: trans.__('Plan awaiting review') };
     case 'running':
       return { sign: 'busy', text: trans.__('Running') };
     case 'stopping':
@@ -116,7 +116,7 @@ export function candidateStatusLabel(
     case 'duplicate':
       return {
         sign: 'same',
-        text: trans.__('same code as another, not run again')
+        text: trans.__('same code as another candidate, not run again')
       };
     case 'no code':
       return { sign: 'bad', text: trans.__('no code') };

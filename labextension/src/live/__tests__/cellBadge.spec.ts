@@ -112,8 +112,8 @@ describe('the badge of a candidate', () => {
     button('one', 'Use this one instead').focus();
     pending = true;
     changed.emit();
-    expect(document.activeElement).toBe(button('one', 'Asked for…'));
-    button('one', 'Asked for…').click();
+    expect(document.activeElement).toBe(button('one', 'Requested…'));
+    button('one', 'Requested…').click();
     expect(asked).toEqual([]);
   });
 

@@ -94,7 +94,7 @@ it('says that a recorded cell is not run, and can make it the user’s', async (
   await run('one');
   expect(ran).toEqual([]);
   const [{ message, options }] = told();
-  expect(message).toContain('recorded');
+  expect(message).toContain('recording');
   options.actions![0].callback(new MouseEvent('click'));
   await run('one');
   expect(ran).toEqual(['one']);

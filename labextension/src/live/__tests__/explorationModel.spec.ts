@@ -405,7 +405,7 @@ describe('the line below the calling cell', () => {
   it('tells that the kernel is gone', async () => {
     await open(runView());
     session.statusChanged.emit('restarting');
-    expect(line()).toContain('The kernel ended before the run did.');
+    expect(line()).toContain('The kernel stopped before the run finished.');
   });
 
   it('is another page’s, or another run’s', async () => {

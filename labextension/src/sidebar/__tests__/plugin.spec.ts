@@ -157,11 +157,13 @@ describe('the plugin', () => {
   it('tells the keys of the command as they are set', async () => {
     const { app, widget } = await started();
     await shown(widget, 'Insert an example');
-    expect(widget.node.textContent).not.toContain('brings you here');
+    expect(widget.node.textContent).not.toContain(
+      'in the notebook to come here'
+    );
     const schema = JSON.parse(readFileSync(SCHEMA, 'utf-8'));
     app.commands.addKeyBinding(schema['jupyter.lab.shortcuts'][0]);
     widget.update();
-    await shown(widget, 'Ctrl+Shift+Y brings you here');
+    await shown(widget, 'Press Ctrl+Shift+Y in the notebook to come here');
   });
 
   it('follows the active cell', async () => {

@@ -123,11 +123,11 @@ describe('the calling cell', () => {
     // Issue 14, item 22: the link stayed, and a notice that it leads to nothing.
     const model = new FakeModel([run()]);
     show(model);
-    press('Go to its cell');
+    press('Go to cell');
     expect(model.asked).toEqual(['focus {}']);
     model.callerThere = false;
     update(model, run());
-    noButton('Go to its cell');
+    noButton('Go to cell');
   });
 
   it('a notice that leaves nothing to do goes away by itself', () => {
@@ -136,9 +136,9 @@ describe('the calling cell', () => {
     model.cellsThere = false;
     show(model);
     click(/Find the shortest path/);
-    expect(screen.getByText(/not in this notebook any more/)).toBeTruthy();
+    expect(screen.getByText(/no longer in this notebook/)).toBeTruthy();
     act(() => jest.advanceTimersByTime(30_000));
-    expect(screen.queryByText(/not in this notebook any more/)).toBeNull();
+    expect(screen.queryByText(/no longer in this notebook/)).toBeNull();
     jest.useRealTimers();
   });
 });
@@ -191,7 +191,7 @@ describe('accessibility', () => {
 
 describe('what was explored before', () => {
   const shown = () => {
-    const list = screen.getByRole('list', { name: 'Explored before' });
+    const list = screen.getByRole('list', { name: 'Earlier explorations' });
     return [...list.children].map(({ textContent }) => textContent);
   };
 
@@ -206,9 +206,9 @@ describe('what was explored before', () => {
     expect(elsewhere).toContain('Running');
     expect(elsewhere).toContain('/elsewhere/b.ipynb');
     expect(cut).toContain('Cut off');
-    expect(cut).toContain('To go on: %%explora --resume /elsewhere/c.ipynb');
+    expect(cut).toContain('To resume: %%explora --resume /elsewhere/c.ipynb');
     expect(lost).toContain('/elsewhere/d.ipynb');
-    expect(lost).toContain('Its trace is gone.');
+    expect(lost).toContain('The trace file no longer exists.');
     expect(none).toContain('Stopped');
   });
 
@@ -224,7 +224,9 @@ describe('what was explored before', () => {
       'copy /elsewhere/b.ipynb'
     ]);
     expect(button('Copied')).toBe(copy);
-    const lost = screen.getByText('Its trace is gone.').closest('li');
+    const lost = screen
+      .getByText('The trace file no longer exists.')
+      .closest('li');
     expect(lost?.querySelector('button')).toBeNull();
   });
 
@@ -311,17 +313,19 @@ describe('before the first run', () => {
         .map(
           ({ textContent }) => textContent?.match(/explorations\/(.*)\./)?.[1]
         );
-    expect(screen.getByText('Explored before')).toBeTruthy();
+    expect(screen.getByText('Earlier explorations')).toBeTruthy();
     expect(document.querySelector('details')?.open).toBe(true);
     expect(links()).toEqual(['6', '5', '4', '3', '2']);
-    press('Show all: 2 more');
+    press('Show all (2 more)');
     expect(links().slice(-2)).toEqual(['1', '6-selected']);
     expect(button(/Export of/)).toBeTruthy();
   });
 
   it('tells the keys that lead here', () => {
     show(new FakeModel());
-    expect(screen.getByText(/Ctrl\+Shift\+Y brings you here/)).toBeTruthy();
+    expect(
+      screen.getByText(/Press Ctrl\+Shift\+Y in the notebook to come here/)
+    ).toBeTruthy();
   });
 });
 
@@ -415,7 +419,7 @@ describe('a run', () => {
     expect(shown()?.textContent).toBe('New task');
     press(/Old task/);
     expect(screen.getByText('This is an earlier run.')).toBeTruthy();
-    press('Show the newest');
+    press('Show the latest');
     expect(screen.queryByText('This is an earlier run.')).toBeNull();
     expect(screen.getByText('Runs of this session')).toBeTruthy();
     press(/Old task/);
@@ -444,7 +448,7 @@ describe('a run', () => {
       ]);
       show(Object.assign(model, { here: false }));
       expect(screen.getByText(/not in this notebook/)).toBeTruthy();
-      noButton('Go to its cell');
+      noButton('Go to cell');
       press('Stop');
       press('Begin');
       expect(model.asked).toEqual(['stop', 'plan Build the graph']);
@@ -470,7 +474,7 @@ describe('a run', () => {
       model.isOwned = (key: string) => key === 'r1';
       show(model);
       expect(shown()?.textContent).toBe('Mine');
-      expect(screen.getByText('1 run is going')).toBeTruthy();
+      expect(screen.getByText('1 run in progress')).toBeTruthy();
     });
   });
 
@@ -525,7 +529,7 @@ describe('a run', () => {
     it('says that others are going, and leads to them', async () => {
       const model = new FakeModel([first, second]);
       show(model);
-      expect(screen.getByText('2 runs are going')).toBeTruthy();
+      expect(screen.getByText('2 runs in progress')).toBeTruthy();
       const select = screen.getByRole('combobox', { name: 'Run to show' });
       expect((select as HTMLSelectElement).value).toBe('r2');
       expect(await found()).toEqual([]);
@@ -537,7 +541,7 @@ describe('a run', () => {
 
     it('says so too where the one that is shown is over', () => {
       show(new FakeModel([first, solved({ ...second, status: 'solved' })]));
-      expect(screen.getByText('1 run is going')).toBeTruthy();
+      expect(screen.getByText('1 run in progress')).toBeTruthy();
     });
   });
 
@@ -658,7 +662,7 @@ describe('controls', () => {
 
   it('say when they wait for the running cell', () => {
     show(Object.assign(new FakeModel([run()]), { link: 'waiting' }));
-    expect(screen.getByText(/wait for the running cell/)).toBeTruthy();
+    expect(screen.getByText(/after the running cell finishes/)).toBeTruthy();
     expect(button('Stop')).toBeTruthy();
   });
 
@@ -735,7 +739,7 @@ describe('controls', () => {
     show(model, { foldDone: false });
     click(/1\.1/);
     press('Use this one instead…');
-    expect(screen.getByText(/the solution included/)).toBeTruthy();
+    expect(screen.getByText(/including the solution/)).toBeTruthy();
     key('Escape');
     expect(model.asked).not.toContain('choose 1.1');
     press('Use this one instead…');
@@ -747,12 +751,12 @@ describe('controls', () => {
     show(new FakeModel([run()]));
     click(/Find the shortest/);
     press('Retry with a hint…');
-    expect(screen.queryByText(/the solution included/)).toBeNull();
+    expect(screen.queryByText(/including the solution/)).toBeNull();
     cleanup();
     show(new FakeModel([solved()]));
     click(/Find the shortest/);
     press('Retry with a hint…');
-    expect(screen.getByText(/the solution included/)).toBeTruthy();
+    expect(screen.getByText(/including the solution/)).toBeTruthy();
   });
 
   it('insert: says that the solution is there already', () => {
@@ -761,15 +765,15 @@ describe('controls', () => {
     });
     show(model);
     press('Insert solution');
-    expect(screen.getByText(/in the notebook already/)).toBeTruthy();
+    expect(screen.getByText(/already in the notebook/)).toBeTruthy();
   });
 
   it('insert: of a stopped run what ran, and not as what is best to do', () => {
     show(new FakeModel([solved({ status: 'stopped' })]));
     noButton('Insert solution');
-    expect(button('Insert what ran').className).not.toContain('primary');
-    press('Insert what ran');
-    expect(screen.getByText(/was not run as a whole/)).toBeTruthy();
+    expect(button('Insert code that ran').className).not.toContain('primary');
+    press('Insert code that ran');
+    expect(screen.getByText(/has not been run as a whole/)).toBeTruthy();
   });
 
   it('edit the plan: not while the solution is written', () => {
@@ -848,7 +852,7 @@ describe('controls', () => {
 describe('the plan', () => {
   it('tells the keys that lead to a cell and back', () => {
     show(new FakeModel([run()]));
-    expect(screen.getByText(/Ctrl\+Shift\+Y comes back/)).toBeTruthy();
+    expect(screen.getByText(/Ctrl\+Shift\+Y to come back/)).toBeTruthy();
   });
 
   it('folds what is done, and shows all where that is wanted', () => {
@@ -899,10 +903,10 @@ describe('the plan', () => {
     model.cellsThere = false;
     key('Enter');
     expect(
-      screen.getByText('Its cell is not in this notebook any more.')
+      screen.getByText('The cell is no longer in this notebook.')
     ).toBeTruthy();
     click(/Store its length/);
-    expect(screen.getByText('This step has not begun yet.')).toBeTruthy();
+    expect(screen.getByText('This step has not started yet.')).toBeTruthy();
     expect(document.querySelector('.jp-mod-problem')).toBeNull();
   });
 
@@ -984,7 +988,7 @@ describe('the plan', () => {
     show(new FakeModel([run({ subtasks: [many] })]));
     expect(rows().length).toBeLessThan(20);
     expect(row(/1\.150/)).toBeTruthy();
-    click(/Show all: 187 more/);
+    click(/Show all candidates .187 more/);
     expect(rows()).toHaveLength(201);
   });
 });
@@ -1062,7 +1066,7 @@ describe('the plan in review', () => {
       })
     );
     expect(steps()).toEqual(['Draw it']);
-    expect(screen.getByText(/1 step has begun/)).toBeTruthy();
+    expect(screen.getByText(/1 step has started/)).toBeTruthy();
     press('Apply');
     expect(model.asked).toEqual(['plan Draw it']);
     expect(button('Applying…').getAttribute('aria-disabled')).toBe('true');
