@@ -1,6 +1,6 @@
 /**
- * The two comms of one kernel connection: events come in on the one that the kernel opens, requests go out on the one
- * that this page opens. Requests are numbered, and each ends with an answer or with a sentence that says why not.
+ * The two comms of one kernel connection: events arrive on the comm that the kernel opens, requests are sent on the
+ * comm that this page opens. Requests are numbered; each is answered or rejected with `NoAnswerError`.
  */
 import type { Kernel, KernelMessage } from '@jupyterlab/services';
 import type { JSONObject } from '@lumino/coreutils';
@@ -19,19 +19,19 @@ import {
 } from '../messages';
 import { createComm } from './subshell';
 
-/** How long a kernel with subshells may take to answer, in milliseconds. */
+/** How long to wait for an answer from a kernel with subshells, in milliseconds. */
 const ANSWER_TIMEOUT = 10_000;
 
-/** When another subshell is requested where none could be started, in milliseconds. */
+/** Delay before another attempt to start a subshell after none could be started, in milliseconds. */
 const RETRY_AFTER = 5000;
 
-/** How often a kernel that called is answered again, where an answer came to nothing. */
+/** How often the response to a kernel's call is repeated after it failed. */
 const MORE_ATTEMPTS = 2;
 
-/** Why a request has no answer. */
+/** Why a request was not answered. */
 export type FailureReason = 'closed' | 'timeout' | 'none';
 
-/** A request that got no answer. */
+/** Thrown when a request is not answered. */
 export class NoAnswerError extends Error {
   constructor(readonly reason: FailureReason) {
     super(reason);
@@ -66,27 +66,27 @@ export class KernelLink implements IDisposable {
     return this._state;
   }
 
-  /** Whether requests are heard while a cell is running. */
+  /** Whether the kernel handles requests while a cell is running. */
   get hasSubshell(): boolean {
     return this._hasSubshell;
   }
 
-  /** Whether requests are sent, but not heard while a cell is running. */
+  /** Whether requests can be sent but are not handled while a cell is running. */
   get isBlockedByCell(): boolean {
     return this._control !== null && !this._hasSubshell;
   }
 
-  /** The state has changed. */
+  /** Emitted when the state has changed. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
 
-  /** The kernel has opened its comm. */
+  /** Emitted when the kernel has opened its comm. */
   get opened(): ISignal<this, Opening> {
     return this._opened;
   }
 
-  /** The kernel has answered this page's hello. */
+  /** Emitted when the kernel has answered this page's `Hello`. */
   get welcomed(): ISignal<this, Welcome> {
     return this._welcomed;
   }
@@ -99,7 +99,7 @@ export class KernelLink implements IDisposable {
     return this._isDisposed;
   }
 
-  /** Say hello, over a new comm if there is none. Never rejects. */
+  /** Send `Hello`, over a new comm if there is none. Never rejects. */
   connect(): Promise<void> {
     if (this._connecting === null) {
       const connecting = this._connect().finally(() => {
@@ -112,7 +112,7 @@ export class KernelLink implements IDisposable {
     return this._connecting;
   }
 
-  /** Begin anew: the kernel was restarted, and knows nothing of us. */
+  /** Reset the link after a restart of the kernel, which no longer knows this page. */
   restart(): void {
     this._closeControl('closed');
     this._closeReason = 'none';
@@ -121,7 +121,7 @@ export class KernelLink implements IDisposable {
     this.kernel.registerCommTarget(EVENTS, this._onCommOpen);
   }
 
-  /** Ask, and wait for the answer. Rejects with `NoAnswer`. */
+  /** Send a request and wait for the answer. Rejects with `NoAnswerError`. */
   async request(message: ToKernel): Promise<Answer> {
     if (this._control === null) {
       throw new NoAnswerError(this._closeReason);
@@ -140,7 +140,7 @@ export class KernelLink implements IDisposable {
     }
   }
 
-  /** Tell, without waiting for an answer. */
+  /** Send a message without waiting for an answer. */
   post(message: ToKernel): void {
     try {
       this._control?.send(message as unknown as JSONObject);
@@ -200,7 +200,7 @@ export class KernelLink implements IDisposable {
     }
   }
 
-  /** Open another control comm in place of this one, which the running cell blocks. */
+  /** Open another control comm to replace this one, which the running cell blocks. */
   private async _reopenControl(comm: Kernel.IComm): Promise<void> {
     if (this._control === comm && !this._isDisposed) {
       this._closeControl('closed');
@@ -248,7 +248,7 @@ export class KernelLink implements IDisposable {
       this._setState('other-version');
       return;
     }
-    // The kernel speaks on its newest comm, and what comes late on an older one is still in order.
+    // The kernel uses its newest comm. Late messages on an older one are still in order.
     comm.onMsg = event => this._receive(event.content.data);
     const parent = message.parent_header as { session?: string };
     const called =
@@ -259,7 +259,9 @@ export class KernelLink implements IDisposable {
     }
   };
 
-  /** An attempt under way may have begun before the kernel knew us; when one comes to nothing, there is another. */
+  /**
+   * A pending connection attempt may have started before the kernel knew this page, so a failed attempt is repeated.
+   */
   private async _respondToCall(): Promise<void> {
     const restarts = this._restartCount;
     await this.connect();
@@ -286,7 +288,7 @@ export class KernelLink implements IDisposable {
     this._pending.get(answer.request)?.resolve(answer);
   };
 
-  /** What the kernel said while the connection was down is lost: ask for it. */
+  /** Reconnect after an interruption: messages sent in the meantime are lost. */
   private _onConnectionStatus(
     _: Kernel.IKernelConnection,
     status: Kernel.ConnectionStatus
@@ -296,7 +298,7 @@ export class KernelLink implements IDisposable {
     }
   }
 
-  /** There is no control comm any more. */
+  /** Close the control comm and reject all pending requests. */
   private _closeControl(reason: FailureReason): void {
     const control = this._control;
     this._control = null;

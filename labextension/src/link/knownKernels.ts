@@ -1,5 +1,6 @@
 /**
- * The kernels that this page has spoken with, over its reload: what told of them in a notebook may not have been saved.
+ * The kernels that this page has connected to, kept across a reload: the notebook cells that mention the extension may
+ * not have been saved.
  */
 const KEY = 'exploracoder-jupyter:kernels';
 const MAX_KERNELS = 20;
@@ -19,7 +20,7 @@ export function rememberKernel(kernel: string, storage?: Store): void {
     const now = [...known, kernel].slice(-MAX_KERNELS);
     (storage ?? window.sessionStorage).setItem(KEY, JSON.stringify(now));
   } catch {
-    // Storage may be forbidden: then a notebook has to tell of its kernel itself.
+    // Storage may be forbidden. The link is then made only if the notebook mentions the extension.
   }
 }
 

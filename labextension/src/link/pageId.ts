@@ -1,22 +1,25 @@
 /**
- * The name of this page (browser tab). It survives a reload, and no two tabs share it: a duplicated tab comes up with a
- * copy of the session storage, and has to find out that its name is taken.
+ * The id of this page (browser tab). It survives a reload, and no two tabs share it: a duplicated tab starts with a
+ * copy of the session storage, so it has to detect that its id is taken.
  */
 import { UUID } from '@lumino/coreutils';
 
 const KEY = 'exploracoder-jupyter:page';
 const CHANNEL = 'exploracoder-jupyter:pages';
-/** Tabs of one browser answer within a few milliseconds; this is waited once a page, while it loads. */
+/**
+ * How long to wait for other tabs, in milliseconds. They answer within a few; the wait happens once per page, while it
+ * loads.
+ */
 const CLAIM_TIMEOUT = 200;
 
 interface IClaim {
   type: 'claim' | 'taken';
   id: string;
-  /** Of two tabs that claim at the same moment the one with the smaller token has the name. */
+  /** If two tabs claim an id at the same time, the one with the smaller token gets it. */
   token: string;
 }
 
-/** Where names are kept and claims are heard; the browser's own, but for tests. */
+/** Where ids are stored and claims are exchanged. Replaced in tests. */
 export interface IPageEnvironment {
   storage: Pick<Storage, 'getItem' | 'setItem'>;
   openChannel(name: string): BroadcastChannel | null;
@@ -32,7 +35,10 @@ const BROWSER: IPageEnvironment = {
   timeout: CLAIM_TIMEOUT
 };
 
-/** The name of this page, once no other tab objects. Ask once a page: the name is defended from then on. */
+/**
+ * Return the id of this page after checking that no other tab uses it. Call it once per page; the id is defended from
+ * then on.
+ */
 export async function claimPageId(world = BROWSER): Promise<string> {
   const stored = readPageId(world);
   const channel = world.openChannel(CHANNEL);
@@ -48,7 +54,7 @@ export async function claimPageId(world = BROWSER): Promise<string> {
   return name;
 }
 
-/** Claim the name; whether another tab has it. */
+/** Claim the id. Resolves to whether another tab has it. */
 function isClaimedElsewhere(
   channel: BroadcastChannel,
   id: string,
@@ -79,7 +85,7 @@ function defendPageId(channel: BroadcastChannel, id: string): void {
   };
 }
 
-/** Storage may be forbidden; then the page has a new name after each reload. */
+/** Storage may be forbidden. The page then gets a new id after each reload. */
 function readPageId(world: IPageEnvironment): string | null {
   try {
     return world.storage.getItem(KEY);
@@ -92,7 +98,7 @@ function storePageId(world: IPageEnvironment, id: string): string {
   try {
     world.storage.setItem(KEY, id);
   } catch {
-    // The name lives as long as the page does.
+    // The id lasts as long as the page does.
   }
   return id;
 }

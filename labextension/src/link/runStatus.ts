@@ -1,4 +1,4 @@
-/** What a run's status means. */
+/** Classification of run statuses. */
 import type { RunView } from '../messages';
 
 const FINAL: ReadonlySet<RunView['status']> = new Set([

@@ -1,19 +1,19 @@
 /**
- * Opens a comm whose messages the kernel hears while a cell is running: over a subshell, where the kernel has them.
+ * Opens a comm whose messages the kernel handles while a cell is running, using a subshell if the kernel supports them.
  *
- * JupyterLab starts a comm's subshell once it knows the kernel's features. After a reload it asks for these on the
- * channel that the running cell blocks; then features and subshell are asked for on the control channel instead.
+ * JupyterLab starts a comm's subshell once it knows the kernel's features. After a reload it requests these on the
+ * channel that the running cell blocks. Features and subshell are then requested on the control channel instead.
  */
 import { Kernel, KernelMessage } from '@jupyterlab/services';
 
-/** A comm, whether it has a subshell, and, if not, whether another attempt may start one. */
+/** A comm, whether it has a subshell, and if not, whether another attempt may start one. */
 export interface ICommResult {
   comm: Kernel.IComm;
   subshell: boolean;
   retry: boolean;
 }
 
-/** What JupyterLab's comms have beyond their interface, each of it since some version. */
+/** Members of JupyterLab's comms that are not in their interface; each exists since some version. */
 interface ICommInternals {
   subshellStarted?: Promise<void>;
   _subshellId?: string | null;
@@ -24,14 +24,14 @@ type Request =
 
 const FEATURE = 'kernel subshells';
 
-/** How long JupyterLab is given for each step by itself, in milliseconds. */
+/** How long to wait for each of JupyterLab's own steps, in milliseconds. */
 const STEP_TIMEOUT = 1000;
 
-/** How often the control channel is tried. */
+/** Number of attempts on the control channel. */
 const ATTEMPTS = 3;
 
 /**
- * Make the comm, ready to be opened. Rejects where the connection has no comms.
+ * Create the comm, ready to be opened. Rejects if the connection does not support comms.
  *
  * @param kernel - the connection
  * @param target - name of the comm's target
@@ -65,10 +65,10 @@ export async function createComm(
 }
 
 /**
- * The id of a new subshell, requested on the control channel.
+ * Create a subshell by a request on the control channel and return its id.
  *
- * `null` if the kernel has none; `undefined` if no attempt succeeded: a busy server drops the connection, and then
- * requests are rejected.
+ * Returns `null` if the kernel does not support subshells, and `undefined` if no attempt succeeded: a busy server drops
+ * the connection, which rejects requests.
  */
 async function createSubshellOnControl(
   kernel: Kernel.IKernelConnection,
@@ -78,14 +78,14 @@ async function createSubshellOnControl(
     try {
       return await createSubshell(kernel);
     } catch {
-      // There may be another attempt.
+      // Retry below.
     }
     await new Promise(resolve => setTimeout(resolve, attempt * pause));
   }
   return undefined;
 }
 
-/** Rejects where the kernel has subshells, but did not start one. */
+/** Rejects if the kernel supports subshells but did not start one. */
 async function createSubshell(
   kernel: Kernel.IKernelConnection
 ): Promise<string | null> {
@@ -103,7 +103,7 @@ async function createSubshell(
   return id;
 }
 
-/** JupyterLab starts one of its own nevertheless, once it knows the features: then ours goes. */
+/** Delete our subshell if JupyterLab later starts its own, which it does once it knows the kernel's features. */
 async function deleteIfRedundant(
   kernel: Kernel.IKernelConnection,
   started: Promise<void>,

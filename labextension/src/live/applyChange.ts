@@ -1,8 +1,9 @@
 /**
- * Applies the kernel's changes of cells to the open notebook: by id, in order, and twice without harm.
+ * Applies the kernel's cell changes to the open notebook: by id, in order, and idempotently.
  *
- * Cells are changed where they are. What the user has made of them stays: an edited source, a fold, tags, a place, an
- * absence. Nothing of this enters the notebook's undo history, which is for the user's own steps.
+ * Cells are updated in place. Changes made by the user are kept: an edited source, collapsed or expanded parts, tags, a
+ * new position, a deletion. The changes are not recorded in the notebook's undo history, which is for the user's own
+ * steps.
  */
 import type {
   ISharedCell,
@@ -35,7 +36,7 @@ export interface IRunChange {
   change: CellChange;
 }
 
-/** A generated cell in the form of notebook files, as the kernel sends it. */
+/** A generated cell in notebook file format, as the kernel sends it. */
 interface IGeneratedCell {
   id: string;
   cell_type: 'code' | 'markdown';
@@ -49,7 +50,7 @@ interface IFoldState extends PartialJSONObject {
   outputs_hidden: boolean;
 }
 
-/** Apply one change, in one transaction but for folds, and for the cells of earlier runs. */
+/** Apply one change in one transaction, except for collapsing the cell and removing cells of earlier runs. */
 export function applyChange(
   notebook: ISharedNotebook,
   { run, change }: IRunChange
@@ -64,7 +65,7 @@ export function applyChange(
   }, false);
   const cell = notebook.cells.find(other => other.getId() === change.id);
   if (cell && next) {
-    // A cell's view that hears of both at once takes the first and writes its old state over the second.
+    // If both change at once, the cell's view handles the first and overwrites the second with its old state.
     setFold(notebook, cell, 'outputs_hidden', next);
     setFold(notebook, cell, 'source_hidden', next);
   }
@@ -82,7 +83,7 @@ function setFold(
   }, false);
 }
 
-/** Before the first new cell: the cells of earlier runs of the calling cell go, in a step that the user can undo. */
+/** Before the first new cell, remove the cells of earlier runs of the calling cell as a step that the user can undo. */
 function removeEarlierCells(
   notebook: ISharedNotebook,
   run: RunCellState,
@@ -102,7 +103,7 @@ function removeEarlierCells(
   }
 }
 
-/** Whether an earlier run made the cell: copies are the user's. */
+/** Whether an earlier run generated the cell. Copies belong to the user and do not count. */
 function isFromEarlierRun(
   run: RunCellState,
   mark: IMark,
@@ -113,7 +114,7 @@ function isFromEarlierRun(
   );
 }
 
-/** How the cell is to be folded anew, if it is. */
+/** Returns the new collapsed state if it has to change. */
 function applyToCells(
   draft: TransactionCells,
   run: RunCellState,
@@ -144,7 +145,7 @@ function insertOrUpdate(
   return null;
 }
 
-/** Remove a generated cell; one that a person has edited or run stays as an ordinary cell. */
+/** Remove a generated cell. One that the user has edited or run becomes an ordinary cell instead. */
 function removeCell(
   draft: TransactionCells,
   cell: ISharedCell | undefined
@@ -159,7 +160,10 @@ function removeCell(
   }
 }
 
-/** Behind the nearest earlier cell of the run that is there, else the calling cell; else before a later one. */
+/**
+ * Index after the nearest preceding cell of the run that still exists, or after the calling cell, or before a following
+ * cell.
+ */
 function insertionIndex(
   draft: TransactionCells,
   run: RunCellState,
@@ -207,7 +211,7 @@ function updateCell(
   if (!isEdited(cell) && cell.getSource() !== file.source) {
     cell.setSource(file.source);
   }
-  // A solution is not recorded: what it shows came of running it here.
+  // A solution has no recorded outputs: its outputs come from running it here.
   if (cell.cell_type === 'code' && before.role !== 'solution') {
     updateOutputs(cell as ISharedCodeCell, filterOutputs(file.outputs ?? []));
   }
@@ -233,7 +237,7 @@ function updateTags(cell: ISharedCell, ours: unknown): void {
   }
 }
 
-/** Whether to fold the cell as the kernel says: not if the user has folded it otherwise since. */
+/** Whether to apply the collapsed state that the kernel sends: not if the user has changed it since. */
 function needsRefold(
   cell: ISharedCell,
   run: RunCellState,

@@ -1,4 +1,4 @@
-/** What a generated cell says of itself above its source: computed from its mark and from its run, if that is known. */
+/** Computes the badge above the source of a generated cell from its metadata and, if known, its run. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { isFinished } from '../link/runStatus';
@@ -6,7 +6,7 @@ import type { IExplorationModel } from '../link/tokens';
 import type { CandidateView, RunView, SubtaskView } from '../messages';
 import type { IMark } from './generatedCell';
 
-/** What a button of a badge does. */
+/** The action of a badge's button. */
 export type BadgeAction = 'choose' | 'make-mine' | 'stop' | 'remove';
 
 export interface IBadgeButton {
@@ -18,7 +18,7 @@ export interface IBadgeButton {
 
 export interface IBadgeContent {
   name: string;
-  /** A sign for the status, beside its words. */
+  /** A symbol for the status, shown next to its text. */
   sign: string;
   status: string;
   details: string[];
@@ -29,7 +29,7 @@ export interface IBadgeContent {
 
 type IControlState = Pick<IExplorationModel, 'isPending' | 'link'>;
 
-/** The badge of a cell, edited by the user or not; `null` for cells that speak for themselves. */
+/** The content of a cell's badge, or `null` for cells without a badge. */
 export function badgeContent(
   mark: IMark,
   edited: boolean,
@@ -80,7 +80,7 @@ function candidateBadge(
   };
 }
 
-/** Nothing of what was recorded is said of code that did not run. */
+/** The badge of an edited candidate. It shows nothing that was recorded, since the edited code did not run. */
 function editedBadge(mark: IMark, trans: TranslationBundle): IBadgeContent {
   return {
     sign: '✎',
@@ -109,7 +109,7 @@ function planBadge(
 ): IBadgeContent {
   const live = run !== undefined && !isFinished(run);
   const label = statusLabel(run?.status ?? mark.status, trans);
-  // Only where no kernel works on it any more.
+  // Only if no kernel works on the run any more.
   const lost =
     mark.status === 'interrupted' && (!run || run.status === 'stopped');
   return {
@@ -119,7 +119,7 @@ function planBadge(
     details: [],
     buttons: [
       ...(live ? [stopButton(run, model, trans)] : []),
-      // In a trace, the cells are the only record.
+      // In a trace, the cells are the only record of the run.
       ...(mark.caller ? [removeButton(trans)] : [])
     ],
     why: []

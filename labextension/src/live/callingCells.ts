@@ -1,4 +1,4 @@
-/** Cells that call for explorations. */
+/** Recognizes cells that start an exploration with `%%explora`. */
 import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
 
 import { markOf } from './generatedCell';
@@ -6,12 +6,12 @@ import { markOf } from './generatedCell';
 const CALL_PATTERN = /^%%explora\b/;
 const MENTION_PATTERN = /exploracoder_jupyter|^%%explora\b/m;
 
-/** Whether the cell calls for an exploration. */
+/** Whether the cell starts an exploration. */
 export function isCallingCell(cell: ISharedCell): boolean {
   return CALL_PATTERN.test(cell.getSource());
 }
 
-/** Whether the cell calls, and what it called for stands in the notebook. */
+/** Whether the cell starts an exploration whose generated cells are in the notebook. */
 export function hasGeneratedCells(
   notebook: ISharedNotebook,
   cell: ISharedCell
@@ -23,7 +23,7 @@ export function hasGeneratedCells(
   );
 }
 
-/** Whether there is a sign in the notebook that its kernel may know us. */
+/** Whether the notebook contains a hint that its kernel may have loaded the extension. */
 export function mentionsExtension(notebook: ISharedNotebook): boolean {
   return notebook.cells.some(
     cell => MENTION_PATTERN.test(cell.getSource()) || markOf(cell) !== null

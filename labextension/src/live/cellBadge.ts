@@ -1,4 +1,4 @@
-/** The badges of one notebook view: a line above the source of each generated cell, as its view comes and goes. */
+/** The badges of one notebook view: a line above the source of each generated cell, added and removed with its view. */
 import { Cell, CodeCell, ICellModel, MarkdownCell } from '@jupyterlab/cells';
 import { CellList, NotebookPanel } from '@jupyterlab/notebook';
 import type { IObservableList } from '@jupyterlab/observables';
@@ -19,10 +19,10 @@ import { HeadingsReader } from './headingsReader';
 import { isEdited, markOf } from './generatedCell';
 import { MarkdownRenderer } from './markdownRenderer';
 
-/** Marks cells that we have generated, for styles and for the context menu. */
+/** CSS class of generated cells, for styles and the context menu. */
 const CELL_CLASS = 'jp-Explora-cell';
 
-/** What a badge's button asks for. */
+/** Called when a button of a badge is clicked. */
 export type OnBadgeAction = (action: BadgeAction, cell: Cell) => void;
 
 /** The line above one cell. */
@@ -36,11 +36,11 @@ export class CellBadge extends Widget {
     super();
     this.addClass('jp-Explora-badge');
     this.node.setAttribute('role', 'group');
-    // Keys typed here are not the notebook's.
+    // Keys typed here do not trigger notebook shortcuts.
     this.node.setAttribute('data-lm-suppress-shortcuts', 'true');
   }
 
-  /** Show what has changed since. */
+  /** Render the badge again if its content has changed. */
   refresh(runs: readonly RunView[]): void {
     const view = this._compute(runs);
     const now = JSON.stringify(view);
@@ -87,7 +87,7 @@ export class CellBadge extends Widget {
     button.type = 'button';
     button.title = shown.caption;
     button.dataset.action = shown.action;
-    // One that is disabled would lose the focus.
+    // A disabled button would lose the focus.
     button.setAttribute('aria-disabled', String(shown.disabled));
     button.onclick = () => {
       if (!shown.disabled) {
@@ -146,7 +146,7 @@ export class NotebookBadges implements IDisposable {
     private _trans: TranslationBundle
   ) {
     this._cells = _panel.content.model?.cells ?? null;
-    // The notebook has connected before, so that its widgets are there when we hear of cells.
+    // The notebook connected its handler first, so its widgets exist when ours is called.
     this._cells?.changed.connect(this._onCells, this);
     _model.changed.connect(this._refresh, this);
     this._attachAll();

@@ -1,6 +1,6 @@
 /**
- * Runs cells as ever, but for recorded ones: their outputs stay. A calling cell does not explore again when it is run
- * with others, as "Run All" does: that would replace what stands in the notebook.
+ * Runs cells as usual, except recorded candidates, whose outputs are kept. A calling cell does not explore again when
+ * it is run together with others, as by "Run All": that would replace its generated cells.
  */
 import { Notification } from '@jupyterlab/apputils';
 import {
@@ -16,7 +16,7 @@ import { asOneUndoStep } from './cellRemoval';
 
 type Options = INotebookCellExecutor.IRunCellOptions;
 
-/** Cells of one notebook that are asked to run at the same moment. */
+/** Cells of one notebook that are run at the same time. */
 interface IBatch {
   count: number;
   notified: boolean;
@@ -53,7 +53,7 @@ export class ExplorationCellExecutor implements INotebookCellExecutor {
     return this._run(options);
   }
 
-  /** JupyterLab asks for all cells that are run together before anything else can happen. */
+  /** JupyterLab calls `runCell` for all cells that are run together before any other task. */
   private _joinBatch(notebook: INotebookModel): IBatch {
     const batch = this._batches.get(notebook) ?? this._startBatch(notebook);
     batch.count += 1;

@@ -1,6 +1,6 @@
 /**
- * The cells of one run in the kernel's order, those included that the user has deleted or moved: so the place of a new
- * cell can be told by whichever neighbours are still there.
+ * The cells of one run in the kernel's order, including those that the user has deleted or moved, so that a new cell
+ * can be placed relative to whichever neighbors still exist.
  */
 export class CellOrder {
   /** @param anchor - id of the calling cell */
@@ -10,7 +10,7 @@ export class CellOrder {
     return this._ids.includes(id);
   }
 
-  /** Put `id` behind `after`, behind all where that is not known. What is there keeps its place. */
+  /** Insert `id` after `after`, or last if that is unknown. An existing id keeps its position. */
   add(id: string, after: string | null): void {
     if (!this.has(id)) {
       this._ids.splice(this._insertionIndex(after), 0, id);
@@ -21,12 +21,12 @@ export class CellOrder {
     this._ids = this._ids.filter(other => other !== id);
   }
 
-  /** Those before `id`, nearest first. */
+  /** The ids before `id`, nearest first. */
   before(id: string): string[] {
     return this._ids.slice(0, this._ids.indexOf(id)).reverse();
   }
 
-  /** Those behind `id`, nearest first. */
+  /** The ids after `id`, nearest first. */
   after(id: string): string[] {
     return this._ids.slice(this._ids.indexOf(id) + 1);
   }

@@ -1,10 +1,10 @@
-/** Takes explorations out of the notebook again, in one step that can be undone. */
+/** Removes explorations from the notebook as one undo step. */
 import type { ISharedCell, ISharedNotebook, YNotebook } from '@jupyter/ydoc';
 
 import { releaseCell, IMark, isEdited, markOf } from './generatedCell';
 
 /**
- * Remove generated cells. Those that a person has edited stay, as ordinary cells.
+ * Remove generated cells. Those that the user has edited stay as ordinary cells.
  *
  * @param notebook - where
  * @param which - whether a cell with this mark goes
@@ -36,7 +36,7 @@ export function removeCells(
 }
 
 /**
- * One step of the notebook's undo history, not joined with what was done just before or is done just after.
+ * Record actions as one step of the undo history, not merged with the steps just before or after.
  *
  * @param notebook - where
  * @param acts - what is done, each in a transaction of its own
@@ -59,8 +59,8 @@ export function asOneUndoStep(
 }
 
 /**
- * Where there are cells to remove, the last first. A view takes another cell for the active one when cells come or go at
- * several places in one transaction.
+ * The ranges of cells to remove, last first. They are removed in separate transactions because a view changes its
+ * active cell when cells change at several places in one.
  */
 function contiguousRanges(
   notebook: ISharedNotebook,
@@ -80,7 +80,7 @@ function contiguousRanges(
   return found;
 }
 
-/** A notebook is never without a cell. */
+/** A notebook always has at least one cell. */
 function ensureNotEmpty(notebook: ISharedNotebook): void {
   if (notebook.cells.length === 0) {
     notebook.insertCell(0, { cell_type: 'code', metadata: { trusted: true } });

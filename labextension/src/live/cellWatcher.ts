@@ -1,6 +1,6 @@
 /**
- * Notes which generated cells the user deletes or moves. A notebook that is read from its file anew is neither: its
- * cells are all other ones than before, and some have the ids of those.
+ * Detects which generated cells the user deletes or moves. Reloading the notebook from its file is neither: all cells
+ * are then new objects, some with the ids of old ones.
  */
 import type {
   ISharedCell,
@@ -12,7 +12,7 @@ import { ISignal, Signal } from '@lumino/signaling';
 
 import { IMark, markOf } from './generatedCell';
 
-/** Generated cells that went away or elsewhere, by id. */
+/** Generated cells that the user has deleted or moved, by id. */
 export interface IUserChanges {
   deleted: ReadonlyMap<string, IMark>;
   moved: ReadonlyMap<string, IMark>;
@@ -29,12 +29,12 @@ export class CellWatcher implements IDisposable {
     _notebook.changed.connect(this._onChanged, this);
   }
 
-  /** The user has deleted or moved generated cells. */
+  /** Emitted when the user has deleted or moved generated cells. */
   get userChanged(): ISignal<this, IUserChanges> {
     return this._userChanged;
   }
 
-  /** The notebook was read anew. */
+  /** Emitted when the notebook was reloaded. */
   get reloaded(): ISignal<this, void> {
     return this._reloaded;
   }
@@ -43,7 +43,7 @@ export class CellWatcher implements IDisposable {
     return this._isDisposed;
   }
 
-  /** Change the notebook without being noted. */
+  /** Change the notebook without reporting the change. */
   withoutWatching<T>(act: () => T): T {
     this._watching = false;
     try {

@@ -1,6 +1,6 @@
 /**
- * Changes on their way to the notebook, one after the other, a few between two frames, so that the page stays responsive
- * under a flood. What would be overwritten at once is not shown in between.
+ * Applies changes to the notebook in order, a few between two frames, so that the page stays responsive under a flood
+ * of changes. States that would be overwritten at once are skipped.
  */
 import type { IDisposable } from '@lumino/disposable';
 
@@ -8,7 +8,7 @@ import type { IRunChange } from './applyChange';
 import { onNextFrame, Schedule, onNextTask } from './scheduling';
 import type { RunCellState } from './runCellState';
 
-/** How long changes may go on between two frames, in milliseconds. The first one may take longer. */
+/** Time for changes between two frames, in milliseconds. The first change may take longer. */
 const FRAME_BUDGET = 25;
 
 export class ChangeQueue implements IDisposable {
@@ -34,7 +34,7 @@ export class ChangeQueue implements IDisposable {
     this._scheduleStep(this._start);
   }
 
-  /** Forget what is still to come of a run. */
+  /** Drop the pending changes of a run. */
   drop(run: RunCellState): void {
     this._items = this._items.filter(item => item.run !== run);
   }
@@ -44,7 +44,7 @@ export class ChangeQueue implements IDisposable {
     this._items = [];
   }
 
-  /** A change of a cell that has one waiting takes its place. */
+  /** Queue a change. It replaces a pending change of the same cell. */
   private _merge(item: IRunChange): void {
     const { change, run } = item;
     const at = this._items
@@ -65,7 +65,7 @@ export class ChangeQueue implements IDisposable {
     }
   }
 
-  /** It goes to sleep only after a frame without changes: those that come meanwhile wait for that frame. */
+  /** The queue stops only after a frame without changes: changes that arrive in the meantime wait for that frame. */
   private _step(): void {
     const until = this._clock() + FRAME_BUDGET;
     this._scheduled = false;

@@ -1,13 +1,13 @@
 /**
- * What a collapsed heading hides in a view of a notebook. JupyterLab hides and shows cells only when a heading is folded
- * or unfolded: those below one that goes away would stay hidden, and nothing could bring them back.
+ * Cells hidden by collapsed headings. JupyterLab hides and shows cells only when a heading is collapsed or expanded, so
+ * cells below a heading that is removed would stay hidden permanently.
  */
 import { Cell, MarkdownCell } from '@jupyterlab/cells';
 import type { Notebook } from '@jupyterlab/notebook';
 
 const HEADING_PATTERN = /^ {0,3}(#{1,6})\s/gm;
 
-/** Change the cells of a notebook; what no collapsed heading hides any more is shown. */
+/** Change the cells of a notebook, then show the cells that no collapsed heading hides any more. */
 export function unhideUncollapsed<T>(notebook: Notebook, act: () => T): T {
   const before = collapsedCells(notebook);
   const result = act();
@@ -38,7 +38,7 @@ function collapsedCells(notebook: Notebook): Set<Cell> {
   return found;
 }
 
-/** The level of a heading; 0 for other cells. A cell that is new does not yet know its headings. */
+/** The level of a heading, or 0 for other cells. A new cell has not resolved its headings yet. */
 function headingLevel(cell: MarkdownCell): number {
   const { level } = cell.headingInfo;
   if (level > 0 || cell.headingsResolved) {

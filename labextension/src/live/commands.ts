@@ -1,4 +1,4 @@
-/** The commands on explorations: in the palette, and in the context menu of generated cells. */
+/** The commands for explorations, in the palette and in the context menu of generated cells. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { ICommandPalette, Notification } from '@jupyterlab/apputils';
 import type { Cell } from '@jupyterlab/cells';
@@ -33,7 +33,7 @@ export const CommandIDs = {
   makeMine: 'exploracoder:make-mine'
 } as const;
 
-/** A command that works on a run of the current notebook. */
+/** Executes a command on a run of the current notebook. */
 type RunAction = (model: ExplorationModel, run: RunView) => unknown;
 
 const RUN_ARGS = {
@@ -79,7 +79,7 @@ export class Commands {
     );
   }
 
-  /** Each is shown where it can be done. */
+  /** Each command is shown only where it is enabled. */
   addToContextMenu(): void {
     Object.values(CommandIDs).forEach((command, index) =>
       this._app.contextMenu.addItem({
@@ -158,7 +158,7 @@ export class Commands {
     });
   }
 
-  /** All are hidden from the context menu where they cannot be done. */
+  /** Add a command that is hidden from the context menu where it is disabled. */
   private _addCommand(
     id: string,
     args: ReadonlyJSONObject,
@@ -213,7 +213,7 @@ export class Commands {
     return [model, run];
   }
 
-  /** The candidate of the active cell, if the run can go on from it. */
+  /** The candidate of the active cell, if the run can continue from it. */
   private _selectableCandidate(run: RunView): string | undefined {
     const id = this._activeMark()?.candidate;
     const subtask = run.subtasks.find(other =>
@@ -224,7 +224,7 @@ export class Commands {
     return subtask && subtask.selected !== id ? id : undefined;
   }
 
-  /** Where there is a solution, what becomes of it is asked; unless it is said. */
+  /** Remove a run. If it has a solution and the arguments do not say whether to keep it, ask the user. */
   private async _confirmAndRemove(
     args: ReadonlyPartialJSONObject
   ): Promise<void> {
@@ -279,13 +279,13 @@ export class Commands {
     }
   }
 
-  /** Where the focus was may be gone: give it to the calling cell, so that keys are the notebook's. */
+  /** Focus the calling cell, since the focused element may be removed, so that shortcuts apply to the notebook. */
   private _restoreFocus({ panel }: ExplorationModel, caller?: string): void {
     const active = panel.content.activeCell?.model.id;
     [caller, active].some(id => id && showCell(panel, id, true));
   }
 
-  /** Id of the cell that called for the run. */
+  /** Id of the run's calling cell. */
   private _callerOf(run: string): string | undefined {
     const cells = this._explorations.current?.panel.content.widgets ?? [];
     const [, view] = this._findRun({ run });
@@ -309,7 +309,7 @@ export class Commands {
     return this._runIds().length > 0;
   }
 
-  /** Of the generated cells of the notebook, in their order. */
+  /** The run ids of the notebook's generated cells, in cell order. */
   private _runIds(): string[] {
     const cells = this._explorations.current?.panel.content.widgets ?? [];
     return cells.flatMap(cell => markOf(cell.model)?.run_id ?? []);
@@ -325,7 +325,7 @@ export class Commands {
   }
 }
 
-/** Carry another candidate forward; of a run that has ended only if the user agrees that its cells are replaced. */
+/** Carry another candidate forward. If the run has ended, ask the user first, since its cells are replaced. */
 export async function chooseWithConfirmation(
   model: ExplorationModel,
   run: RunView,
@@ -337,7 +337,7 @@ export async function chooseWithConfirmation(
   }
 }
 
-/** Say what went wrong with a control that was asked for outside of the sidebar. */
+/** Notify the user if a control that was sent from outside of the sidebar failed. */
 export async function reportProblem(asked: Promise<Done>): Promise<void> {
   const { problem } = await asked;
   if (problem) {

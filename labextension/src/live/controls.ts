@@ -1,4 +1,7 @@
-/** What the user asks of runs: of the kernel while a run is under way, by running the calling cell again after that. */
+/**
+ * Controls of runs: sent to the kernel while the run is active, applied by running the calling cell again after its
+ * end.
+ */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { KernelLink, NoAnswerError } from '../link/kernelLink';
@@ -11,15 +14,18 @@ type ControlFields<T = ToKernel> = T extends { run: string }
   ? Omit<T, 'run' | 'request' | 'page'>
   : never;
 
-/** What is controlled. */
+/** The runs that are controlled. */
 export interface IControlTarget {
   link(): KernelLink | null;
   view(run: string): RunView | undefined;
-  /** Whether the kernel that made the run is gone. */
+  /** Whether the run's kernel is gone. */
   isLost(run: string): boolean;
-  /** Run the calling cell again, from there on; whether it is there and still calls. */
+  /**
+   * Run the calling cell again to continue from there. Returns false if the cell is gone or no longer starts an
+   * exploration.
+   */
   continueFrom(given: Continue): boolean;
-  /** `isPending` may answer otherwise. */
+  /** Called when the result of `isPending` may have changed. */
   onPending(): void;
 }
 
@@ -45,7 +51,7 @@ export class Controls {
       : this.send(run, 'choose', candidate, { type: 'choose', candidate });
   }
 
-  /** Ask the kernel. */
+  /** Send a control to the kernel. */
   async send(
     run: string,
     control: Control,

@@ -1,6 +1,6 @@
 /**
- * The explorations of one notebook document: brings together what the kernel says, what stands in the notebook and
- * what the user asks for.
+ * The explorations of one notebook document: combines the kernel's messages, the notebook's cells and the user's
+ * controls.
  */
 import type { ISharedCell, NotebookChange } from '@jupyter/ydoc';
 import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
@@ -87,7 +87,7 @@ export class ExplorationModel implements IExplorationModel {
     void panel.context.ready.then(() => this._onKernel());
   }
 
-  /** The view that is scrolled to cells: the one that was last current. */
+  /** The view in which cells are revealed: the one that was current last. */
   panel: NotebookPanel;
 
   get runs(): readonly RunView[] {
@@ -232,7 +232,7 @@ export class ExplorationModel implements IExplorationModel {
     return this.panel.context.sessionContext;
   }
 
-  /** Whether the run's calling cell is in this notebook, or was. */
+  /** Whether the run's calling cell is or was in this notebook. */
   private _isHere(run: RunView): run is RunView & { cell: string } {
     if (run.cell === null) {
       return false;
@@ -271,7 +271,7 @@ export class ExplorationModel implements IExplorationModel {
     this._changed.emit();
   }
 
-  /** Say hello where there is reason to: a kernel that does not know us notes each attempt in its log. */
+  /** Connect if the kernel is likely to have the extension. Other kernels log each attempt. */
   private _connectIfKnown(): void {
     if (this._link?.state !== 'none') {
       return;
@@ -284,14 +284,14 @@ export class ExplorationModel implements IExplorationModel {
     }
   }
 
-  /** The kernel knows only the name that the notebook had when it was started; links lead from its folder. */
+  /** Send the new path of a renamed notebook: links to traces are relative to its folder. */
   private _onPath(): void {
     if (this._link?.state === 'ready') {
       void this._link.connect();
     }
   }
 
-  /** Which runs have cells here may have changed, or which calling cells are here. */
+  /** Emit `changed` if the runs with cells here, or the calling cells, may have changed. */
   private _onNotebook(_: unknown, change: NotebookChange): void {
     if (!change.cellsChange) {
       return;
@@ -304,7 +304,7 @@ export class ExplorationModel implements IExplorationModel {
     }
   }
 
-  /** Of the generated cells of the notebook. */
+  /** The run ids of the notebook's generated cells. */
   private _runIds(): Set<string> {
     const { cells } = this._cells.notebook;
     return new Set(cells.flatMap(cell => markOf(cell)?.run_id ?? []));
@@ -326,7 +326,7 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   private _onStatus(_: unknown, status: string): void {
-    // A restart that was asked for elsewhere is told by the new process alone.
+    // A restart that another page requested shows only as the new process starting.
     const elsewhere = status === 'starting' && this._link?.state === 'ready';
     if (elsewhere || /restarting|dead|terminating/.test(status)) {
       this._onKernelLost();
@@ -335,7 +335,7 @@ export class ExplorationModel implements IExplorationModel {
     this._changed.emit();
   }
 
-  /** The kernel is another, or was restarted: it knows none of the runs any more. */
+  /** Handle a kernel that was replaced or restarted: it does not know the runs any more. */
   private _onKernelLost(): void {
     this._runs.markLost(
       this._trans.__('The kernel stopped before the run finished.')
@@ -345,7 +345,7 @@ export class ExplorationModel implements IExplorationModel {
     this._cells.markInterrupted(this._activeRunIds());
   }
 
-  /** The ids of the runs that the kernel works on, and of those that are another page's. */
+  /** The ids of the runs that are active or belong to another page. */
   private _activeRunIds(): Set<string> {
     const others = (run: RunView) => !!run.owner && !this.isOwned(run.key);
     const runs = this._runs.all.filter(run => !isFinished(run) || others(run));
@@ -369,7 +369,7 @@ export class ExplorationModel implements IExplorationModel {
     }
   }
 
-  /** Each notebook of this page is asked, over its own connection. */
+  /** Each notebook of this page receives `who` over its own connection. */
   private _answerWho(run: string): void {
     const view = this._runs.get(run);
     if (view && this.isOwned(run) && this._isHere(view)) {
@@ -415,7 +415,7 @@ export class ExplorationModel implements IExplorationModel {
 
   // ---- the cells
 
-  /** Fill up the cells of the newest run of each calling cell. */
+  /** Synchronize the cells of the newest run of each calling cell. */
   private _syncAll(which: (run: string) => boolean = () => true): void {
     const here = this._runs.all.filter(run => this._isHere(run));
     const runs = here.map(({ key }) => key).filter(which);
@@ -468,13 +468,13 @@ export class ExplorationModel implements IExplorationModel {
 
   private _remove(run: string | 'all', keepSolution: boolean): number {
     this._matchingRuns(run).forEach(view => this._dismiss(view));
-    // A run that this kernel does not know has no key; its cells name it by its id.
+    // A run that this kernel does not know has no key and is identified by the run id in its cells.
     const runId = this._runs.get(run)?.run_id || run;
     const which = (mark: IMark) => run === 'all' || mark.run_id === runId;
     return this._cells.remove(which, keepSolution);
   }
 
-  /** The line below a calling cell is its newest run's. */
+  /** Write final statuses of ended runs. The status line below a calling cell belongs to its newest run. */
   private _writeFinalStatuses(runs: readonly RunView[]): void {
     runs
       .flatMap(({ key }) => this._runs.get(key) ?? [])
@@ -504,11 +504,11 @@ export class ExplorationModel implements IExplorationModel {
   private _link: KernelLink | null = null;
   private _runs = new KnownRuns();
   private _traces: readonly TraceView[] = [];
-  /** Runs whose calling cell was seen here, and that cell. */
+  /** Maps each run whose calling cell was seen here to that cell. */
   private _cellsSeenHere = new Map<string, string>();
   private _syncing = new Set<string>();
   private _controls: Controls;
-  /** The ids of the runs that have cells in the notebook, when that was last told. */
+  /** The ids of the runs with cells in the notebook when `changed` was last emitted. */
   private _runIdsInNotebook = '';
   private _isDisposed = false;
 }

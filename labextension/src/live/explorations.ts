@@ -33,7 +33,7 @@ export class Explorations implements IExplorations {
     return this._currentChanged;
   }
 
-  /** A notebook has been opened, or is viewed once more. */
+  /** Emitted when a notebook has been opened or has got another view. */
   get panelAdded(): ISignal<this, NotebookPanel> {
     return this._added;
   }
@@ -72,7 +72,7 @@ export class Explorations implements IExplorations {
   }
 
   private _setCurrent(panel: NotebookPanel | null): void {
-    // The tracker may name a panel current before it tells that it was added.
+    // The tracker may make a panel current before it emits `widgetAdded`.
     const model = panel ? this._modelOf(panel) : null;
     if (panel && model) {
       model.panel = panel;

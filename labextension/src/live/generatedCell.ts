@@ -1,6 +1,6 @@
 /**
- * The mark that a generated cell carries in its metadata: whose it is, what it is, and whether its source is still as
- * it was generated. A cell that a person has edited is that person's.
+ * The metadata of a generated cell (its mark): its run, its role, and whether its source is unchanged. A cell that the
+ * user has edited belongs to the user.
  */
 import type { ISharedCell, ISharedCodeCell } from '@jupyter/ydoc';
 import { blake2b } from '@noble/hashes/blake2';
@@ -15,7 +15,7 @@ const GENERATED_TAGS = new Set([
   'skip-execution'
 ]);
 
-/** What generated cells say of themselves, as far as the page looks at it. */
+/** The fields of a generated cell's metadata that the page uses. */
 export interface IMark {
   run_id: string;
   role: string;
@@ -30,12 +30,12 @@ export interface IMark {
   source_hash?: string;
 }
 
-/** Whatever has metadata to read: a shared cell, or a cell's model. */
+/** A shared cell or a cell model. */
 export interface IMetadataReader {
   getMetadata(key: string): unknown;
 }
 
-/** The mark of a generated cell, of this run when one is named. */
+/** The mark of a generated cell, or `null`. With `runId`, only cells of that run count. */
 export function markOf(cell: IMetadataReader, runId?: string): IMark | null {
   const found = cell.getMetadata(NAMESPACE) as Partial<IMark> | undefined;
   if (typeof found?.role !== 'string' || typeof found.run_id !== 'string') {
@@ -46,19 +46,19 @@ export function markOf(cell: IMetadataReader, runId?: string): IMark | null {
     : null;
 }
 
-/** Sixteen hexadecimal digits by which an edited cell is told from an untouched one. */
+/** Hash of a source in sixteen hexadecimal digits, to detect edited cells. */
 export function sourceHash(source: string): string {
   const bytes = new TextEncoder().encode(source);
   return bytesToHex(blake2b(bytes, { dkLen: 8 }));
 }
 
-/** Whether a person has changed the source of a generated cell. */
+/** Whether the user has changed the source of a generated cell. */
 export function isEdited(cell: ISharedCell): boolean {
   const mark = markOf(cell);
   return mark !== null && mark.source_hash !== cachedHash(cell);
 }
 
-/** All badges ask at each news of a run, and sources seldom change. */
+/** Caches hashes: all badges ask for them at each update of a run, and sources seldom change. */
 const hashCache = new WeakMap<ISharedCell, { source: string; hash: string }>();
 
 function cachedHash(cell: ISharedCell): string {
@@ -72,12 +72,12 @@ function cachedHash(cell: ISharedCell): string {
   return hash;
 }
 
-/** Whether the user has copied the cell from a generated one: the mark came along, the id did not. */
+/** Whether the cell is the user's copy of a generated one: the mark is copied, the id is not. */
 export function isCopy(cell: ISharedCell): boolean {
   return !cell.getId().startsWith('explora-');
 }
 
-/** Whether the user has run the cell, which is for solutions only. */
+/** Whether the user has run the cell. Only solutions can be run. */
 export function hasBeenRun(cell: ISharedCell): boolean {
   return (
     markOf(cell)?.role === 'solution' &&
@@ -85,14 +85,14 @@ export function hasBeenRun(cell: ISharedCell): boolean {
   );
 }
 
-/** The tags that are not ours. */
+/** The tags that the extension did not set. */
 export function userTags(tags: unknown): string[] {
   return Array.isArray(tags)
     ? tags.filter(tag => typeof tag === 'string' && !GENERATED_TAGS.has(tag))
     : [];
 }
 
-/** Make a generated cell an ordinary one: without our mark, our tags and what we have folded. */
+/** Make a generated cell an ordinary one by removing the mark, the extension's tags and the collapsed state. */
 export function clearMark(cell: ISharedCell): void {
   const tags = userTags(cell.getMetadata('tags'));
   cell.deleteMetadata(NAMESPACE);
@@ -104,7 +104,7 @@ export function clearMark(cell: ISharedCell): void {
   }
 }
 
-/** The first line that keeps a recorded candidate from being run. */
+/** The first line of a recorded candidate, which prevents it from being run. */
 const GUARD_PATTERN = /^%%explored\b.*(\n|$)/;
 
 /** Whether the cell is a recorded candidate that must not be run here. */
@@ -114,7 +114,7 @@ export function isGuarded(cell: ISharedCell): boolean {
   );
 }
 
-/** Make a generated cell that a person has edited, or that is to stay, that person's own. */
+/** Make a generated cell that the user has edited, or that is kept, an ordinary cell. */
 export function releaseCell(cell: ISharedCell): void {
   if (markOf(cell)?.role === 'candidate') {
     makeRunnable(cell);
@@ -123,7 +123,7 @@ export function releaseCell(cell: ISharedCell): void {
   }
 }
 
-/** Make a recorded candidate a cell that the user can run. What was recorded of other code does not stay. */
+/** Make a recorded candidate a cell that the user can run. Outputs that were recorded for other code are removed. */
 export function makeRunnable(cell: ISharedCell): void {
   const source = cell.getSource();
   if (isEdited(cell) && cell.cell_type === 'code') {

@@ -1,13 +1,13 @@
 /**
- * JupyterLab's table of contents reads the headings in all outputs that are new, at one go: seconds for the outputs of many
- * candidates. A cell remembers its headings, so they are read here before, cell by cell, while the page is idle.
+ * JupyterLab's table of contents reads the headings of all new outputs at once, which takes seconds for the outputs of
+ * many candidates. A cell caches its headings, so they are read here in advance, cell by cell, while the page is idle.
  */
 import { CodeCell } from '@jupyterlab/cells';
 import type { IDisposable } from '@lumino/disposable';
 
 /**
- * How long to wait for an idle moment, in milliseconds. The table of contents reads a second after the last change, and
- * till then a busy page has few.
+ * How long to wait for an idle period, in milliseconds. The table of contents reads headings a second after the last
+ * change, and a busy page has few idle periods before that.
  */
 const IDLE_TIMEOUT = 50;
 
@@ -21,7 +21,7 @@ export class HeadingsReader implements IDisposable {
     return this._isDisposed;
   }
 
-  /** Read the headings of this cell each time that it gets other outputs. */
+  /** Read the headings of this cell whenever its outputs change. */
   track(cell: CodeCell): void {
     const { outputs } = cell.model; // a disposed cell has none
     const read = () => {
@@ -71,7 +71,7 @@ export class HeadingsReader implements IDisposable {
   private _isDisposed = false;
 }
 
-/** Not all browsers tell when they are idle. */
+/** Not all browsers support `requestIdleCallback`. */
 function onIdle(next: () => void): void {
   if (typeof requestIdleCallback === 'function') {
     requestIdleCallback(next, { timeout: IDLE_TIMEOUT });

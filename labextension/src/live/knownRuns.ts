@@ -1,4 +1,4 @@
-/** The runs that the kernel has told of, oldest first. When the kernel is gone they stay, as ended. */
+/** The runs reported by the kernel, oldest first. When the kernel is gone they are kept as ended. */
 import { isFinished } from '../link/runStatus';
 import type { RunView } from '../messages';
 
@@ -14,7 +14,7 @@ export class KnownRuns {
     return this._runs.get(key);
   }
 
-  /** Note how a run stands. What comes late does not bring back to life what has ended. */
+  /** Store the state of a run. A late message does not reactivate a run that has ended. */
   put(received: RunView): void {
     const run = this._toBrowserClock(received);
     const known = this._runs.get(run.key);
@@ -26,7 +26,10 @@ export class KnownRuns {
     this._runs.set(run.key, run);
   }
 
-  /** The kernel is gone; `activity` tells so of runs that were under way. Another one may give their keys away. */
+  /**
+   * Mark all runs as lost because the kernel is gone. `activity` is shown for those that were active. Another kernel
+   * may reuse their keys.
+   */
   markLost(activity: string): void {
     for (const run of this.all) {
       this._lost.add(run.key);
@@ -40,12 +43,12 @@ export class KnownRuns {
   }
 
   /**
-   * The run with its times on the browser's clock. A message takes a while to come, and longer on a busy page: the one
-   * that came fastest tells best how far the clocks are apart.
+   * Convert the run's times to the browser's clock. Messages take time to arrive, more so on a busy page, so the
+   * fastest message gives the best estimate of the clock offset.
    */
   private _toBrowserClock(run: RunView): RunView {
     const { now } = run;
-    // An older kernel does not say what time it is.
+    // An older kernel does not send its time.
     if (typeof now !== 'number') {
       return { ...run, now: null };
     }
@@ -61,17 +64,17 @@ export class KnownRuns {
     };
   }
 
-  /** Whether the kernel that made the run is gone. */
+  /** Whether the run's kernel is gone. */
   isLost(key: string): boolean {
     return this._lost.has(key);
   }
 
-  /** Whether its calling cell has made no other run since. */
+  /** Whether this is the newest run of its calling cell. */
   isNewest(key: string): boolean {
     return this._siblings(key).pop()?.key === key;
   }
 
-  /** The runs that its calling cell made before. */
+  /** The earlier runs of its calling cell. */
   earlier(key: string): RunView[] {
     const siblings = this._siblings(key);
     return siblings.slice(0, siblings.indexOf(this._runs.get(key)!));
@@ -82,7 +85,7 @@ export class KnownRuns {
     return this.all.filter(run => run.cell === cell);
   }
 
-  /** How many seconds the browser's clock is ahead of the kernel's, at most. */
+  /** Upper bound of how many seconds the browser's clock is ahead of the kernel's. */
   private _clockOffset: number | null = null;
   private _runs = new Map<string, RunView>();
   private _lost = new Set<string>();

@@ -1,12 +1,12 @@
 /**
- * JupyterLab draws a Markdown cell anew a second after its last change; the plan of a run changes more often than that.
- * Generated cells are drawn at once, a few times a second at most.
+ * JupyterLab renders a Markdown cell a second after its last change, but the plan of a run changes more often than
+ * that. Generated Markdown cells are rendered at once, a few times a second at most.
  */
 import type { MarkdownCell } from '@jupyterlab/cells';
 
 import type { Schedule } from './scheduling';
 
-/** The time between two drawings, in milliseconds. */
+/** Minimum time between two renderings, in milliseconds. */
 const MIN_INTERVAL = 250;
 
 export class MarkdownRenderer {
@@ -14,7 +14,7 @@ export class MarkdownRenderer {
     private _scheduleNext: Schedule = next => setTimeout(next, MIN_INTERVAL)
   ) {}
 
-  /** Draw this cell each time that it has changed, unless the user is editing it. */
+  /** Render this cell whenever it changes, unless the user is editing it. */
   track(cell: MarkdownCell): void {
     const { model } = cell; // a disposed cell has none
     const changed = () => this._enqueue(cell);

@@ -1,13 +1,13 @@
-/** The messages of one run in the order in which they were sent, each once. */
+/** Puts the messages of one run into the order in which they were sent, without duplicates. */
 import type { CellChange, CellsMessage } from '../messages';
 
 export class MessageSequencer {
-  /** Whether messages are missing: those that came after them are held back until a snapshot tells. */
+  /** Whether messages are missing. Later ones are buffered until a snapshot fills the gap. */
   get hasGap(): boolean {
     return this._buffer.length > 0;
   }
 
-  /** Take a message; the changes that are due now. */
+  /** Add a message. Returns the changes that can be applied now. */
   push(message: CellsMessage): CellChange[] {
     if (message.seq > this._lastSeq) {
       this._buffer.push(message);
@@ -16,8 +16,8 @@ export class MessageSequencer {
   }
 
   /**
-   * A snapshot contains all up to `seq`; the changes that are due after it. `null`: the snapshot is older than what was
-   * applied already.
+   * Skip the messages up to `seq`, which a snapshot contains. Returns the changes that follow, or `null` if the
+   * snapshot is older than what has been applied.
    */
   skipTo(seq: number): CellChange[] | null {
     if (seq < this._lastSeq) {

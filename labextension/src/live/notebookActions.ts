@@ -1,4 +1,4 @@
-/** What is done in a notebook's view on the user's behalf. */
+/** Actions in a notebook's view on the user's behalf. */
 import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
 import { CodeCell } from '@jupyterlab/cells';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
@@ -9,12 +9,12 @@ import { isCallingCell } from './callingCells';
 import { IMark, markOf, NAMESPACE } from './generatedCell';
 import { asOneUndoStep } from './cellRemoval';
 
-/** An answer that the page gives itself. */
+/** A reply that is made by the page, not the kernel. */
 export function localReply(problem: string): Done {
   return { type: 'done', request: 0, problem, said: '', link: '' };
 }
 
-/** Scroll to the cell, make it the active one and perhaps focus it, for commands; whether it is there. */
+/** Scroll to the cell, make it active and optionally focus it. Returns whether it exists. */
 export function showCell(
   panel: NotebookPanel,
   id: string,
@@ -32,7 +32,7 @@ export function showCell(
   if (focus) {
     notebook.mode = 'command';
   }
-  // Not `scrollToCell`: that puts the focus into the editor.
+  // Not `scrollToCell`, which would focus the editor.
   const there = notebook.scrollToItem(index);
   const focused = focus
     ? there.then(() => NotebookActions.focusActiveCell(notebook))
@@ -42,8 +42,8 @@ export function showCell(
 }
 
 /**
- * Insert a code cell below the active one and go to it; whether that can be done. Cells that belong together are
- * not parted: where the active one is such a cell, it is inserted below the last of them.
+ * Insert a code cell below the active one and go to it. Returns false if there is no notebook model. If the active cell
+ * belongs to a group (`together`), the new cell is inserted below the last cell of the group.
  */
 export function insertBelow(
   panel: NotebookPanel,
@@ -96,7 +96,10 @@ function matches(mark: IMark, wanted: IRunCell): boolean {
   return mark.role === (wanted.solution ? 'solution' : 'plan');
 }
 
-/** Execute the calling cell again, to go on from there; whether it is there and still calls. */
+/**
+ * Execute the calling cell again to continue from there. Returns false if it is gone or no longer starts an
+ * exploration.
+ */
 export function rerunCallingCell(
   panel: NotebookPanel,
   id: string | null | undefined,
@@ -106,10 +109,10 @@ export function rerunCallingCell(
   if (cell?.model.type !== 'code' || !isCallingCell(cell.model.sharedModel)) {
     return false;
   }
-  // It is told for this once: nothing of it is left in the notebook.
+  // The request is passed with this execution only and is not stored in the notebook.
   const metadata = { [NAMESPACE]: { continue: { ...given } } };
   const { sessionContext } = panel.context;
-  // What goes wrong is shown below the cell.
+  // Errors are shown below the cell.
   CodeCell.execute(cell as CodeCell, sessionContext, metadata).catch(
     () => undefined
   );

@@ -1,4 +1,4 @@
-/** The cells of all runs in one notebook: brings in what the kernel sends, and tells what the user does to them. */
+/** The cells of all runs in one notebook: applies the kernel's changes and reports the user's. */
 import type { ISharedNotebook } from '@jupyter/ydoc';
 import type { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
@@ -26,7 +26,7 @@ const ACTIVE_STATUSES = new Set([
   'reviewing'
 ]);
 
-/** Does something to the cells, and whatever has to be done before and after that. */
+/** Wraps a change of the cells in whatever has to be done before and after it. */
 type Wrapper = <T>(act: () => T) => T;
 
 export class NotebookCells implements IDisposable {
@@ -49,17 +49,19 @@ export class NotebookCells implements IDisposable {
     );
   }
 
-  /** The user has deleted cells. */
+  /** Emitted when the user has deleted cells. */
   get deleted(): ISignal<this, IDeletedCells> {
     return this._deleted;
   }
 
-  /** A run, by its key, shows its first cell: it takes the place of earlier runs of its calling cell. */
+  /**
+   * Emitted with the key of a run when its first cell is inserted. It replaces the earlier runs of its calling cell.
+   */
   get firstCellInserted(): ISignal<this, string> {
     return this._firstCellInserted;
   }
 
-  /** The notebook was read from its file anew. */
+  /** Emitted when the notebook was reloaded from its file. */
   get reloaded(): ISignal<CellWatcher, void> {
     return this._watcher.reloaded;
   }
@@ -73,14 +75,14 @@ export class NotebookCells implements IDisposable {
     return this.notebook.cells.some(cell => cell.getId() === id);
   }
 
-  /** Take the kernel's changes; whether some before them are missing. */
+  /** Apply the kernel's changes. Returns whether earlier messages are missing. */
   receive(message: CellsMessage, caller: string): boolean {
     const run = this._runState(message.run, caller);
     this._enqueue(run, run.sequencer.push(message));
     return run.sequencer.hasGap;
   }
 
-  /** Take all cells of a run; whether later changes are missing nevertheless. */
+  /** Apply a snapshot of a run. Returns whether later messages are missing. */
   restore(snapshot: Snapshot, caller: string): boolean {
     const run = this._runState(snapshot.run, caller);
     const later = run.sequencer.skipTo(snapshot.seq);
@@ -93,12 +95,12 @@ export class NotebookCells implements IDisposable {
     return run.sequencer.hasGap;
   }
 
-  /** Whether all cells of the run are known and no more will come. */
+  /** Whether the run has ended and all its cells are known. */
   isComplete(key: string): boolean {
     return this._runs.get(key)?.complete ?? false;
   }
 
-  /** Nothing of this run comes any more; whether that is new. */
+  /** Ignore further changes of this run. Returns false if it was dismissed before. */
   dismiss(key: string, caller: string): boolean {
     const run = this._runState(key, caller);
     const isNew = !run.dismissed;
@@ -107,13 +109,13 @@ export class NotebookCells implements IDisposable {
     return isNew;
   }
 
-  /** The kernel that made the runs is gone: another one may give their keys to other runs. */
+  /** Drop all state when the kernel is gone, since another kernel may reuse its keys. */
   clear(): void {
     this._runs.forEach(run => this._queue.drop(run));
     this._runs.clear();
   }
 
-  /** Remove cells, in one step that can be undone; how many are gone. */
+  /** Remove cells as one undo step. Returns the number of removed cells. */
   remove(which: (mark: IMark) => boolean, keepSolution: boolean): number {
     return this._unwatched(() =>
       removeCells(
@@ -124,7 +126,7 @@ export class NotebookCells implements IDisposable {
     );
   }
 
-  /** Cells that are shown as under way, though their run is none of these, were interrupted. */
+  /** Mark cells as interrupted that are shown as active although their run is not in `alive`. */
   markInterrupted(alive: ReadonlySet<string>): void {
     const dead = this.notebook.cells.filter(cell => {
       const mark = markOf(cell);
@@ -201,7 +203,10 @@ export class NotebookCells implements IDisposable {
   private _isDisposed = false;
 }
 
-/** What makes the notebook as the snapshot is. Only what the engine took back goes: all else is the user's to remove. */
+/**
+ * The changes that bring the notebook to the state of the snapshot. Only cells that the engine removed are removed;
+ * everything else is left to the user.
+ */
 function snapshotChanges(run: RunCellState, snapshot: Snapshot): CellChange[] {
   const ids = snapshot.cells.map(cell => cell.id as string);
   const removes = snapshot.removed.map((id): CellChange => ({

@@ -1,6 +1,6 @@
 /**
- * The last gate before outputs are trusted. They were made safe when they were recorded; here only those types are let
- * through that can be made safe at all.
+ * The final filter before outputs are trusted. They were sanitized when they were recorded; only MIME types that can be
+ * sanitized pass here.
  */
 import type { IMimeBundle, IOutput } from '@jupyterlab/nbformat';
 
@@ -18,7 +18,7 @@ const ALLOWED_TYPES = new Set([
 
 const OMITTED = '[output omitted: it cannot be shown safely]';
 
-/** The outputs without whatever could act by itself once it is trusted. */
+/** The outputs without anything that could execute by itself once they are trusted. */
 export function filterOutputs(outputs: readonly IOutput[]): IOutput[] {
   return outputs.map(filterOutput);
 }

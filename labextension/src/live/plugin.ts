@@ -1,4 +1,4 @@
-/** The plugins that bring a run's cells into the open notebook. */
+/** The plugins that show a run's cells in the open notebook and guard recorded ones. */
 import type {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
@@ -78,9 +78,9 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
 };
 
 /**
- * Takes the place of `@jupyterlab/notebook-extension:cell-executor`: of two that provide a token, the one registered
- * last is asked, and extensions are registered after the core. That one is not disabled, so that cells still run
- * where this extension cannot be loaded.
+ * Replaces `@jupyterlab/notebook-extension:cell-executor`: of two plugins that provide a token, the one registered last
+ * is used, and extensions are registered after the core. The core plugin is not disabled, so that cells still run if
+ * this extension cannot be loaded.
  */
 const executor: JupyterFrontEndPlugin<INotebookCellExecutor> = {
   id: 'exploracoder-jupyter:executor',

@@ -1,4 +1,4 @@
-/** What the page remembers of one run's cells, between the kernel's messages. */
+/** The page's state of one run's cells between the kernel's messages. */
 import type { PartialJSONValue } from '@lumino/coreutils';
 
 import { MessageSequencer } from './messageSequencer';
@@ -19,24 +19,26 @@ export class RunCellState {
   readonly order: CellOrder;
   readonly sequencer = new MessageSequencer();
 
-  /** The engine's name for the run, known from its first cell. */
+  /** The engine's id of the run, known from its first cell. */
   runId = '';
 
-  /** The cells of earlier runs of the calling cell have made room. */
+  /** Whether the cells of the calling cell's earlier runs have been removed. */
   earlierRemoved = false;
 
-  /** The page has had all cells of the run after its end. */
+  /** Whether the page has received all cells of the run after its end. */
   complete = false;
 
-  /** The user has removed the run from the notebook, or another has taken its place: nothing of it comes back. */
+  /** Whether the user has removed the run or another run has replaced it. Its changes are then ignored. */
   dismissed = false;
 
-  /** Cells that the user has deleted: they do not come back. */
+  /** Cells that the user has deleted. They are not inserted again. */
   readonly deleted = new Set<string>();
 
-  /** Cells that the user has moved: others do not follow them, as long as some are where they were put. */
+  /**
+   * Cells that the user has moved. New cells are not placed after them while others are still in their original place.
+   */
   readonly moved = new Set<string>();
 
-  /** How each cell was folded by us, to tell when the user has folded it otherwise. */
+  /** The collapsed state last set by the extension for each cell, to detect changes by the user. */
   readonly folds = new Map<string, PartialJSONValue>();
 }

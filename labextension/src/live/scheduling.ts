@@ -1,12 +1,12 @@
-/** When to go on with work that is done in pieces, so that the page can draw and listen in between. */
+/** Schedules work that is done in pieces, so that the page can render and handle events in between. */
 
-/** Calls back once, in a task of its own. */
+/** Calls back once, in a separate task. */
 export type Schedule = (next: () => void) => void;
 
-/** A tab that goes to the background while it waits draws no frame. */
+/** Upper limit in milliseconds: a tab that moves to the background draws no frames. */
 const FRAME_TIMEOUT = 200;
 
-/** In the next task. Timers would do, but tabs in the background have few of them. */
+/** Run in the next task. Timers are not used because they are throttled in background tabs. */
 export function onNextTask(next: () => void): void {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {
@@ -16,7 +16,7 @@ export function onNextTask(next: () => void): void {
   port2.postMessage(null);
 }
 
-/** When the next frame is drawn: what is done then is not part of that frame's task. */
+/** Run after the next frame is drawn, outside of that frame's task. */
 export function onNextFrame(next: () => void): void {
   if (document.hidden) {
     onNextTask(next);

@@ -1,6 +1,6 @@
 /**
- * The line that the kernel shows below a calling cell. It cannot change it any more once the page was loaded anew, or
- * the kernel was restarted: then the page says there how the run has ended.
+ * The status line that the kernel shows below a calling cell. The kernel cannot update it after the page was reloaded
+ * or the kernel was restarted, so the page writes there how the run ended.
  */
 import type { ISharedCodeCell, ISharedNotebook } from '@jupyter/ydoc';
 import type { IDisplayData, IOutput } from '@jupyterlab/nbformat';
@@ -13,7 +13,7 @@ const BOX_PATTERN = /^<div class="jp-Explora-panel"[^>]*>/;
 const FAILED_HTML =
   '<span aria-hidden="true" style="color:var(--jp-error-color1, #c62828);font-weight:bold">✗</span> <strong>Failed.</strong> ';
 
-/** Say below the calling cell how the run has ended, if its line says something else. */
+/** Write below the calling cell how the run ended, unless its status line already shows it. */
 export function writeFinalStatus(
   notebook: ISharedNotebook,
   run: RunView
@@ -74,7 +74,7 @@ function errorBox(box: string): string {
     .replace(' style=', ' role="alert" style=');
 }
 
-/** How the line's HTML begins; `null` if this is no such line. */
+/** The opening tag of the status line's HTML, or `null` if the output is not a status line. */
 function findBox(output: IOutput): string | null {
   return BOX_PATTERN.exec(mimeText(output, 'text/html'))?.[0] ?? null;
 }

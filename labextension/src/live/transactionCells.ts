@@ -1,6 +1,6 @@
 /**
- * The cells of a notebook inside a transaction. A shared notebook brings its list of cells up to date when a
- * transaction ends; several changes in one need a list that is right in between.
+ * The cells of a notebook inside a transaction. A shared notebook updates its list of cells only when a transaction
+ * ends; several changes in one transaction need a list that is correct in between.
  */
 import type { ISharedCell, ISharedNotebook, SharedCell } from '@jupyter/ydoc';
 
@@ -13,7 +13,7 @@ export class TransactionCells {
     return this._cells;
   }
 
-  /** Where the cell is, -1 if nowhere. */
+  /** Index of the cell, or -1. */
   indexOf(id: string): number {
     return this._cells.findIndex(cell => cell.getId() === id);
   }

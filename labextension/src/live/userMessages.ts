@@ -1,4 +1,4 @@
-/** What is asked and said in more than one place, in the same words. */
+/** Messages and dialogs that are used in more than one place. */
 import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
@@ -6,7 +6,7 @@ export function keepSolutionLabel(trans: TranslationBundle): string {
   return trans.__('Keep the solution');
 }
 
-/** How many cells are gone, and how they come back. */
+/** How many cells were removed, and how to restore them. */
 export function removedMessage(
   count: number,
   stopped: boolean,
@@ -27,14 +27,14 @@ export function removedMessage(
   return `${removed} ${undo}`;
 }
 
-/** What happens when an ended run is gone on from. */
+/** What happens when the user continues from an ended run. */
 export function replacementWarning(trans: TranslationBundle): string {
   return trans.__(
     'The cell is explored again from there. The new run replaces the cells of this one, including the solution. Undo in the notebook restores them, and the trace of this run is kept.'
   );
 }
 
-/** Ask before a solution is removed with the rest: whether it stays; `null`: nothing is to be removed. */
+/** Ask the user before a run with a solution is removed. Returns whether to keep the solution, or `null` to cancel. */
 export async function confirmRemoval(
   trans: TranslationBundle
 ): Promise<boolean | null> {
@@ -52,7 +52,7 @@ export async function confirmRemoval(
   return button.accept ? (isChecked ?? true) : null;
 }
 
-/** Ask before an ended run is gone on from with another candidate. */
+/** Ask the user before an ended run is continued with another candidate. */
 export async function confirmChoice(
   candidate: string,
   trans: TranslationBundle
@@ -68,7 +68,7 @@ export async function confirmChoice(
   return button.accept;
 }
 
-/** Say where the solution is; `stopped`: whether it is what ran, put together. */
+/** Where the solution was inserted. `stopped`: whether it is the combined code of a stopped run. */
 export function insertedMessage(
   how: 'inserted' | 'there',
   stopped: boolean,
@@ -86,7 +86,7 @@ export function insertedMessage(
     : trans.__('The solution is in the new, selected cell.');
 }
 
-/** What inserting is called. */
+/** The label of the button that inserts the solution. */
 export function insertLabel(
   stopped: boolean,
   trans: TranslationBundle

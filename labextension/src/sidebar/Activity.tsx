@@ -1,5 +1,5 @@
 /**
- * What is being done now: for the eye at once, for a screen reader now and then, so that it is not flooded.
+ * The current activity: shown at once, announced to screen readers at intervals so that they are not flooded.
  */
 import * as React from 'react';
 
@@ -10,11 +10,11 @@ const ANNOUNCE_INTERVAL = 4000;
 
 export function Activity(props: {
   text: string;
-  /** Said at once, before the activity: the status of the run. */
+  /** The status of the run, announced at once before the activity. */
   status: string;
-  /** Whether the run is: what is said then is the last, and is not held back. */
+  /** Whether the run has ended: the last announcement is not delayed. */
   over: boolean;
-  /** Whether it ended with an error. */
+  /** Whether the run ended with an error. */
   failed: boolean;
 }): React.JSX.Element {
   const { status, text, over, failed } = props;
@@ -41,7 +41,7 @@ export function Activity(props: {
   );
 }
 
-/** The value, renewed at most once in `pause` milliseconds; the last one always comes through. */
+/** The value, updated at most once in `pause` milliseconds. The last value is always returned eventually. */
 function useThrottled(value: string, pause: number): string {
   const [shown, show] = React.useState(value);
   const next = React.useRef(0);

@@ -1,5 +1,5 @@
 /**
- * What to see before there is a run: what to type.
+ * The content before the first run: an introduction and an example.
  */
 import * as React from 'react';
 
@@ -8,7 +8,7 @@ import { exampleCells } from './example';
 import type { IHostServices } from './sidebarContext';
 import { useTrans } from './sidebarContext';
 
-/** No line is broken within an option. */
+/** Matches options, within which lines are not broken. */
 const OPTION = /(--\w+)/;
 
 export function EmptyState(props: {

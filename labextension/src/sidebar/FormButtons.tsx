@@ -1,5 +1,5 @@
 /**
- * The two buttons below a form: do it, or leave it.
+ * The submit and cancel buttons below a form.
  */
 import * as React from 'react';
 

@@ -1,5 +1,5 @@
 /**
- * The head of a run: how it stands, what it is about, what it has cost.
+ * The header of a run: its status, task and cost.
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
@@ -19,7 +19,7 @@ import { StatusGlyph } from './icons';
 import { Prose } from './Prose';
 import { runStatusLabel } from './statusLabels';
 
-/** A task of more characters or lines is clipped. */
+/** A task with more characters or lines is truncated. */
 const MAX_TASK_LENGTH = 160;
 const MAX_TASK_LINES = 3;
 
@@ -46,10 +46,10 @@ export function StatusLine(props: {
   );
 }
 
-/** The task; a long one is clipped until it is asked for. */
+/** The task. A long one is truncated until the user expands it. */
 export function TaskText(props: {
   text: string;
-  /** Go to the calling cell, if it is there. */
+  /** Goes to the calling cell; `null` if it is not in the notebook. */
   onGo: (() => void) | null;
 }): React.JSX.Element {
   const trans = useTrans();
@@ -87,7 +87,7 @@ export function TaskText(props: {
   );
 }
 
-/** Libraries, model, and what was spent. */
+/** Libraries, model and cost. */
 export function Facts(props: {
   run: RunView;
   clock: RunClock;
@@ -145,7 +145,7 @@ export function Facts(props: {
   );
 }
 
-/** What one looks up rather than watches. */
+/** Details that rarely matter while the run is active. */
 export function Details(props: { run: RunView }): React.JSX.Element | null {
   const trans = useTrans();
   const { isolation, trace } = props.run;
@@ -160,7 +160,7 @@ export function Details(props: { run: RunView }): React.JSX.Element | null {
   ) : null;
 }
 
-/** The offline model is no language model, and costs nothing. */
+/** Whether the run uses the offline model, which is not a language model and costs nothing. */
 function isOffline(run: RunView): boolean {
   return run.model === 'offline';
 }
@@ -174,12 +174,12 @@ function spentText(run: RunView, trans: TranslationBundle): string {
   return [
     trans._n('%1 model call', '%1 model calls', run.calls),
     executions,
-    // The budget tells them.
+    // The token budget shows the tokens.
     ...(run.budget_tokens === null ? [tokens] : [])
   ].join(', ');
 }
 
-/** Nothing is shown where nothing is known. */
+/** A name and its value. Renders nothing if the value is empty. */
 function Fact(props: {
   name: string;
   value: string;
@@ -197,7 +197,7 @@ function Budget(props: {
   part: number;
   whole: number;
   text: string;
-  /** What `text` rounds. */
+  /** The exact numbers, if `text` is rounded. */
   exact?: string;
 }): React.JSX.Element {
   const percent = percentage(props.part, props.whole);
@@ -225,7 +225,7 @@ function Budget(props: {
   );
 }
 
-/** The elapsed seconds, renewed each second while the run is live. */
+/** The elapsed seconds, updated every second while the run is active. */
 function useElapsed(run: RunView, clock: RunClock): number | null {
   const [, tick] = React.useReducer((ticks: number) => ticks + 1, 0);
   const live = !isFinished(run);

@@ -1,5 +1,5 @@
 /**
- * What was explored before: the runs of this session, then earlier ones, of this folder and of others.
+ * Earlier explorations: the runs of this session, then earlier ones in this folder and in others.
  */
 import * as React from 'react';
 
@@ -12,10 +12,10 @@ import { StatusGlyph } from './icons';
 import { stripBackticks } from './Prose';
 import { outcomeLabel, runStatusLabel } from './statusLabels';
 
-/** So many traces are listed until all are asked for. */
+/** Number of traces that are listed until the user asks for all. */
 const VISIBLE_TRACES = 5;
 
-/** What the name of an exported notebook ends in. */
+/** Matches the names of exported notebooks. */
 const EXPORTED = /-selected\.ipynb$/;
 
 export function History(props: {
@@ -66,7 +66,7 @@ function Runs(props: {
   );
 }
 
-/** Newest first, exports of traces after them. */
+/** Lists traces, newest first, then exported traces. */
 function Traces(props: {
   traces: readonly TraceView[];
   host: IHostServices;
@@ -113,7 +113,7 @@ function startTime(trace: TraceView): number {
   return trace.started ?? trace.changed;
 }
 
-/** A button where the page can open the trace, else what is known of it. */
+/** A trace: a button if the page can open it, otherwise text. */
 function TraceRow(props: {
   trace: TraceView;
   host: IHostServices;

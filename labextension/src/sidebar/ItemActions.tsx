@@ -1,5 +1,5 @@
 /**
- * What can be done with the subtask or candidate that the user is on.
+ * The actions for the active subtask or candidate.
  */
 import * as React from 'react';
 
@@ -23,13 +23,13 @@ export interface IItemActions {
   model: IExplorationModel;
   requests: IControlRequests;
   item: Item;
-  /** Put the focus back on the item. */
+  /** Returns the focus to the item. */
   back: () => void;
 }
 
 export function ItemActions(props: IItemActions): React.JSX.Element | null {
   const { item, model, run } = props;
-  // An ended run is gone on from by its calling cell.
+  // An ended run is continued by running its calling cell, which must be here.
   if (!acceptsControls(model) || (isFinished(run) && !model.isHere(run.key))) {
     return null;
   }

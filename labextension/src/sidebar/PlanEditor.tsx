@@ -1,5 +1,5 @@
 /**
- * The plan to edit: all of it before the run begins, or what has not begun while it runs.
+ * The plan editor: for the whole plan before the run begins, or for the steps that have not started while it runs.
  */
 import * as React from 'react';
 
@@ -9,7 +9,7 @@ import type { DraftEdit, IPlanDraft, IDraftStep } from './planDraft';
 import { createDraft, reduceDraft, draftTitles } from './planDraft';
 import { useTrans } from './sidebarContext';
 
-/** The control of a step that the focus goes to once it is drawn. */
+/** The control of a step to focus after rendering. */
 interface IFocus {
   key: number;
   on: 'title' | 'up' | 'down';
@@ -19,7 +19,7 @@ export function PlanEditor(props: {
   run: RunView;
   pending: boolean;
   onSend: (titles: string[]) => void;
-  /** Not given in a review: there is nothing to go back to. */
+  /** Not given in a review, which cannot be cancelled. */
   onClose?: () => void;
 }): React.JSX.Element {
   const trans = useTrans();
@@ -29,7 +29,7 @@ export function PlanEditor(props: {
     run.subtasks,
     createDraft
   );
-  // Who opens the editor wants to type; a review comes by itself and takes no focus.
+  // The editor takes the focus when the user opens it. A review appears by itself and takes no focus.
   const [focus, setFocus] = React.useState<IFocus | null>(
     onClose ? { key: 0, on: 'title' } : null
   );
@@ -114,7 +114,7 @@ export function PlanEditor(props: {
   );
 }
 
-/** Tells of steps that were taken out because they began. */
+/** Reports steps that were removed from the editor because they have started. */
 function StartedNote(props: { draft: IPlanDraft }): React.JSX.Element | null {
   const trans = useTrans();
   const { started } = props.draft;
@@ -129,7 +129,9 @@ function StartedNote(props: { draft: IPlanDraft }): React.JSX.Element | null {
   ) : null;
 }
 
-/** As many lines as the title takes in a narrow sidebar, where styles cannot size the field by what is in it. */
+/**
+ * The number of rows for a title in a narrow sidebar, for browsers where styles cannot size the field by its content.
+ */
 function rowsForTitle(title: string): number {
   return Math.min(8, Math.max(2, Math.ceil(title.length / 28)));
 }

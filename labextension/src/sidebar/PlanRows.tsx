@@ -1,6 +1,6 @@
 /**
- * The rows of the plan's tree. A run may have hundreds, and is sent anew five times a second: each row is drawn again
- * only if one of its plain values has changed.
+ * The rows of the plan's tree. A run may have hundreds of rows and is sent up to five times a second, so each row is
+ * rendered again only if one of its primitive props has changed.
  */
 import * as React from 'react';
 
@@ -11,20 +11,20 @@ import type { CandidateView, SubtaskView } from '../messages';
 import { Prose } from './Prose';
 import { candidateStatusLabel, subtaskStatusLabel } from './statusLabels';
 
-/** What all rows have. */
+/** The props of all rows. */
 interface IRow {
   itemKey: string;
   level: number;
   position: number;
   size: number;
   open: boolean | null;
-  /** Whether the user is on it. */
+  /** Whether this is the active row. */
   active: boolean;
-  /** Whether the tab key leads to it. */
+  /** Whether the row can be reached with the Tab key. */
   tabbable: boolean;
-  /** Must stay the same function. */
+  /** Must have a stable identity. */
   onPress: (itemKey: string, on: 'row' | 'fold') => void;
-  /** Below the row; only ever set on the active one. */
+  /** Rendered below the row. Set only for the active row. */
   extra?: React.ReactNode;
 }
 
@@ -69,7 +69,7 @@ export const SubtaskRow = React.memo(
       name: string;
       title: string;
       status: SubtaskView['status'];
-      /** Whether the run is. */
+      /** Whether the run has ended. */
       over: boolean;
       reason: string;
       hint: string;
@@ -108,13 +108,13 @@ export const CandidateRow = React.memo(
     props: IRow &
       CandidateView & {
         selected: boolean;
-        /** Why it was selected, or kept. */
+        /** Why it was selected or kept. */
         why: string;
       }
   ): React.JSX.Element => {
     const trans = useTrans();
     const label = candidateStatusLabel(props.status, trans);
-    // One that failed is kept for what its failure teaches.
+    // A failed candidate is kept only for the information in its failure.
     const carried = props.selected && props.status === 'ok';
     return (
       <Row {...props} kind="candidate" title={props.line || undefined}>

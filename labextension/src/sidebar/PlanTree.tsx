@@ -1,6 +1,6 @@
 /**
- * The plan as a tree: its subtasks, under each the APIs and the candidates. Arrow keys, Home and End move in it. A click
- * shows the cell, Enter also puts the focus there. The row that the user is on shows what can be done with it.
+ * The plan as a tree: subtasks, each with its APIs and candidates. Arrow keys, Home and End move the focus. A click
+ * reveals the cell, Enter also focuses it. The active row shows its actions.
  */
 import * as React from 'react';
 
@@ -16,9 +16,9 @@ import { ApiRow, ApisRow, CandidateRow, MoreRow, SubtaskRow } from './PlanRows';
 export function PlanTree(props: {
   run: RunView;
   foldDone: boolean;
-  /** Show the cell; `focus`: and put the focus there. */
+  /** Reveals the cell. `focus`: also focus it. */
   go: (cell: IRunCell, focus: boolean) => void;
-  /** What can be done with an item, shown under it. */
+  /** Renders the actions of an item, below its row. */
   extra: (item: Item, back: () => void) => React.ReactNode;
 }): React.JSX.Element {
   const trans = useTrans();
@@ -97,10 +97,10 @@ export function PlanTree(props: {
   );
 }
 
-/** One item as its kind of row, in plain values. */
+/** Renders one item as its kind of row, passing primitive values only. */
 function ItemRow(props: {
   item: Item;
-  /** Whether the run is. */
+  /** Whether the run has ended. */
   over: boolean;
   active: boolean;
   tabbable: boolean;
@@ -143,7 +143,7 @@ function ItemRow(props: {
   }
 }
 
-/** A function that stays the same and does what the latest one does. */
+/** A function with a stable identity that calls the latest callback. */
 function useStable<A extends unknown[]>(
   latest: (...args: A) => void
 ): (...args: A) => void {

@@ -1,6 +1,6 @@
 /**
- * Retry a subtask, with a hint for the model if the user has one; or agree that an ended run is replaced. Enter sends,
- * Escape closes.
+ * Forms to retry a subtask with an optional hint for the model, or to confirm that an ended run is replaced. Enter
+ * submits, Escape closes.
  */
 import * as React from 'react';
 
@@ -42,7 +42,7 @@ export function RetryForm(props: {
   );
 }
 
-/** Agree that the cells of an ended run are replaced. */
+/** Confirms that the cells of an ended run are replaced. */
 export function ReplaceForm(props: {
   onAgree: () => void;
   onClose: () => void;
@@ -67,7 +67,7 @@ export function ReplaceForm(props: {
   );
 }
 
-/** A form in a row of the tree: neither keys nor clicks in it are the row's. */
+/** A form in a row of the tree. Its key and click events do not reach the row. */
 function InPlaceForm(props: {
   onSubmit: (event: React.FormEvent) => void;
   onClose: () => void;

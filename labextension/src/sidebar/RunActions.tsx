@@ -1,5 +1,5 @@
 /**
- * What can be done with the whole run.
+ * The actions for the whole run.
  */
 import * as React from 'react';
 
@@ -58,7 +58,7 @@ export function RunActions(props: IRunActions): React.JSX.Element {
   );
 }
 
-/** Asks for one thing, and shows that it was asked for. */
+/** A button that sends one control and shows while it is pending. */
 function RequestButton(props: {
   requests: IControlRequests;
   control: Control;
@@ -143,7 +143,7 @@ function ExportButton({
   );
 }
 
-/** Removes at once; asks first only whether the solution should stay, where there is one. */
+/** Removes the run's cells. If it has a solution, asks first whether to keep it. */
 function RemoveButton(props: IRunActions): React.JSX.Element {
   const trans = useTrans();
   const { run, model, requests, host } = props;
@@ -152,7 +152,7 @@ function RemoveButton(props: IRunActions): React.JSX.Element {
     setOpen(false);
     const stopped = !isFinished(run);
     const gone = model.remove(run.key, { keepSolution });
-    // What was in sight may be gone, the button too: go to where it belonged.
+    // The focused element and the visible cells may be gone: go to the calling cell.
     if (!model.reveal(run.key, {}, true)) {
       host.focusNotebook();
     }

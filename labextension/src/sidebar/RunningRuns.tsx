@@ -1,5 +1,5 @@
 /**
- * Says that other runs are going than the one that is shown, and leads to them.
+ * Shows that other runs are in progress and lets the user switch to them.
  */
 import * as React from 'react';
 
@@ -41,7 +41,7 @@ export function RunningRuns(props: {
   );
 }
 
-/** Whether there is anything to say. */
+/** Whether a run other than the shown one is in progress. */
 export function hasOtherActiveRuns(
   runs: readonly RunView[],
   shown: RunView

@@ -1,5 +1,6 @@
 /**
- * The sidebar: the run that was last gone to, in the notebook or from the history; the newest when one begins.
+ * The sidebar: shows the run that was selected last, in the notebook or from the history, or the newest when one
+ * starts.
  */
 import * as React from 'react';
 
@@ -32,7 +33,7 @@ interface ISidebarProps {
   clock: RunClock;
 }
 
-/** Draws the model anew whenever it has changed. */
+/** Renders the model again whenever it has changed. */
 export function Sidebar(
   props: ISidebarProps & { model: IExplorationModel | null }
 ): React.JSX.Element {
@@ -67,7 +68,7 @@ function Explorations(props: IExplorationsProps): React.JSX.Element {
   const [picked, pick] = React.useState<string | null>(null);
   const there = runOfCell(model.runs, host.activeCell)?.key;
   React.useEffect(() => pick(null), [newest?.key]);
-  // Away from the cells of all runs, the run stays that was shown.
+  // Keep the run when the active cell belongs to no run.
   React.useEffect(() => pick(before => there ?? before), [there]);
   const run = model.runs.find(({ key }) => key === picked) ?? newest;
   const others = run !== undefined && hasOtherActiveRuns(model.runs, run);
@@ -101,14 +102,14 @@ function Explorations(props: IExplorationsProps): React.JSX.Element {
   );
 }
 
-/** The newest run; one that another page shows, in a notebook that is not this one, only if there is no other. */
+/** The newest run. Runs that another page shows, in a notebook that is not this one, are considered last. */
 function newestRun(model: IExplorationModel): RunView | undefined {
   const ours = ({ key, owner }: RunView) =>
     owner === '' || model.isOwned(key) || model.isHere(key);
   return model.runs.filter(ours).at(-1) ?? model.runs.at(-1);
 }
 
-/** What stands between the user and the kernel, if anything does. */
+/** Explains why the kernel cannot be controlled, if it cannot. */
 function ConnectionNote(props: {
   model: IExplorationModel;
 }): React.JSX.Element | null {
@@ -139,9 +140,9 @@ function ConnectionNote(props: {
 
 interface IRunPanel extends IExplorationsProps {
   run: RunView;
-  /** Whether to say that there are newer ones. */
+  /** Whether to show that there are newer runs. */
   earlier: boolean;
-  /** Show another run; `null` is the newest. */
+  /** Shows another run, or the newest for `null`. */
   onShow: (key: string | null) => void;
 }
 
@@ -262,7 +263,7 @@ function Notices(props: {
   ) : null;
 }
 
-/** The plan: as a tree, to be reviewed, or to be edited while it runs. */
+/** The plan: as a tree, under review, or in the editor. */
 function Plan(
   props: IRunPanel & {
     requests: IControlRequests;
@@ -329,7 +330,7 @@ function Plan(
   );
 }
 
-/** The latest answer to what the user did, always in sight. */
+/** The latest reply to a user action, always visible. */
 function ReplyBar(props: {
   requests: IControlRequests;
   host: IHostServices;

@@ -1,11 +1,11 @@
 /**
- * What can be asked for at the moment: a control that could not work is not shown.
+ * Which controls are available. Controls that cannot work are not shown.
  */
 import { isFinished } from '../link/runStatus';
 import type { IExplorationModel } from '../link/tokens';
 import type { CandidateView, RunView, SubtaskView } from '../messages';
 
-/** Whether the kernel can hear controls, at once or when the running cell has ended. */
+/** Whether the kernel handles controls, at once or when the running cell has ended. */
 export function acceptsControls(
   model: Pick<IExplorationModel, 'link'>
 ): boolean {
@@ -27,7 +27,7 @@ export function canSkip(run: RunView, subtask: SubtaskView): boolean {
   return run.status === 'running' && subtask.status === 'exploring';
 }
 
-/** Steering goes on in a run, and, by executing the calling cell again, after its end. */
+/** Whether the run can be controlled: while it runs and, by executing the calling cell again, after its end. */
 function canControl(run: RunView): boolean {
   return run.status === 'running' || (isFinished(run) && run.cell !== null);
 }

@@ -1,26 +1,25 @@
 /**
- * Asking for things, and showing at once that one has: what was asked stays marked until the kernel has answered and
- * the run shows it.
+ * Sends controls and tracks them as pending until the kernel has answered and the run shows the effect.
  */
 import * as React from 'react';
 
 import type { Control, IExplorationModel } from '../link/tokens';
 import type { Done, RunView } from '../messages';
 
-/** The kernel's last word to the user. */
+/** A reply to the user. */
 export type IReply = Pick<Done, 'problem' | 'said' | 'link'>;
 
 export interface IControlRequests {
   reply: IReply | null;
-  /** Whether `control` was asked for and does not show yet. `of`: the subtask or candidate. */
+  /** Whether `control` was sent and its effect does not show yet. `of`: the subtask or candidate. */
   isPending(control: Control, of?: string): boolean;
   send(control: Control, answer: Promise<Done>, of?: string): void;
   showReply(reply: IReply | null): void;
 }
 
-/** If the run does not show it by then, the control comes back. */
+/** How long a control stays pending if the run does not show its effect, in milliseconds. */
 const PENDING_TIMEOUT = 3000;
-/** How long a reply is shown that leaves nothing to do, in milliseconds; a problem or a link stays until it is closed. */
+/** How long a reply is shown, in milliseconds. One with a problem or a link stays until it is closed. */
 const REPLY_DURATION = 10_000;
 
 export function useControlRequests(
@@ -69,7 +68,10 @@ function pendingKey(control: Control, of = ''): string {
   return `${control} ${of}`;
 }
 
-/** What changes in the run when the control has taken effect; an export has when it is answered. */
+/**
+ * The part of the run's state that changes when the control takes effect. `null` for an export, which is complete when
+ * it is answered.
+ */
 function observedState(
   run: RunView,
   control: Control,

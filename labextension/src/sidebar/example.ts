@@ -1,5 +1,5 @@
 /**
- * What a newcomer may type: it works with the standard library and without a model, in seconds.
+ * The example for new users: works with the standard library and without a model, in seconds.
  */
 export const LOAD_CELL = '%load_ext exploracoder_jupyter';
 

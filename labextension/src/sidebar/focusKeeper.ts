@@ -1,17 +1,17 @@
 /**
- * Keeps the keyboard focus in the sidebar when what has it is taken away: a run redraws its buttons and rows several
- * times a second, and the browser would give the focus to the page's body.
+ * Keeps the keyboard focus in the sidebar when the focused element is removed: a run renders its buttons and rows
+ * several times a second, and the browser would move the focus to the page's body.
  */
 import type { IDisposable } from '@lumino/disposable';
 
 const FOCUSABLE =
   'button, a[href], input, select, textarea, summary, [tabindex="0"]';
 
-/** Where a focused element is, for when it goes away. */
+/** The position of the focused element, used when it is removed. */
 interface IPosition {
-  /** Keys of the tree item that it is in and of that item's parents, the nearest first. */
+  /** Keys of its tree item and of that item's ancestors, nearest first. */
   rows: string[];
-  /** Its number among all that takes the focus. */
+  /** Its index among all focusable elements. */
   index: number;
 }
 
@@ -45,7 +45,7 @@ export class FocusKeeper implements IDisposable {
       this.focused = null;
       return;
     }
-    // Browsers send this for an element that is removed, too, and before it is.
+    // Browsers also send this event for an element that is about to be removed.
     queueMicrotask(() => {
       if (this.focused?.isConnected && isFocusLost()) {
         this.focused = null;
@@ -72,7 +72,7 @@ export class FocusKeeper implements IDisposable {
     };
   }
 
-  /** The row that it was in, or that row's parent; else what now has its place. */
+  /** The element to focus instead: its row or the nearest ancestor row, otherwise the element now at its index. */
   private successor(): HTMLElement | undefined {
     const { rows, index } = this.position;
     const items = [
@@ -101,7 +101,10 @@ function isFocusLost(): boolean {
   return active === null || active === document.body;
 }
 
-/** The tree is a flat list: a parent is the nearest row before that has a lower level. */
+/**
+ * The keys of a row and its ancestors. The tree is a flat list: a parent is the nearest preceding row with a lower
+ * level.
+ */
 function rowAndParents(row: Element): string[] {
   const keys: string[] = [];
   let level = Infinity;

@@ -1,9 +1,9 @@
 /**
- * Numbers, times and long texts as people read them.
+ * Formats numbers, times and long texts for display.
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-/** A span of whole seconds, as `0:07`, `12:05` or `1:02:03`. */
+/** A duration in whole seconds, as `0:07`, `12:05` or `1:02:03`. */
 export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const parts = [Math.floor(whole / 60) % 60, whole % 60];
@@ -12,7 +12,7 @@ export function formatDuration(seconds: number): string {
   return hours ? `${hours}:${padded}` : padded.replace(/^0(?=\d)/, '');
 }
 
-/** The time that one execution took. */
+/** The duration of one execution. */
 export function formatSeconds(
   seconds: number,
   trans: TranslationBundle
@@ -21,22 +21,22 @@ export function formatSeconds(
   return trans.__('%1 s', seconds.toFixed(digits));
 }
 
-/** A count with the reader's own separators. */
+/** A count with the separators of the user's locale. */
 export function formatCount(number: number): string {
   return number.toLocaleString();
 }
 
-/** A count in a few characters, as `2.8K`. */
+/** A count in compact notation, as `2.8K`. */
 export function formatCompact(number: number): string {
   return number.toLocaleString([], { notation: 'compact' });
 }
 
-/** How much of a whole, in percent, at most 100. */
+/** A part as a percentage of the whole, at most 100. */
 export function percentage(part: number, whole: number): number {
   return whole > 0 ? Math.min(100, Math.round((100 * part) / whole)) : 100;
 }
 
-/** The text on one line, cut at `most` characters. */
+/** The text on one line, truncated to `most` characters. */
 export function truncate(text: string, most: number): string {
   const line = text.split(/\s+/).join(' ').trim();
   const letters = Array.from(line);

@@ -1,5 +1,5 @@
 /**
- * The world outside of the sidebar: files, the current notebook, the clipboard.
+ * The services of the application that the sidebar uses: files, the current notebook, the clipboard.
  */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Clipboard } from '@jupyterlab/apputils';
@@ -60,7 +60,7 @@ export class HostServices implements IHostServices {
     Clipboard.copyToSystem(text);
   }
 
-  /** The path of a file that is named from the notebook's folder, on the notebook's drive. */
+  /** Resolve a path relative to the notebook's folder, on the notebook's drive. */
   private resolveLink(notebook: string, link: string): string {
     const { contents } = this.app.serviceManager;
     const drive = contents.driveName(notebook);

@@ -1,5 +1,5 @@
 /**
- * The sidebar's icon, and the signs that stand before the words of a status.
+ * The sidebar's icon, and the icons shown before the text of a status.
  */
 import { LabIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
@@ -29,7 +29,7 @@ const SHAPES: Record<StatusIcon, React.JSX.Element> = {
   same: <path d="M4 6h8M4 10h8" />
 };
 
-/** A sign; the words beside it say the same, so it is silent. */
+/** A status icon, hidden from screen readers because the text next to it says the same. */
 export function StatusGlyph(props: { sign: StatusIcon }): React.JSX.Element {
   return (
     <svg
@@ -43,7 +43,7 @@ export function StatusGlyph(props: { sign: StatusIcon }): React.JSX.Element {
   );
 }
 
-/** The triangle before an item that can be opened. */
+/** The triangle before an item that can be expanded. */
 export function Chevron(props: { open: boolean }): React.JSX.Element {
   return (
     <svg

@@ -1,6 +1,6 @@
 /**
- * Inserts the example below the active cell, or above it if that is empty, in one step to undo, and makes its first cell
- * the active one.
+ * Inserts the example below the active cell, or above it if that is empty, as one undo step, and activates its first
+ * cell.
  */
 import { NotebookActions } from '@jupyterlab/notebook';
 import type { Notebook } from '@jupyterlab/notebook';

@@ -1,12 +1,12 @@
 /**
- * A plan while the user edits it: the subtasks that have not begun, and those that were added.
+ * The draft of a plan in the editor: the subtasks that have not started, and new ones.
  */
 import type { SubtaskView } from '../messages';
 
 export interface IDraftStep {
-  /** Stays with the step while it is edited and moved. */
+  /** Identifies the step while it is edited and moved. */
   key: number;
-  /** The subtask that it was; `null` for a new one. */
+  /** The id of the existing subtask; `null` for a new one. */
   id: string | null;
   title: string;
 }
@@ -15,7 +15,7 @@ export interface IPlanDraft {
   steps: IDraftStep[];
   /** The key of the next new step. */
   next: number;
-  /** How many steps were left out because they began meanwhile. */
+  /** How many steps were removed from the draft because they have started. */
   started: number;
 }
 
@@ -26,7 +26,7 @@ export type DraftEdit =
   | { type: 'move'; key: number; by: -1 | 1 }
   | { type: 'begin'; subtasks: SubtaskView[] };
 
-/** The draft that changes nothing yet. */
+/** A draft of the current plan. */
 export function createDraft(subtasks: readonly SubtaskView[]): IPlanDraft {
   const steps = subtasks
     .filter(subtask => subtask.status === 'planned')
@@ -57,7 +57,7 @@ export function reduceDraft(draft: IPlanDraft, edit: DraftEdit): IPlanDraft {
   }
 }
 
-/** What is sent: the titles that say anything, each on one line. */
+/** The titles to send: those that are not empty, each on one line. */
 export function draftTitles(draft: IPlanDraft): string[] {
   return draft.steps
     .map(step => step.title.replace(/\s+/g, ' ').trim())
@@ -83,7 +83,7 @@ function moveStep(steps: IDraftStep[], key: number, by: -1 | 1): IDraftStep[] {
   return changed;
 }
 
-/** A subtask that began while it was edited is no longer ours to change; the same draft if there is none. */
+/** Remove subtasks that have started since. Returns the same draft if there are none. */
 function removeStarted(draft: IPlanDraft, subtasks: SubtaskView[]): IPlanDraft {
   const planned = new Set(
     subtasks.filter(({ status }) => status === 'planned').map(({ id }) => id)

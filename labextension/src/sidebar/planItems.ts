@@ -1,11 +1,11 @@
 /**
- * The plan as a list of tree items: what is visible, in order, with the level of each. The list is flat, as ARIA
- * allows, so that a key moves by an index and a row is drawn anew only if it changed.
+ * The plan as a list of tree items: the visible items in order, each with its level. The list is flat, as ARIA allows,
+ * so that keys move by index and a row is rendered again only if it changed.
  */
 import type { ApiView, CandidateView, RunView, SubtaskView } from '../messages';
 import type { IRunCell } from '../link/tokens';
 
-/** So many candidates of a subtask are shown until all are asked for. */
+/** Number of candidates of a subtask that are shown until the user asks for all. */
 export const VISIBLE_CANDIDATES = 12;
 
 interface IItem {
@@ -17,7 +17,7 @@ interface IItem {
   size: number;
   /** Whether its children are shown; `null` if it has none. */
   open: boolean | null;
-  /** The cell that it stands for. */
+  /** The cell that the item represents. */
   cell: IRunCell | null;
 }
 
@@ -50,13 +50,13 @@ export interface IMoreItem extends IItem {
 export type Item =
   ISubtaskItem | IApisItem | IApiItem | ICandidateItem | IMoreItem;
 
-/** What the user has opened and closed, by key; the rest is as it is by itself. */
+/** Items that the user has expanded or collapsed, by key. Other items have their default state. */
 export type Folds = ReadonlyMap<string, boolean>;
 
 /** Distributes over the union, which `Omit` does not. */
 type UnplacedItem<T> = T extends Item ? Omit<T, 'position' | 'size'> : never;
 
-/** The visible items of a run. `foldDone`: whether a subtask closes by itself when it is done. */
+/** The visible items of a run. `foldDone`: whether a subtask is collapsed when it is done. */
 export function planItems(
   run: RunView,
   folds: Folds,
@@ -150,7 +150,7 @@ function apiItems(
   });
 }
 
-/** The first few candidates, what runs now and what was selected; the rest behind an item of its own. */
+/** The first few candidates, the running and the selected one. The others are represented by a "more" item. */
 function candidateItems(
   subtask: SubtaskView,
   folds: Folds

@@ -1,5 +1,5 @@
 /**
- * The sidebar that shows and steers runs.
+ * The plugin of the sidebar, which shows and controls runs.
  */
 import {
   ILayoutRestorer,
@@ -96,7 +96,7 @@ function addCommands(
   });
 }
 
-/** Keep the preferences as the user sets them; without settings they stay at their defaults. */
+/** Apply the user's settings and their changes. Without a settings registry, the defaults apply. */
 async function followSettings(
   registry: ISettingRegistry | null,
   widget: SidebarWidget

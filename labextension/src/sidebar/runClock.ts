@@ -1,14 +1,17 @@
 /**
- * How long a run has lasted, by the browser's clock. Where the kernel says what time it is, `KnownRuns` has put the times
- * of its runs on that clock; those of an older kernel may be ahead of it or behind.
+ * The duration of a run by the browser's clock. If the kernel sends its time, `KnownRuns` has converted the times of
+ * its runs to that clock. Times of an older kernel may be ahead or behind.
  */
 import type { RunView } from '../messages';
 
-/** Remembers for each run when it started, by the browser's clock, as its first state told. */
+/** Records when each run started by the browser's clock, as of its first state. */
 export class RunClock {
   constructor(private now: () => number = () => Date.now() / 1000) {}
 
-  /** Seconds that the run took, or has taken by now, but for waiting for the user; `null` before it has started. */
+  /**
+   * Seconds that the run took or has taken so far, without the time that it waited for the user; `null` before it has
+   * started.
+   */
   elapsed(run: RunView): number | null {
     if (run.started === null) {
       return null;
@@ -20,8 +23,8 @@ export class RunClock {
   }
 
   /**
-   * A run that is seen first while it starts has just started; of one that is seen later only this much is sure, that
-   * it did not start in the future.
+   * The start time. A run that is first seen while starting has just started. For one that is seen later, it is only
+   * certain that it did not start in the future.
    */
   private start(run: RunView, started: number): number {
     const known = this.starts.get(run.key);

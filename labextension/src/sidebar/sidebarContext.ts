@@ -1,5 +1,5 @@
 /**
- * What the sidebar's components share: the words, the world outside of the sidebar, and the user's choices.
+ * What the sidebar's components share: the translations, the application's services and the user's preferences.
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { nullTranslator } from '@jupyterlab/translation';
@@ -7,34 +7,36 @@ import * as React from 'react';
 
 import type { IActiveCell } from './activeCell';
 
-/** What the sidebar can do that is no control of a run. */
+/** The application's services, apart from controls of runs. */
 export interface IHostServices {
   /** Whether a notebook is open and current. */
   readonly hasNotebook: boolean;
-  /** Where the user is in it. */
+  /** The notebook's active cell. */
   readonly activeCell: IActiveCell | null;
-  /** The keys that lead from the notebook to the sidebar, as people read them; empty if there are none. */
+  /**
+   * The keyboard shortcut that leads from the notebook to the sidebar, formatted for display; empty if there is none.
+   */
   readonly shortcut: string;
-  /** Put the focus on the notebook's active cell. */
+  /** Focus the notebook's active cell. */
   focusNotebook(): void;
-  /** Open a file, by its path from the notebook's folder. */
+  /** Open a file by its path relative to the notebook's folder. */
   open(link: string): void;
   insertExample(loaded: boolean): void;
-  /** Put text on the clipboard. */
+  /** Copy text to the clipboard. */
   copy(text: string): void;
 }
 
-/** What the user has set. */
+/** The user's settings. */
 export interface IPreferences {
-  /** When the sidebar opens by itself. */
+  /** When the sidebar opens automatically. */
   openOnRun: 'first' | 'always' | 'never';
-  /** Whether a subtask closes when it is done. */
+  /** Whether a subtask is collapsed when it is done. */
   foldDone: boolean;
 }
 
 export const DEFAULTS: IPreferences = { openOnRun: 'first', foldDone: true };
 
-/** The words in the user's language. */
+/** Provides the translations into the user's language. */
 export const TranslationContext: React.Context<TranslationBundle> =
   React.createContext(nullTranslator.load('exploracoder_jupyter'));
 

@@ -1,5 +1,5 @@
 /**
- * Opens the sidebar when a run starts, as often as the user wants that.
+ * Opens the sidebar when a run starts, as often as the user's settings say.
  */
 import type { IDisposable } from '@lumino/disposable';
 
@@ -29,7 +29,7 @@ export class SidebarOpener implements IDisposable {
     }
   }
 
-  /** What has already begun when a notebook becomes current is not starting. */
+  /** Runs that exist when a notebook becomes current do not count as starting. */
   private onCurrentChanged(): void {
     this.model?.changed.disconnect(this.onModelChanged, this);
     this.model = this.explorations.current;
@@ -52,7 +52,7 @@ export class SidebarOpener implements IDisposable {
   }
 
   private model: IExplorationModel | null = null;
-  /** Keys of kernels may coincide: a run that is missed for it does not open the sidebar, no more. */
+  /** Keys of different kernels may coincide. A run that is missed for that reason only fails to open the sidebar. */
   private seen = new Set<string>();
   private opened = false;
   private _isDisposed = false;

@@ -50,7 +50,7 @@ export class SidebarWidget extends ReactWidget {
     }
   }
 
-  /** Put the focus where it was last, or else on the first thing that takes it. */
+  /** Restore the last focus, or focus the first focusable element. */
   focus(): void {
     const first = 'button:not(:disabled), [tabindex="0"]';
     const last = this.node.contains(this.last) ? this.last : null;
@@ -84,6 +84,6 @@ export class SidebarWidget extends ReactWidget {
   private focusKeeper: FocusKeeper;
   private clock = new RunClock();
   private _preferences = DEFAULTS;
-  /** Changes with the notebook, so that nothing of one is taken for another's. */
+  /** A key that changes with the notebook, so that no component state is carried over. */
   private notebooks = 0;
 }

@@ -1,11 +1,11 @@
 /**
- * Statuses in words, each with the name of a sign, so that nothing is told by colour alone.
+ * The text and icon of each status. Both are shown, so that nothing depends on color alone.
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { RunView, SubtaskView } from '../messages';
 
-/** The signs of `icons`. */
+/** The names of the icons in `icons.tsx`. */
 export type StatusIcon =
   | 'planned'
   | 'busy'
@@ -51,7 +51,7 @@ export function runStatusLabel(
   }
 }
 
-/** How an earlier run ended, or that it has not; `null` where that is not known. */
+/** The label of an earlier run's outcome; `null` if the outcome is unknown. */
 export function outcomeLabel(
   outcome: string,
   trans: TranslationBundle
@@ -70,7 +70,10 @@ export function outcomeLabel(
   return found ? runStatusLabel(found, trans) : null;
 }
 
-/** `over`: whether the run is; what it was exploring then stays as it was left. */
+/**
+ * The label of a subtask's status. `over`: whether the run has ended; a subtask that was being explored is then
+ * unfinished.
+ */
 export function subtaskStatusLabel(
   status: SubtaskView['status'],
   trans: TranslationBundle,
@@ -84,7 +87,7 @@ export function subtaskStatusLabel(
         ? { sign: 'stopped', text: trans.__('not finished') }
         : { sign: 'busy', text: trans.__('exploring') };
     case 'done':
-      // Whether it did what was asked, nobody has said.
+      // Not "done": nothing has verified that it did what was asked.
       return { sign: 'good', text: trans.__('ran') };
     case 'failed':
       return { sign: 'bad', text: trans.__('failed') };
@@ -93,7 +96,7 @@ export function subtaskStatusLabel(
   }
 }
 
-/** What became of a candidate; a status that this page does not know is shown as it came. */
+/** The label of a candidate's status. An unknown status is shown as is. */
 export function candidateStatusLabel(
   status: string,
   trans: TranslationBundle

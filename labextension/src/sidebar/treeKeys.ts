@@ -1,13 +1,13 @@
 /**
- * The keys of the tree, as the ARIA practices for a tree view have them.
+ * Keyboard handling of the tree, following the ARIA practices for tree views.
  */
 import type { Item } from './planItems';
 
-/** What a key asks for: another item, to open or close this one, or to go to its cell. */
+/** The effect of a key: focus another item, expand or collapse this one, or go to its cell. */
 export type TreeAction =
   { to: number } | { fold: boolean } | { activate: true } | null;
 
-/** What `key` means on the item at `index`; `null` if it is not ours. */
+/** The effect of `key` on the item at `index`; `null` if the key is not handled. */
 export function treeAction(
   items: Item[],
   index: number,

@@ -13,7 +13,7 @@ import {
 
 type Request = ToKernel & { request: number };
 
-/** A comm that the page has opened, seen from the kernel. */
+/** A comm that the page has opened, as seen from the kernel. */
 class FakeComm {
   onMsg: (message: unknown) => void = () => undefined;
   onClose: (message: unknown) => void = () => undefined;
@@ -42,7 +42,7 @@ class FakeComm {
   }
 }
 
-/** A kernel connection with a kernel behind it that speaks as ours does, as far as it is told to. */
+/** A kernel connection with a fake kernel behind it, which speaks the extension's protocol. */
 export class FakeKernel {
   /** Whether the kernel has loaded the extension. */
   loaded = true;
@@ -58,11 +58,11 @@ export class FakeKernel {
   features: string[] = ['kernel subshells'];
   version = VERSION;
 
-  /** The runs that it tells of. */
+  /** The runs that it reports. */
   runs: RunView[] = [];
-  /** What it was told, in order. */
+  /** The messages it received, in order. */
   received: Request[] = [];
-  /** The answers to what it is asked, by type; none: it is silent. */
+  /** The answers to requests, by type. Other requests are not answered. */
   answers: Record<string, (message: Request) => object | undefined> = {
     hello: () => ({
       type: 'welcome',
@@ -99,7 +99,7 @@ export class FakeKernel {
     this._target = null;
   }
 
-  /** How many of the next requests on the control channel get no reply. */
+  /** How many of the next requests on the control channel fail. */
   controlFailures = 0;
   /** The subshells that were deleted. */
   deleted: unknown[] = [];
@@ -151,7 +151,7 @@ export class FakeKernel {
     });
   }
 
-  /** Tell all pages. */
+  /** Send a message to all pages. */
   broadcast(data: object): void {
     this._events.onMsg({ content: { data } });
   }
@@ -164,7 +164,7 @@ export class FakeKernel {
   private _target: ((comm: unknown, message: unknown) => void) | null = null;
 }
 
-/** Let everything happen that is due. */
+/** Wait until pending callbacks have run. */
 export async function settled(): Promise<void> {
   await new Promise(resolve => setTimeout(resolve, 0));
 }

@@ -1,6 +1,6 @@
 import { claimPageId, IPageEnvironment } from '../pageId';
 
-/** Tabs of one browser: a storage each, and one channel that all hear. */
+/** Tabs of one browser: each has its own storage, and all share one channel. */
 class Browser {
   tab(stored: Record<string, string> = {}): IPageEnvironment & {
     stored: Record<string, string>;
@@ -18,7 +18,7 @@ class Browser {
     };
   }
 
-  /** The tab of this channel is closed. */
+  /** Close the tab of this channel. */
   close(index: number): void {
     this._channels.splice(index, 1);
   }

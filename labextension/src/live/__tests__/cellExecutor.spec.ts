@@ -45,7 +45,7 @@ function explored(): void {
   changes.forEach(change => applyChange(notebook.sharedModel, { run, change }));
 }
 
-/** Ask for these cells at once, as JupyterLab does. */
+/** Run these cells at once, as JupyterLab does. */
 function run(...ids: string[]): Promise<boolean[]> {
   const models = [...notebook.cells];
   const asked = ids.map(id => {

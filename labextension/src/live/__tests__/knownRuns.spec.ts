@@ -1,4 +1,4 @@
-/** The times of runs, on the clock of a browser that differs from the kernel's. */
+/** Run times when the browser's clock differs from the kernel's. */
 import { RunClock } from '../../sidebar/runClock';
 import { KnownRuns } from '../knownRuns';
 import { runView } from './runFixtures';
@@ -14,7 +14,7 @@ beforeEach(() => {
   clock = new RunClock(() => browser);
 });
 
-/** The kernel says at this time, by its clock, how the run stands; the message takes a while. */
+/** Receive the run's state that the kernel sent at this time by its clock; the message is delayed. */
 function told(now: number, fields = {}, takes = 0): void {
   browser = now + ahead + takes;
   runs.put(runView({ started: START, now, ...fields }));

@@ -1,5 +1,5 @@
 /**
- * A model that is told what to say and remembers what it was asked, and runs to show.
+ * A fake model that records the controls sent to it, and sample runs.
  */
 import { Signal } from '@lumino/signaling';
 
@@ -37,7 +37,7 @@ export class FakeModel implements IExplorationModel {
   isDisposed = false;
   readonly changed: Signal<IExplorationModel, void> = new Signal(this);
 
-  /** What was asked, in words. */
+  /** The controls that were sent, as text. */
   asked: string[] = [];
   mine = true;
   here = true;
@@ -50,7 +50,7 @@ export class FakeModel implements IExplorationModel {
     this.runs = runs;
   }
 
-  /** Answer the oldest control that is not answered. */
+  /** Answer the oldest unanswered control. */
   answer(done: Partial<Done> = {}): void {
     const waiting = this.waiting.shift();
     if (!waiting) {
@@ -251,7 +251,7 @@ export function run(change: Partial<RunView> = {}): RunView {
   };
 }
 
-/** One subtask that is done, one that is explored, one to come. */
+/** One finished subtask, one that is being explored and one that is planned. */
 export function plan(): SubtaskView[] {
   return [
     subtask({
@@ -321,7 +321,7 @@ export function plan(): SubtaskView[] {
   ];
 }
 
-/** A run that ended well. */
+/** A solved run. */
 export function solved(change: Partial<RunView> = {}): RunView {
   return run({
     status: 'solved',

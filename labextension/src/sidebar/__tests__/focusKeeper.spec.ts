@@ -56,7 +56,7 @@ const at = (selector: string) => node.querySelector<HTMLElement>(selector)!;
 const focused = () => document.activeElement;
 const row = (key: string) => at(`[data-key="${key}"]`);
 
-/** Mutations have been observed. */
+/** Wait until mutations have been observed. */
 const drawn = () => new Promise(resolve => setTimeout(resolve, 0));
 
 it('goes to what takes the place of a button that goes away', async () => {

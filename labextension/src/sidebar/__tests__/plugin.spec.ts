@@ -1,4 +1,4 @@
-/** The sidebar in an application: where it is, when it opens, what it does to the notebook. */
+/** The sidebar in an application: its position, when it opens, and how it changes the notebook. */
 import { readFileSync } from 'fs';
 import { join } from 'path';
 
@@ -25,7 +25,7 @@ import { FakeExplorations, FakeModel, run, solved } from './fakeModel';
 
 const SCHEMA = join(__dirname, '../../../schema/sidebar.json');
 
-/** An application, so far as the sidebar needs one. */
+/** The parts of an application that the sidebar needs. */
 class FakeApp {
   commands = new CommandRegistry();
   opened: string[] = [];
@@ -62,7 +62,7 @@ function fakeTracker(currentWidget: object | null) {
   };
 }
 
-/** A plugin that runs, with nothing optional but the settings. */
+/** An activated plugin, with no optional dependency except the settings. */
 async function started(settings: Partial<IPreferences> | null = {}) {
   const app = new FakeApp();
   const explorations = new FakeExplorations();
@@ -90,7 +90,7 @@ async function started(settings: Partial<IPreferences> | null = {}) {
   return { app, explorations, tracker, widget, words };
 }
 
-/** Wait until the widget shows this. */
+/** Wait until the widget shows this text. */
 const shown = (widget: SidebarWidget, text: string) =>
   waitFor(() => expect(widget.node.textContent).toContain(text));
 

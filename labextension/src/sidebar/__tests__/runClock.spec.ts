@@ -1,4 +1,4 @@
-/** Time by a browser's clock that differs from the kernel's. */
+/** Durations when the browser's clock differs from the kernel's. */
 import { RunClock } from '../runClock';
 import { run } from './fakeModel';
 

@@ -1,5 +1,5 @@
 /**
- * The sidebar as its user meets it.
+ * Tests of the sidebar through its user interface.
  */
 import {
   act,
@@ -61,7 +61,7 @@ const noButton = (name: string | RegExp) =>
 const press = (name: string | RegExp) => fireEvent.click(button(name));
 const rows = () => screen.getAllByRole('treeitem');
 const row = (name: RegExp) => screen.getByRole('treeitem', { name });
-/** A click on what the row says, as the mouse does it. */
+/** Click on a row's text with the mouse. */
 const click = (name: RegExp) =>
   fireEvent.click(row(name).querySelector('.jp-Explora-label')!);
 const key = (name: string) =>
@@ -73,7 +73,7 @@ const answer = (model: FakeModel, done = {}) =>
 const update = (model: FakeModel, ...runs: ReturnType<typeof run>[]) =>
   act(() => model.show(...runs));
 
-/** What axe finds. Contrast needs a real browser; landmarks are the page's. */
+/** The violations found by axe. Contrast checks need a real browser, and landmarks belong to the page. */
 const found = async () => {
   const off = { enabled: false };
   const { violations } = await axe.run(document.body, {
@@ -82,7 +82,7 @@ const found = async () => {
   return violations.map(({ id, nodes }) => [id, nodes.map(n => n.html)]);
 };
 
-/** Nothing ticks, but where a test has a clock of its own; jsdom draws nothing. */
+/** Timers are disabled except where a test has its own clock; jsdom renders nothing. */
 beforeEach(() => {
   jest.spyOn(window, 'setInterval').mockReturnValue(0 as never);
   jest.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
@@ -92,7 +92,10 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Runs of other notebooks: whose trace can be opened, cannot, was cut off, is gone, and never was. */
+/**
+ * Runs of other notebooks: with a trace that can be opened, one that cannot, one that was cut off, a deleted one, and
+ * none.
+ */
 const EARLIER = [
   trace({
     link: '../other/a.ipynb',
