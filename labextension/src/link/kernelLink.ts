@@ -204,7 +204,7 @@ export class KernelLink implements IDisposable {
   private async _reopenControl(comm: Kernel.IComm): Promise<void> {
     if (this._control === comm && !this._isDisposed) {
       this._closeControl('closed');
-      await this._connecting; // its hello was rejected just now
+      await this._connecting; // its `Hello` has just been rejected
       await this.connect();
     }
   }

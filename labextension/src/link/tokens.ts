@@ -67,7 +67,7 @@ export interface IExplorationModel extends IDisposable {
   /** Whether this control was sent and is not yet answered. `of`: the subtask or candidate, if any. */
   isPending(run: string, control: Control, of?: string): boolean;
 
-  /* The controls never throw: what went wrong is one sentence in `problem`. */
+  /* The controls never throw. Errors are returned as one sentence in `problem`. */
 
   stop(run: string): Promise<Done>;
   skip(run: string, subtask: string): Promise<Done>;

@@ -205,7 +205,7 @@ function updateCell(
 ): IFoldState | null {
   const before = markOf(cell);
   if (before === null || cell.cell_type !== file.cell_type) {
-    return null; // the user has made it something else
+    return null; // the user has converted the cell
   }
   run.runId ||= before.run_id;
   if (!isEdited(cell) && cell.getSource() !== file.source) {

@@ -195,7 +195,7 @@ export class NotebookBadges implements IDisposable {
     } else if (cell instanceof MarkdownCell) {
       this._markdown.track(cell);
     }
-    cell.ready.then(() => this._addBadge(cell)).catch(() => undefined); // it went away before it was ever seen
+    cell.ready.then(() => this._addBadge(cell)).catch(() => undefined); // removed before it was rendered
   }
 
   private _addBadge(cell: Cell): void {

@@ -19,7 +19,7 @@ export class KnownRuns {
     const run = this._toBrowserClock(received);
     const known = this._runs.get(run.key);
     if (this._lost.delete(run.key)) {
-      this._runs.delete(run.key); // another run has the name now: the newest one
+      this._runs.delete(run.key); // the key now belongs to a new run
     } else if (known && isFinished(known) && !isFinished(run)) {
       return;
     }

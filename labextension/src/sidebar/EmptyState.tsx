@@ -17,7 +17,7 @@ export function EmptyState(props: {
 }): React.JSX.Element {
   const trans = useTrans();
   const { link, host } = props;
-  const loaded = link === 'ready'; // to load it twice does no harm, not to load it does
+  const loaded = link === 'ready'; // loading twice is harmless, so load when in doubt
   const [copied, setCopied] = React.useState(false);
   const copy = () => {
     host.copy(exampleCells(loaded).join('\n\n'));

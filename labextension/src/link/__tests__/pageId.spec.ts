@@ -48,13 +48,13 @@ it('is kept over a reload', async () => {
   expect(await claimPageId(browser.tab(tab.stored))).toBe(before);
 });
 
-it('is another in another tab', async () => {
+it('differs in another tab', async () => {
   const browser = new Browser();
   const first = await claimPageId(browser.tab());
   expect(await claimPageId(browser.tab())).not.toBe(first);
 });
 
-it('is another in a duplicate, whose copy is replaced', async () => {
+it('differs in a duplicated tab, whose copy is replaced', async () => {
   const browser = new Browser();
   const tab = browser.tab();
   const first = await claimPageId(tab);
@@ -77,7 +77,7 @@ it.each([1, 2, 3, 4, 5])(
   }
 );
 
-it('lasts for the page where nothing may be stored', async () => {
+it('lasts as long as the page if storage is forbidden', async () => {
   const refuse = () => {
     throw new Error('forbidden');
   };

@@ -37,13 +37,13 @@ describe('new cells', () => {
     expect(ids(book)).toEqual(['above', CALLER, 'plan', 'one', 'two', 'below']);
   });
 
-  it('may come between others', () => {
+  it('can be inserted between others', () => {
     apply(insert('plan'), insert('two', 'plan'));
     apply(insert('one', 'plan'));
     expect(ids(book).slice(2, 5)).toEqual(['plan', 'one', 'two']);
   });
 
-  it('come once, however often they are sent', () => {
+  it('are inserted once, however often they are sent', () => {
     const changes = [insert('plan'), insert('one', 'plan'), replace('plan')];
     apply(...changes);
     const once = book.toJSON();
@@ -59,7 +59,7 @@ describe('new cells', () => {
     expect(one.getOutputs()).toEqual([TEXT]);
   });
 
-  it('come without what could act by itself', () => {
+  it('are inserted without active content', () => {
     const data = {
       'application/javascript': 'alert(1)',
       'application/vnd.jupyter.widget-view+json': {},
@@ -71,12 +71,12 @@ describe('new cells', () => {
     expect(shown.data).toEqual({ 'text/plain': 'safe' });
   });
 
-  it('are no step of the undo history', () => {
+  it('are not recorded in the undo history', () => {
     apply(insert('one'));
     expect(book.canUndo()).toBe(false);
   });
 
-  it('leave the user’s own steps to be undone', () => {
+  it('leave the user’s own undo steps', () => {
     book.insertCell(0, { cell_type: 'code', id: 'mine' });
     apply(insert('one'));
     book.undo();
@@ -98,7 +98,7 @@ describe('a place', () => {
     expect(ids(book)).toEqual(['above', 'plan', 'one', 'below']);
   });
 
-  it('is told by an earlier cell when the nearest was deleted', () => {
+  it('is after an earlier cell when the nearest was deleted', () => {
     apply(insert('plan'), insert('one', 'plan'));
     book.deleteCell(indexOf(book, 'one'));
     run.deleted.add('one');
@@ -114,7 +114,7 @@ describe('a place', () => {
     expect(ids(book)).toEqual(['above', 'one', 'two', 'below']);
   });
 
-  it('is the end when everything is gone', () => {
+  it('is the end when no other cell is left', () => {
     book.deleteCell(1);
     apply(insert('plan'));
     expect(ids(book)).toEqual(['above', 'below', 'plan']);
@@ -164,7 +164,7 @@ describe('a changed cell', () => {
     expect(changed).toBe(0);
   });
 
-  it('keeps what the user got from running a solution', () => {
+  it('keeps the outputs of a solution that the user has run', () => {
     const solution = { role: 'solution', source: 'print()' };
     apply(insert('one', CALLER, solution));
     (cell(book, 'one') as YCodeCell).setOutputs([TEXT]);
@@ -173,7 +173,7 @@ describe('a changed cell', () => {
     expect(markOf(cell(book, 'one'))?.status).toBe('ok');
   });
 
-  it('keeps what the user wrote, and shows what is new', () => {
+  it('keeps the user’s source, and updates the rest', () => {
     apply(insert('one'));
     cell(book, 'one').setSource('mine');
     apply(replace('one', CALLER, { source: 'new', outputs: [TEXT] }));
@@ -182,7 +182,7 @@ describe('a changed cell', () => {
     expect(one.getOutputs()).toEqual([TEXT]);
   });
 
-  it('gets a new source when the user did not touch it', () => {
+  it('is updated when the user did not edit it', () => {
     apply(insert('plan', CALLER, { role: 'plan', source: 'a' }));
     apply(replace('plan', CALLER, { role: 'plan', source: 'b' }));
     expect(cell(book, 'plan').getSource()).toBe('b');
@@ -224,12 +224,12 @@ describe('a changed cell', () => {
     }
   );
 
-  it('is put in when it was missed', () => {
+  it('is inserted when it was missing', () => {
     apply(insert('plan'), replace('one', 'plan'));
     expect(ids(book)).toContain('one');
   });
 
-  it('does not come back when the user has deleted it', () => {
+  it('is not inserted again when the user has deleted it', () => {
     apply(insert('one'));
     book.deleteCell(indexOf(book, 'one'));
     run.deleted.add('one');
@@ -237,7 +237,7 @@ describe('a changed cell', () => {
     expect(ids(book)).not.toContain('one');
   });
 
-  it('is left alone when the user has made it his', () => {
+  it('is left alone when the user has converted it', () => {
     apply(insert('one'));
     cell(book, 'one').deleteMetadata('exploracoder_jupyter');
     apply(replace('one', CALLER, { outputs: [TEXT] }));
@@ -246,12 +246,12 @@ describe('a changed cell', () => {
 });
 
 describe('a removed cell', () => {
-  it('is gone, also when it is not there', () => {
+  it('is removed, also if it does not exist', () => {
     apply(insert('one'), remove('one'), remove('one'), remove('never'));
     expect(ids(book)).toEqual(['above', CALLER, 'below']);
   });
 
-  it('stays as the user’s when he has edited it', () => {
+  it('becomes an ordinary cell when the user has edited it', () => {
     apply(insert('one'));
     cell(book, 'one').setSource('mine');
     apply(remove('one'));
@@ -259,21 +259,21 @@ describe('a removed cell', () => {
     expect(markOf(cell(book, 'one'))).toBeNull();
   });
 
-  it('is none of the user’s own', () => {
+  it('is never one of the user’s own', () => {
     apply(remove('above'));
     expect(ids(book)).toContain('above');
   });
 });
 
 describe('another run of the calling cell', () => {
-  it('takes the place of the one before', () => {
+  it('replaces the previous one', () => {
     apply(insert('explora-plan'), insert('explora-one', 'explora-plan'));
     run = new RunCellState('k2', CALLER);
     apply(insert('plan2', CALLER, { run: 'r2' }));
     expect(ids(book)).toEqual(['above', CALLER, 'plan2', 'below']);
   });
 
-  it('takes it also where its id was known before its cells', () => {
+  it('replaces it also if its id was known before its cells', () => {
     apply(insert('explora-plan'));
     run = new RunCellState('k2', CALLER);
     run.runId = 'r2';
@@ -324,7 +324,7 @@ describe('another run of the calling cell', () => {
   });
 });
 
-it('nothing of a dismissed run comes', () => {
+it('the changes of a dismissed run are ignored', () => {
   run.dismissed = true;
   apply(insert('one'));
   expect(ids(book)).not.toContain('one');
@@ -336,7 +336,7 @@ describe('the cells of an earlier run', () => {
     run = new RunCellState('k2', CALLER);
   });
 
-  it('come back beside the new ones by one undo', () => {
+  it('are restored next to the new ones by one undo', () => {
     apply(insert('plan'), insert('one', 'plan'));
     expect(ids(book)).not.toContain('explora-old');
     book.undo();
@@ -349,7 +349,7 @@ describe('the cells of an earlier run', () => {
     expect(book.canUndo()).toBe(false);
   });
 
-  it('stay once they are back', () => {
+  it('are kept once they are restored', () => {
     apply(insert('plan'));
     book.undo();
     apply(insert('one', 'plan'), replace('plan'));

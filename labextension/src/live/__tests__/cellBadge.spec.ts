@@ -80,7 +80,7 @@ function button(id: string, label: string): HTMLButtonElement {
 const mark = (fields: object) => ({ mark: fields as never });
 
 describe('the badge of a candidate', () => {
-  it('says which it is and how it fared', async () => {
+  it('shows its id and its result', async () => {
     const fields = { candidate: '2.1', status: 'ok', seconds: 0.42, round: 1 };
     await apply(insert('one', 'caller', mark(fields)));
     expect(badge('one').getAttribute('aria-label')).toBe(
@@ -89,7 +89,7 @@ describe('the badge of a candidate', () => {
     expect(badge('one').textContent).toContain('✓');
   });
 
-  it('follows what becomes of it', async () => {
+  it('is updated with its status', async () => {
     const before = mark({ candidate: '2.1', status: 'running' });
     await apply(insert('one', 'caller', before));
     const after = mark({ candidate: '2.1', status: 'timeout' });
@@ -105,7 +105,7 @@ describe('the badge of a candidate', () => {
     expect(asked).toEqual([['choose', 'one']]);
   });
 
-  it('says at once that it was asked for, and asks only once', async () => {
+  it('shows at once that it was requested, and requests only once', async () => {
     runs = [runView()];
     const fields = { candidate: '1.2', status: 'ok', selected: false };
     await apply(insert('one', 'caller', mark(fields)));
@@ -117,7 +117,7 @@ describe('the badge of a candidate', () => {
     expect(asked).toEqual([]);
   });
 
-  it('tells why it was selected', async () => {
+  it('shows why it was selected', async () => {
     runs = [runView()];
     const fields = { candidate: '1.1', status: 'ok', selected: true };
     await apply(insert('one', 'caller', mark(fields)));
@@ -129,7 +129,7 @@ describe('the badge of a candidate', () => {
     expect(button('one', 'Why?').getAttribute('aria-expanded')).toBe('true');
   });
 
-  it('goes when the user makes the cell his', async () => {
+  it('is removed when the user converts the cell', async () => {
     await apply(insert('one', 'caller', mark({ candidate: '1.1' })));
     const cell = notebook.widgets[1];
     cell.model.deleteMetadata('exploracoder_jupyter');
@@ -146,7 +146,7 @@ describe('the badge of a candidate that the user has edited', () => {
     notebook.widgets[1].model.sharedModel.setSource('mine');
   });
 
-  it('says so, and nothing of what was recorded', () => {
+  it('shows that, and nothing that was recorded', () => {
     expect(badge('one').getAttribute('aria-label')).toBe(
       'Candidate 1.2, edited'
     );
@@ -170,7 +170,7 @@ describe('the badge of a plan', () => {
     expect(button('plan', 'Remove exploration')).toBeUndefined();
   });
 
-  it('says that the kernel was restarted', async () => {
+  it('shows that the kernel was restarted', async () => {
     runs = [runView({ status: 'stopped' })];
     const lost = { role: 'plan', ...mark({ status: 'interrupted' }) };
     await apply(insert('plan', 'caller', lost));
@@ -190,7 +190,7 @@ describe('the badge of a plan', () => {
     ]);
   });
 
-  it('does not stop what has ended', async () => {
+  it('does not offer to stop a run that has ended', async () => {
     runs = [runView({ status: 'solved' })];
     await apply(insert('plan', 'caller', { role: 'plan' }));
     expect(button('plan', 'Stop')).toBeUndefined();
@@ -205,7 +205,7 @@ it('the runs are looked up once for all badges', async () => {
   expect(looked).toBe(1);
 });
 
-it('a view that was closed hears of no cell any more', async () => {
+it('a closed view does not react to cells any more', async () => {
   await apply(insert('one'));
   const problems: Error[] = [];
   const before = Signal.setExceptionHandler(error => problems.push(error));
@@ -215,7 +215,7 @@ it('a view that was closed hears of no cell any more', async () => {
   expect(problems).toEqual([]);
 });
 
-it('the text of a plan is drawn as soon as it changes', async () => {
+it('the text of a plan is rendered as soon as it changes', async () => {
   const plan = { role: 'plan', source: 'before' };
   await apply(insert('plan', 'caller', plan));
   MessageLoop.flush();

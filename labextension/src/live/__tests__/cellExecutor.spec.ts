@@ -59,12 +59,12 @@ function run(...ids: string[]): Promise<boolean[]> {
 const told = () => Notification.manager.notifications;
 const all = () => [...notebook.cells].map(model => model.id);
 
-it('runs cells in the order in which they are asked for', async () => {
+it('runs cells in the requested order', async () => {
   await run('before', 'caller', 'after');
   expect(ran).toEqual(['before', 'caller', 'after']);
 });
 
-it('runs neither recorded cells nor their caller with others, and says so once', async () => {
+it('runs neither recorded cells nor their calling cell with others, and reports that once', async () => {
   explored();
   const went = await run(...all());
   expect(went.every(Boolean)).toBe(true);
@@ -89,7 +89,7 @@ it('runs a caller that has become another cell', async () => {
   expect(ran).toEqual(['before', 'caller']);
 });
 
-it('says that a recorded cell is not run, and can make it the user’s', async () => {
+it('reports that a recorded cell is not run, and can convert it', async () => {
   explored();
   await run('one');
   expect(ran).toEqual([]);

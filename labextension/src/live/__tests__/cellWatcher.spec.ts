@@ -25,34 +25,34 @@ beforeEach(() => {
   });
 });
 
-it('notes what the user deletes', () => {
+it('reports cells that the user deletes', () => {
   book.deleteCell(indexOf(book, 'one'));
   expect(seen).toEqual({ deleted: ['one'], moved: [], reloaded: 0 });
 });
 
-it('notes what the user moves', () => {
+it('reports cells that the user moves', () => {
   book.moveCell(indexOf(book, 'one'), 0);
   expect(seen).toEqual({ deleted: [], moved: ['one'], reloaded: 0 });
 });
 
-it('takes no note of the user’s own cells', () => {
+it('ignores the user’s own cells', () => {
   book.deleteCell(0);
   book.insertCell(0, { cell_type: 'code' });
   expect(seen).toEqual({ deleted: [], moved: [], reloaded: 0 });
 });
 
-it('takes no note of what we do ourselves', () => {
+it('ignores our own changes', () => {
   watcher.withoutWatching(() => book.deleteCell(indexOf(book, 'one')));
   expect(seen).toEqual({ deleted: [], moved: [], reloaded: 0 });
 });
 
-it('takes a notebook that is read anew for what it is', () => {
+it('recognizes a reloaded notebook', () => {
   const { cells, metadata } = notebook().toJSON();
   book.fromJSON({ cells, metadata, nbformat: 4, nbformat_minor: 5 });
   expect(seen).toEqual({ deleted: [], moved: [], reloaded: 1 });
 });
 
-it('takes the deletion of all cells for what it is', () => {
+it('recognizes the deletion of all cells', () => {
   book.transact(() => {
     book.deleteCellRange(0, book.cells.length);
     book.insertCell(0, { cell_type: 'code', id: 'fresh' });
@@ -60,7 +60,7 @@ it('takes the deletion of all cells for what it is', () => {
   expect(seen).toEqual({ deleted: ['plan', 'one'], moved: [], reloaded: 0 });
 });
 
-it('is silent once it is disposed', () => {
+it('emits nothing once it is disposed', () => {
   watcher.dispose();
   book.deleteCell(indexOf(book, 'one'));
   expect(seen.deleted).toEqual([]);

@@ -63,7 +63,7 @@ it('applies several between two frames when they are quick', () => {
   expect(batches.length).toBeLessThan(50);
 });
 
-it('waits for a frame before it takes what came just after a change', () => {
+it('waits for a frame before it applies what arrived just after a change', () => {
   const { add, draw, batches } = byHand(40);
   add(insert('one'));
   draw();
@@ -103,7 +103,7 @@ it('forgets a run that is dropped', () => {
   expect(batches.flat()).toEqual([]);
 });
 
-it('goes on after it was idle', () => {
+it('continues after it was idle', () => {
   const { add, drain, batches } = byHand(0);
   add(insert('one'));
   drain();

@@ -93,7 +93,7 @@ async function shown(): Promise<string[]> {
   return [...notebook.cells].map(cell => cell.id);
 }
 
-it('tells the kernel what the notebook is called now', async () => {
+it('sends the new path of a renamed notebook', async () => {
   // Issue 14, item 21: a renamed notebook lost the links to its traces.
   await open(runView());
   pathChanged.emit('renamed.ipynb');
@@ -152,7 +152,7 @@ describe('a run that begins', () => {
     expect(model.runs).toEqual([]);
   });
 
-  it('is known and steered though its calling cell was not saved', async () => {
+  it('is known and controlled though its calling cell was not saved', async () => {
     await open(runView({ cell: 'lost', status: 'reviewing' }));
     tellCells(1, insert('plan', 'lost'));
     expect(await shown()).toEqual(['caller']);
@@ -170,19 +170,19 @@ describe('a run that begins', () => {
     expect(kernel.receivedOfType('stop')).toEqual([]);
   });
 
-  it('says that it is there when the kernel asks', async () => {
+  it('is confirmed when the kernel sends who', async () => {
     await open(runView());
     kernel.broadcast({ type: 'who', run: 'k1' });
     expect(kernel.receivedOfType('here')).toHaveLength(1);
   });
 
-  it('does not say so for another notebook of its page', async () => {
+  it('is not confirmed by another notebook of the page', async () => {
     await open(runView({ cell: 'elsewhere' }));
     kernel.broadcast({ type: 'who', run: 'k1' });
     expect(kernel.receivedOfType('here')).toEqual([]);
   });
 
-  it('is not set back by an older view that comes after its end', async () => {
+  it('is not reset by an older state that arrives after its end', async () => {
     await open(runView());
     kernel.broadcast({ type: 'state', state: runView({ status: 'solved' }) });
     kernel.runs = [runView()];
@@ -191,8 +191,8 @@ describe('a run that begins', () => {
   });
 });
 
-describe('what was missed', () => {
-  it('is asked for after a reload, and what came meanwhile follows', async () => {
+describe('missed changes', () => {
+  it('are requested after a reload, and later changes follow', async () => {
     snapshot(3, runView(), 'plan', 'one');
     await open(runView());
     tellCells(3, insert('stale', 'plan'));
@@ -210,7 +210,7 @@ describe('what was missed', () => {
     expect(await shown()).toEqual(['caller', 'plan', 'one', 'two']);
   });
 
-  it('is asked for when the notebook is read anew', async () => {
+  it('are requested when the notebook is reloaded', async () => {
     snapshot(0, runView());
     await open(runView());
     snapshot(1, runView(), 'plan');
@@ -238,7 +238,7 @@ describe('what was missed', () => {
     expect(kernel.receivedOfType('sync')).toHaveLength(1);
   });
 
-  it('is asked for again when the notebook is read anew after the end', async () => {
+  it('are requested again when the notebook is reloaded after the end', async () => {
     const ended = runView({ status: 'solved' });
     snapshot(2, ended, 'plan', 'one');
     await open(ended);
@@ -259,7 +259,7 @@ describe('what was missed', () => {
     expect(await shown()).toEqual(['caller', 'plan', 'one']);
   });
 
-  it('takes away what the engine took back, and nothing else', async () => {
+  it('remove the cells that the engine removed, and nothing else', async () => {
     for (const id of ['taken back', 'undone']) {
       notebook.sharedModel.insertCell(1, generated(id) as never);
     }
@@ -268,28 +268,28 @@ describe('what was missed', () => {
     expect(await shown()).toEqual(['caller', 'plan', 'undone']);
   });
 
-  it('is another page’s to show as long as that owns the run', async () => {
+  it('are left to another page as long as it owns the run', async () => {
     const theirs = runView({ owner: 'another' });
     snapshot(1, theirs, 'plan');
     await open(theirs);
     expect(await shown()).toEqual(['caller']);
   });
 
-  it('is shown by this page when the owner is gone', async () => {
+  it('are shown by this page when the owner is gone', async () => {
     snapshot(1, runView(), 'plan');
     await open(runView({ owner: 'gone' }));
     expect(await shown()).toEqual(['caller', 'plan']);
   });
 });
 
-describe('what the user removes', () => {
+describe('a cell that the user removes', () => {
   beforeEach(async () => {
     snapshot(1, runView(), 'plan', 'one');
     await open(runView());
     await shown();
   });
 
-  it('is told to the kernel, and does not come back', async () => {
+  it('is reported to the kernel, and not inserted again', async () => {
     notebook.sharedModel.deleteCell(2);
     expect(kernel.receivedOfType('dismiss')).toMatchObject([
       { run: 'k1', cells: ['one'] }
@@ -309,7 +309,7 @@ describe('what the user removes', () => {
     expect(await shown()).toEqual(['caller', 'plan', 'one']);
   });
 
-  it('is stopped too when it goes on', () => {
+  it('stops the run if it is active', () => {
     model.remove('k1');
     expect(kernel.receivedOfType('stop')).toMatchObject([{ run: 'k1' }]);
   });
@@ -346,7 +346,7 @@ describe('what the user removes', () => {
 describe('a calling cell that is run again', () => {
   const second = runView({ key: 'k2', run_id: 'r2' });
 
-  it('shows its newest run alone, though an older one goes on', async () => {
+  it('shows only its newest run, though an older one is active', async () => {
     await open(runView());
     tellCells(1, insert('explora-plan'), insert('explora-one', 'explora-plan'));
     await shown();
@@ -389,12 +389,12 @@ describe('the line below the calling cell', () => {
   const line = () =>
     (caller().getOutputs()[0].data as Record<string, string>)['text/plain'];
 
-  it('tells of the end of a run, also one that came while the page was away', async () => {
+  it('shows the end of a run, also one that ended while the page was closed', async () => {
     await open(runView({ status: 'solved', activity: 'Solved.' }));
     expect(line()).toContain('Solved.');
   });
 
-  it('tells of the end of a run that goes on', async () => {
+  it('shows the end of an active run', async () => {
     await open(runView());
     expect(line()).toBe('Subtask 1 of 3.');
     const ended = runView({ status: 'solved', activity: 'Solved.' });
@@ -402,7 +402,7 @@ describe('the line below the calling cell', () => {
     expect(line()).toContain('Solved.');
   });
 
-  it('tells that the kernel is gone', async () => {
+  it('shows that the kernel is gone', async () => {
     await open(runView());
     session.statusChanged.emit('restarting');
     expect(line()).toContain('The kernel stopped before the run finished.');
@@ -501,7 +501,7 @@ describe('a control', () => {
     expect([model.isPending('k1', 'skip', '1'), changes]).toEqual([false, 2]);
   });
 
-  it('says why it cannot be asked for', async () => {
+  it('reports why it cannot be sent', async () => {
     kernel.loaded = false;
     kernel.answers = {};
     await open();
@@ -526,20 +526,20 @@ describe('a control', () => {
     expect(model.link).toBe('waiting');
   });
 
-  it('is not said to wait as long as the kernel may have subshells', async () => {
+  it('is not shown as waiting as long as the kernel may have subshells', async () => {
     kernel.info = new Promise(() => undefined);
     kernel.status = 'busy';
     await open();
     expect(model.link).toBe('connecting');
   });
 
-  it('that goes on from an ended run needs its calling cell', async () => {
+  it('that continues an ended run needs its calling cell', async () => {
     await open(runView({ status: 'solved' }));
     expect((await model.choose('k1', '1.2')).problem).not.toBe('');
     expect(kernel.receivedOfType('choose')).toEqual([]);
   });
 
-  it('that goes on from an ended run calls again, and runs nothing else', async () => {
+  it('that continues an ended run runs the calling cell, and nothing else', async () => {
     const execute = jest
       .spyOn(CodeCell, 'execute')
       .mockResolvedValue(undefined);
@@ -557,7 +557,7 @@ describe('a control', () => {
   });
 });
 
-it('a kernel is spoken to after a reload though nothing of it was saved', async () => {
+it('a kernel is contacted after a reload though nothing was saved', async () => {
   await open(runView());
   expect(model.link).toBe('ready');
   model.dispose();
@@ -566,7 +566,7 @@ it('a kernel is spoken to after a reload though nothing of it was saved', async 
   expect(model.runs).toHaveLength(1);
 });
 
-it('tells that cells of a run have gone and come back', async () => {
+it('emits changed when cells of a run are removed and restored', async () => {
   await open(runView());
   snapshot(1, runView(), 'plan');
   kernel.broadcast({
@@ -582,7 +582,7 @@ it('tells that cells of a run have gone and come back', async () => {
   expect(told.at(-1)).toBe(false);
 });
 
-it('a kernel is not spoken to by a notebook that has nothing to do with us', async () => {
+it('a kernel is not contacted by a notebook that does not use the extension', async () => {
   notebook.sharedModel.getCell(0).setSource('1 + 1');
   await open();
   expect(kernel.comms).toEqual([]);

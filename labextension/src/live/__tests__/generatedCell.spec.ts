@@ -30,13 +30,13 @@ describe('a generated cell', () => {
     return cell(book, 'one');
   };
 
-  it('is told from the user’s own', () => {
+  it('is distinguished from the user’s own', () => {
     expect(markOf(made())?.role).toBe('candidate');
     expect(markOf(made(), 'another run')).toBeNull();
     expect(markOf(cell(notebook(), 'above'))).toBeNull();
   });
 
-  it('is edited when its source is another', () => {
+  it('is edited when its source differs', () => {
     const one = made();
     const before = one.getSource();
     expect(isEdited(one)).toBe(false);
@@ -46,14 +46,14 @@ describe('a generated cell', () => {
     expect(isEdited(one)).toBe(false);
   });
 
-  it('is guarded as long as its first line says so', () => {
+  it('is guarded as long as it has the guard line', () => {
     const one = made();
     expect(isGuarded(one)).toBe(true);
     one.setSource('2');
     expect(isGuarded(one)).toBe(false);
   });
 
-  it('becomes the user’s without what we put there', () => {
+  it('becomes an ordinary cell without our metadata', () => {
     const one = made();
     one.setMetadata('tags', ['explora-candidate', 'skip-execution', 'mine']);
     makeRunnable(one);
@@ -62,7 +62,7 @@ describe('a generated cell', () => {
     expect(markOf(one)).toBeNull();
   });
 
-  it('keeps what was recorded of its code, and of no other code', () => {
+  it('keeps outputs recorded for its code, but not for other code', () => {
     const text = { output_type: 'stream', name: 'stdout', text: '1' };
     const one = made() as YCodeCell;
     one.setOutputs([text]);

@@ -58,7 +58,7 @@ it('reads again when there are other outputs', () => {
   expect(titles(cell)).toEqual(['Another']);
 });
 
-it('spends no idle moment on a cell without outputs', () => {
+it('skips cells without outputs', () => {
   model.sharedModel.insertCell(0, { cell_type: 'code' });
   const cell = notebook.widgets[0] as CodeCell;
   reader.track(cell);
@@ -68,14 +68,14 @@ it('spends no idle moment on a cell without outputs', () => {
   expect(titles(cell)).toEqual(['A title']);
 });
 
-it('leaves cells alone that went away', () => {
+it('ignores removed cells', () => {
   const cell = followed();
   model.sharedModel.deleteCell(0);
   expect(cell.isDisposed).toBe(true);
   expect(() => idle.shift()!()).not.toThrow();
 });
 
-it('hears no more of the cells of a view that was closed', () => {
+it('stops tracking the cells of a closed view', () => {
   const { outputs } = followed().model;
   idle.shift()!();
   notebook.dispose();

@@ -40,7 +40,7 @@ it.each([3600, -3600, 0])(
   }
 );
 
-it('does not count what a run waits for the user', () => {
+it('does not count the time that a run waits for the user', () => {
   ahead = 100;
   told(START + 5);
   told(START + 9, { status: 'reviewing', waiting_since: START + 6 });
@@ -50,7 +50,7 @@ it('does not count what a run waits for the user', () => {
   expect(elapsed()).toBe(7);
 });
 
-it('stands still when the kernel is gone', () => {
+it('stops when the kernel is gone', () => {
   // Issue 14, item 20: after a restart of the kernel it jumped.
   ahead = 100;
   told(START + 12);
@@ -60,7 +60,7 @@ it('stands still when the kernel is gone', () => {
   expect(elapsed()).toBe(13);
 });
 
-it('stands still where the kernel went while the plan was reviewed', () => {
+it('stops if the kernel is gone while the plan is reviewed', () => {
   ahead = -100;
   told(START + 9, { status: 'reviewing', waiting_since: START + 6 });
   browser += 60;

@@ -170,7 +170,7 @@ describe('cells below a collapsed heading', () => {
   });
 });
 
-describe('what is inserted', () => {
+describe('an inserted solution', () => {
   const panel = () => ({ content: notebook }) as unknown as NotebookPanel;
   const ofRun = (cell: { getId(): string }) =>
     [CALLER, 'plan', 'one'].includes(cell.getId());
@@ -184,7 +184,7 @@ describe('what is inserted', () => {
     expect(notebook.activeCell?.model.sharedModel.getSource()).toBe('solution');
   });
 
-  it('comes below the active cell elsewhere, and is gone to', () => {
+  it('is below the active cell elsewhere, and is revealed', () => {
     notebook.activeCellIndex = 0;
     const scrolled = jest.spyOn(notebook, 'scrollToItem');
     insertBelow(panel(), 'solution', ofRun);
@@ -193,7 +193,7 @@ describe('what is inserted', () => {
   });
 });
 
-it('a cell that is shown takes commands', async () => {
+it('a revealed cell is in command mode', async () => {
   await typeIn('below');
   showCell({ content: notebook } as unknown as NotebookPanel, CALLER, true);
   expect(place()).toEqual([CALLER, 'command', []]);

@@ -10,7 +10,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-it('goes on in another task', async () => {
+it('continues in another task', async () => {
   const done: string[] = [];
   const ended = new Promise<void>(resolve => {
     onNextTask(() => {
@@ -23,7 +23,7 @@ it('goes on in another task', async () => {
   expect(done).toEqual(['now', 'later']);
 });
 
-it('goes on once, after a frame', async () => {
+it('continues once, after a frame', async () => {
   const frames: FrameRequestCallback[] = [];
   jest
     .spyOn(window, 'requestAnimationFrame')
@@ -42,14 +42,14 @@ it('goes on once, after a frame', async () => {
   expect(next).toHaveBeenCalledTimes(1);
 });
 
-it('waits for no frame where none is drawn', async () => {
+it('does not wait for a frame if none is drawn', async () => {
   hidden.mockReturnValue(true);
   const frame = jest.spyOn(window, 'requestAnimationFrame');
   await new Promise<void>(resolve => onNextFrame(resolve));
   expect(frame).not.toHaveBeenCalled();
 });
 
-it('goes on though the tab goes to the background meanwhile', async () => {
+it('continues if the tab moves to the background meanwhile', async () => {
   jest.spyOn(window, 'requestAnimationFrame').mockReturnValue(0);
   await new Promise<void>(resolve => onNextFrame(resolve));
 });

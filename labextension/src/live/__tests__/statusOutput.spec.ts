@@ -27,7 +27,7 @@ beforeEach(() => {
 
 const ended = runView({ status: 'solved', activity: 'Solved. 1 < 2.' });
 
-it('the line says how the run has ended, whatever is in it', () => {
+it('the status line shows how the run ended, whatever it contained', () => {
   says('Exploring statistics: Subtask 3 of 3. See the Exploration sidebar.');
   writeFinalStatus(book, ended);
   const [other, line] = outputs();
@@ -40,14 +40,14 @@ it('the line says how the run has ended, whatever is in it', () => {
   expect(book.canUndo()).toBe(false);
 });
 
-it('a line that says so already stays', () => {
+it('a status line that already shows the end is kept', () => {
   says('Exploring statistics: Solved. 1 < 2. It took a while.');
   const before = outputs();
   writeFinalStatus(book, ended);
   expect(outputs()).toEqual(before);
 });
 
-it('the line of a run that failed at once leads to nothing', () => {
+it('the status line of a run that failed at once does not mention the sidebar', () => {
   says('Exploring statistics: Starting. See the Exploration sidebar.');
   const activity = 'There is no such library.';
   writeFinalStatus(book, runView({ status: 'failed', activity, subtasks: [] }));
@@ -56,7 +56,7 @@ it('the line of a run that failed at once leads to nothing', () => {
   });
 });
 
-it('the line of a run that failed looks like an error', () => {
+it('the status line of a failed run looks like an error', () => {
   // Issue 14, item 24: it was in a neutral box.
   says('Exploring statistics: Starting. See the Exploration sidebar.');
   const activity = 'There is no such library.';
@@ -68,7 +68,7 @@ it('the line of a run that failed looks like an error', () => {
   expect(html).toContain('--jp-error-color1');
 });
 
-it('other outputs stay', () => {
+it('other outputs are kept', () => {
   (cell(book, CALLER) as ISharedCodeCell).setOutputs([OTHER] as never);
   writeFinalStatus(book, ended);
   expect(outputs()).toEqual([OTHER]);

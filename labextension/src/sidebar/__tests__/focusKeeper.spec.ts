@@ -59,7 +59,7 @@ const row = (key: string) => at(`[data-key="${key}"]`);
 /** Wait until mutations have been observed. */
 const drawn = () => new Promise(resolve => setTimeout(resolve, 0));
 
-it('goes to what takes the place of a button that goes away', async () => {
+it('moves to the element that replaces a removed button', async () => {
   // Issue 14, item 23: the focus fell to the body.
   at('#stop').focus();
   at('#stop').remove();
@@ -78,7 +78,7 @@ it.each([
   expect(focused()).toBe(row(then));
 });
 
-it('counts what was added before an element went away', async () => {
+it('counts elements that were added before one was removed', async () => {
   at('#open').focus();
   node.prepend(document.createElement('button'));
   await drawn();
@@ -87,7 +87,7 @@ it('counts what was added before an element went away', async () => {
   expect(focused()).toBe(row('subtask 1'));
 });
 
-it('takes no focus that the user has elsewhere', async () => {
+it('does not take a focus that is elsewhere', async () => {
   at('#stop').focus();
   at('#stop').blur();
   await drawn();

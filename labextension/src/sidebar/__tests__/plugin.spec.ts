@@ -154,7 +154,7 @@ describe('the plugin', () => {
     expect(document.activeElement).toBe(row);
   });
 
-  it('tells the keys of the command as they are set', async () => {
+  it('shows the configured keyboard shortcut', async () => {
     const { app, widget } = await started();
     await shown(widget, 'Insert an example');
     expect(widget.node.textContent).not.toContain(
@@ -181,7 +181,7 @@ describe('the plugin', () => {
     await waitFor(() => expect(task()).toBe('First task'));
   });
 
-  it('lets go of everything when it is disposed', async () => {
+  it('releases everything when it is disposed', async () => {
     const { app, explorations, widget } = await started();
     const model = new FakeModel();
     explorations.become(model);
@@ -236,7 +236,7 @@ describe('the example', () => {
   const sources = (widget: Notebook) =>
     widget.model!.sharedModel.cells.map(cell => cell.getSource());
 
-  it('goes below the active cell, as one step to undo', () => {
+  it('is inserted below the active cell, as one undo step', () => {
     const widget = notebook('a = 1', 'b = 2');
     widget.activeCellIndex = 0;
     insertExample(widget, false);
@@ -252,7 +252,7 @@ describe('the example', () => {
     widget.dispose();
   });
 
-  it('goes above an empty cell, without what is loaded already', () => {
+  it('is inserted above an empty cell, without loading the extension again', () => {
     const widget = notebook('  ');
     insertExample(widget, true);
     expect(sources(widget)).toEqual([EXPLORE_CELL, '  ']);

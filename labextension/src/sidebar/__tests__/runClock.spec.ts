@@ -21,17 +21,17 @@ it.each([
   expect(clock.elapsed(later)).toBe(5);
 });
 
-it('takes the kernel at its word for a run that is seen later', () => {
+it('uses the kernel’s start time for a run that is seen later', () => {
   expect(clockAt(START + 42).elapsed(run({ started: START }))).toBe(42);
   expect(clockAt(START - 42).elapsed(run({ started: START }))).toBe(0);
 });
 
-it('tells how long a run has lasted by the kernel alone', () => {
+it('computes the duration of an ended run from the kernel’s times', () => {
   const ended = run({ status: 'solved', started: START, ended: START + 7 });
   expect(clockAt(0).elapsed(ended)).toBe(7);
 });
 
-it('does not count what it waited for the user', () => {
+it('does not count the time that it waited for the user', () => {
   const waiting = run({
     status: 'reviewing',
     started: START,
@@ -43,6 +43,6 @@ it('does not count what it waited for the user', () => {
   expect(clockAt(0).elapsed({ ...on, ended: START + 64 })).toBe(9);
 });
 
-it('has nothing to tell before the start', () => {
+it('returns null before the start', () => {
   expect(clockAt(0).elapsed(run({ started: null }))).toBeNull();
 });

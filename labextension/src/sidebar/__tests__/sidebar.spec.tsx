@@ -122,7 +122,7 @@ const EARLIER = [
 ];
 
 describe('the calling cell', () => {
-  it('is not gone to once it was deleted', () => {
+  it('has no link once it was deleted', () => {
     // Issue 14, item 22: the link stayed, and a notice that it leads to nothing.
     const model = new FakeModel([run()]);
     show(model);
@@ -133,7 +133,7 @@ describe('the calling cell', () => {
     noButton('Go to cell');
   });
 
-  it('a notice that leaves nothing to do goes away by itself', () => {
+  it('a message that requires no action disappears', () => {
     jest.useFakeTimers();
     const model = new FakeModel([run()]);
     model.cellsThere = false;
@@ -184,7 +184,7 @@ describe('accessibility', () => {
     expect(await found()).toEqual([]);
   });
 
-  it('holds for what was explored before, here and elsewhere', async () => {
+  it('holds for earlier explorations, here and elsewhere', async () => {
     const model = new FakeModel([run()]);
     model.traces = EARLIER;
     show(model);
@@ -192,13 +192,13 @@ describe('accessibility', () => {
   });
 });
 
-describe('what was explored before', () => {
+describe('earlier explorations', () => {
   const shown = () => {
     const list = screen.getByRole('list', { name: 'Earlier explorations' });
     return [...list.children].map(({ textContent }) => textContent);
   };
 
-  it('is one list, newest first, whatever it has a trace of', () => {
+  it('are one list, newest first, with or without traces', () => {
     const model = new FakeModel();
     model.traces = [...EARLIER].reverse();
     show(model);
@@ -215,7 +215,7 @@ describe('what was explored before', () => {
     expect(none).toContain('Stopped');
   });
 
-  it('is opened where the page can, else its path is copied', () => {
+  it('are opened if the page can, otherwise their path can be copied', () => {
     const model = new FakeModel();
     model.traces = EARLIER;
     const host = show(model);
@@ -233,7 +233,7 @@ describe('what was explored before', () => {
     expect(lost?.querySelector('button')).toBeNull();
   });
 
-  it('has no run twice', () => {
+  it('list no run twice', () => {
     const model = new FakeModel([
       run({ trace: '/elsewhere/b.ipynb', trace_link: '' }),
       run({
@@ -293,7 +293,7 @@ describe('before the first run', () => {
     expect(host.done).toEqual(['open explorations/old.ipynb']);
   });
 
-  it('tells of a trace what it is about, when it began and how it ended', () => {
+  it('shows task, start and outcome of a trace', () => {
     const model = new FakeModel();
     const known = { started: NOW - 86_400, task: 'Make `G`' };
     model.traces = [trace({ ...known, outcome: 'unsolved' })];
@@ -324,7 +324,7 @@ describe('before the first run', () => {
     expect(button(/Export of/)).toBeTruthy();
   });
 
-  it('tells the keys that lead here', () => {
+  it('shows the keyboard shortcut', () => {
     show(new FakeModel());
     expect(
       screen.getByText(/Press Ctrl\+Shift\+Y in the notebook to come here/)
@@ -333,7 +333,7 @@ describe('before the first run', () => {
 });
 
 describe('a run', () => {
-  it('tells its task, libraries, model, cost and time', () => {
+  it('shows its task, libraries, model, cost and time', () => {
     show(new FakeModel([run()]));
     for (const text of [
       /shortest path from a to c/,
@@ -353,13 +353,13 @@ describe('a run', () => {
     expect(time.getAttribute('aria-valuetext')).toBe('0:42 of 15:00');
   });
 
-  it('tells of no calls and tokens where there is no language model', () => {
+  it('shows no calls and tokens without a language model', () => {
     show(new FakeModel([run({ model: 'offline' })]));
     expect(document.body.textContent).toContain('6 executions');
     expect(document.body.textContent).not.toMatch(/model call|token/);
   });
 
-  it('clips a long task until it is asked for', () => {
+  it('truncates a long task until it is expanded', () => {
     show(new FakeModel([run({ task: 'word '.repeat(100) + 'end' })]));
     expect(screen.queryByText(/end$/)).toBeNull();
     press('Show all');
@@ -375,7 +375,7 @@ describe('a run', () => {
     expect(screen.getByText('1:05')).toBeTruthy();
   });
 
-  it('ticks while it goes on', () => {
+  it('updates its time while it is active', () => {
     jest.restoreAllMocks();
     jest.useFakeTimers({ now: 1000 * NOW });
     try {
@@ -395,7 +395,7 @@ describe('a run', () => {
     }
   });
 
-  it('announces now and then only', () => {
+  it('limits the rate of announcements', () => {
     jest.useFakeTimers();
     try {
       const model = new FakeModel([run({ activity: 'First.' })]);
@@ -430,7 +430,7 @@ describe('a run', () => {
     expect(shown()?.textContent).toBe('Newest task');
   });
 
-  it('tells runs of one task apart', () => {
+  it('distinguishes runs of one task', () => {
     const origin = 'step 2 again, hint: use `dijkstra`';
     show(new FakeModel([solved(), solved({ key: 'r2', origin })]));
     const list = screen.getByRole('list', { name: 'Runs of this session' });
@@ -444,7 +444,7 @@ describe('a run', () => {
   describe('whose calling cell is not in the notebook', () => {
     const shown = () => document.querySelector('.jp-Explora-task p');
 
-    it('is shown and steered, and says so', () => {
+    it('is shown and controlled, with a note', () => {
       const model = new FakeModel([
         solved(),
         run({ key: 'r2', status: 'reviewing', subtasks: [subtask()] })
@@ -520,7 +520,7 @@ describe('a run', () => {
       expect(document.querySelector('strong')?.textContent).toBe('Solved');
     });
 
-    it('stays where the user goes elsewhere, and gives way to a new one', () => {
+    it('stays shown when the user moves elsewhere, until a new one starts', () => {
       const model = new FakeModel([first, second]);
       at(model, { ...nowhere, cell: 'c1' }, nowhere);
       expect(shown()?.textContent).toBe('First task');
@@ -529,7 +529,7 @@ describe('a run', () => {
       expect(shown()?.textContent).toBe('Third task');
     });
 
-    it('says that others are going, and leads to them', async () => {
+    it('shows that others are in progress, and leads to them', async () => {
       const model = new FakeModel([first, second]);
       show(model);
       expect(screen.getByText('2 runs in progress')).toBeTruthy();
@@ -542,13 +542,13 @@ describe('a run', () => {
       expect(screen.queryByRole('combobox')).toBeNull();
     });
 
-    it('says so too where the one that is shown is over', () => {
+    it('shows that too if the shown run has ended', () => {
       show(new FakeModel([first, solved({ ...second, status: 'solved' })]));
       expect(screen.getByText('1 run in progress')).toBeTruthy();
     });
   });
 
-  it('tells at once how it ended', () => {
+  it('announces its end at once', () => {
     jest.useFakeTimers();
     try {
       const model = new FakeModel([run({ activity: 'First.' })]);
@@ -564,7 +564,7 @@ describe('a run', () => {
     }
   });
 
-  it('tells what to expect until it is over', () => {
+  it('shows the estimate until it has ended', () => {
     const model = new FakeModel([run({ estimate: 'about 7 calls' })]);
     show(model);
     expect(screen.getByText(/about 7 calls/)).toBeTruthy();
@@ -626,7 +626,7 @@ describe('controls', () => {
     noButton(/Stop/);
   });
 
-  it('tell of a problem, and can be tried again', async () => {
+  it('report a problem, and can be retried', async () => {
     const model = new FakeModel([run()]);
     show(model);
     press('Stop');
@@ -637,7 +637,7 @@ describe('controls', () => {
     expect(screen.queryByText('The kernel does not answer.')).toBeNull();
   });
 
-  it('come back if nothing happens', async () => {
+  it('are enabled again if nothing happens', async () => {
     jest.useFakeTimers();
     try {
       const model = new FakeModel([run()]);
@@ -651,7 +651,7 @@ describe('controls', () => {
     }
   });
 
-  it('are not there where they cannot be heard', () => {
+  it('are not shown if the kernel cannot handle them', () => {
     const model = Object.assign(new FakeModel([run()]), { link: 'none' });
     show(model);
     noButton('Stop');
@@ -663,7 +663,7 @@ describe('controls', () => {
     ).toBeTruthy();
   });
 
-  it('say when they wait for the running cell', () => {
+  it('show that they wait for the running cell', () => {
     show(Object.assign(new FakeModel([run()]), { link: 'waiting' }));
     expect(screen.getByText(/after the running cell finishes/)).toBeTruthy();
     expect(button('Stop')).toBeTruthy();
@@ -714,7 +714,7 @@ describe('controls', () => {
     expect(model.asked).not.toContain('retry 2');
   });
 
-  it('retry: not of what is only planned, nor of the solution', () => {
+  it('retry: not for planned subtasks, nor for the solution', () => {
     show(new FakeModel([run()]));
     click(/Store its length/);
     noButton(/Retry/);
@@ -750,7 +750,7 @@ describe('controls', () => {
     expect(model.asked.at(-1)).toBe('choose 1.1');
   });
 
-  it('retry: says where it replaces a run that has ended', () => {
+  it('retry: warns that it replaces a run that has ended', () => {
     show(new FakeModel([run()]));
     click(/Find the shortest/);
     press('Retry with a hint…');
@@ -762,7 +762,7 @@ describe('controls', () => {
     expect(screen.getByText(/including the solution/)).toBeTruthy();
   });
 
-  it('insert: says that the solution is there already', () => {
+  it('insert: reports that the solution is there already', () => {
     const model = Object.assign(new FakeModel([solved()]), {
       inserts: 'there'
     });
@@ -771,7 +771,7 @@ describe('controls', () => {
     expect(screen.getByText(/already in the notebook/)).toBeTruthy();
   });
 
-  it('insert: of a stopped run what ran, and not as what is best to do', () => {
+  it('insert: for a stopped run the code that ran, not as the primary action', () => {
     show(new FakeModel([solved({ status: 'stopped' })]));
     noButton('Insert solution');
     expect(button('Insert code that ran').className).not.toContain('primary');
@@ -853,12 +853,12 @@ describe('controls', () => {
 });
 
 describe('the plan', () => {
-  it('tells the keys that lead to a cell and back', () => {
+  it('shows the keys that lead to a cell and back', () => {
     show(new FakeModel([run()]));
     expect(screen.getByText(/Ctrl\+Shift\+Y to come back/)).toBeTruthy();
   });
 
-  it('folds what is done, and shows all where that is wanted', () => {
+  it('collapses finished subtasks, unless the setting is off', () => {
     show(new FakeModel([run()]));
     expect(row(/Build the graph/).getAttribute('aria-expanded')).toBe('false');
     expect(row(/Find the shortest/).getAttribute('aria-expanded')).toBe('true');
@@ -868,7 +868,7 @@ describe('the plan', () => {
     expect(row(/Build the graph/).getAttribute('aria-expanded')).toBe('true');
   });
 
-  it('tells outcome, observation, time and reasons in words', () => {
+  it('shows outcome, observation, time and reasons as text', () => {
     show(new FakeModel([run()]), { foldDone: false });
     expect(row(/1\.2/).textContent).toContain('failed');
     expect(row(/1\.2/).textContent).toContain("TypeError: 'int' object");
@@ -893,7 +893,7 @@ describe('the plan', () => {
     expect(row(/networkx\.Graph/).textContent).toContain('Base class');
   });
 
-  it('goes to the cell by click and Enter, and says where there is none', () => {
+  it('reveals the cell by click and Enter, and reports a missing one', () => {
     const model = new FakeModel([run()]);
     show(model);
     click(/Find the shortest/);
@@ -913,7 +913,7 @@ describe('the plan', () => {
     expect(document.querySelector('.jp-mod-problem')).toBeNull();
   });
 
-  it('shows what stands between backticks as code', () => {
+  it('shows text between backticks as code', () => {
     show(new FakeModel([run({ notices: ['See `%explora config`.'] })]));
     const codes = [...document.querySelectorAll('code')];
     expect(codes.map(({ textContent }) => textContent)).toEqual([
@@ -923,7 +923,7 @@ describe('the plan', () => {
     expect(document.body.textContent).not.toContain('`');
   });
 
-  it('tells a candidate that failed its check from a crash', () => {
+  it('distinguishes a failed check from a crash', () => {
     const tried = subtask({
       status: 'exploring',
       candidates: [candidate({ status: 'check failed', line: '' })]
@@ -932,7 +932,7 @@ describe('the plan', () => {
     expect(row(/1\.1/).textContent).toContain('ran, but its check failed');
   });
 
-  it('names no failed candidate as carried forward', () => {
+  it('does not show a failed candidate as carried forward', () => {
     const kept = subtask({
       status: 'failed',
       candidates: [candidate({ status: 'error', selectable: false })],
@@ -1053,7 +1053,7 @@ describe('the plan in review', () => {
     expect((document.activeElement as HTMLTextAreaElement).value).toBe('');
   });
 
-  it('is edited while the run goes on, without what has begun', async () => {
+  it('is edited while the run is active, without started steps', async () => {
     const [first, second, third] = plan();
     const fourth = subtask({ id: '4', title: 'Draw it' });
     const model = new FakeModel([
@@ -1086,7 +1086,7 @@ describe('the plan in review', () => {
 });
 
 describe('rows', () => {
-  it('are drawn again only if they changed', () => {
+  it('are rendered again only if they changed', () => {
     const model = new FakeModel([run()]);
     show(model, { foldDone: false });
     const drawn = jest.mocked(candidateStatusLabel);
