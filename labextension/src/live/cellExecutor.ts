@@ -25,7 +25,7 @@ interface IBatch {
 
 export class ExplorationCellExecutor implements INotebookCellExecutor {
   /**
-   * @param trans - for what is said to the user
+   * @param trans - translations of messages to the user
    * @param run - runs a cell
    */
   constructor(

@@ -46,7 +46,7 @@ export class ExplorationModel implements IExplorationModel {
   /**
    * @param panel - a view of the document
    * @param page - id of this page
-   * @param trans - for what is said to the user
+   * @param trans - translations of messages to the user
    * @param elsewhere - whether another open notebook has a cell
    */
   constructor(

@@ -132,20 +132,20 @@ describe('a connection', () => {
 
 describe('events', () => {
   it('are received on the kernel’s comm', () => {
-    const heard: string[] = [];
-    link.received.connect((_, message) => heard.push(message.type));
+    const received: string[] = [];
+    link.received.connect((_, message) => received.push(message.type));
     kernel.open('hello');
     kernel.broadcast({ type: 'who', run: 'k1' });
-    expect(heard).toEqual(['who']);
+    expect(received).toEqual(['who']);
   });
 
   it('are ignored once the link is disposed', () => {
-    const heard: string[] = [];
-    link.received.connect((_, message) => heard.push(message.type));
+    const received: string[] = [];
+    link.received.connect((_, message) => received.push(message.type));
     kernel.open('hello');
     link.dispose();
     kernel.broadcast({ type: 'who', run: 'k1' });
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 });
 

@@ -56,7 +56,7 @@ function run(...ids: string[]): Promise<boolean[]> {
   return Promise.all(asked);
 }
 
-const told = () => Notification.manager.notifications;
+const notifications = () => Notification.manager.notifications;
 const all = () => [...notebook.cells].map(model => model.id);
 
 it('runs cells in the requested order', async () => {
@@ -71,7 +71,7 @@ it('runs neither recorded cells nor their calling cell with others, and reports 
   expect(ran).not.toContain('one');
   expect(ran).not.toContain('caller');
   expect(ran).toEqual(expect.arrayContaining(['before', 'solution', 'after']));
-  expect(told()).toHaveLength(1);
+  expect(notifications()).toHaveLength(1);
 });
 
 it('explores again when the caller is run alone', async () => {
@@ -79,7 +79,7 @@ it('explores again when the caller is run alone', async () => {
   await run('caller');
   await run('after');
   expect(ran).toEqual(['caller', 'after']);
-  expect(told()).toHaveLength(0);
+  expect(notifications()).toHaveLength(0);
 });
 
 it('runs a caller that has become another cell', async () => {
@@ -93,7 +93,7 @@ it('reports that a recorded cell is not run, and can convert it', async () => {
   explored();
   await run('one');
   expect(ran).toEqual([]);
-  const [{ message, options }] = told();
+  const [{ message, options }] = notifications();
   expect(message).toContain('recording');
   options.actions![0].callback(new MouseEvent('click'));
   await run('one');

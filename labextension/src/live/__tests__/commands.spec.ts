@@ -83,15 +83,15 @@ describe('removal', () => {
 
   it('reports that the run was stopped', async () => {
     await commands.execute(CommandIDs.remove, { run: 'r1' });
-    const [said] = Notification.manager.notifications.slice(-1);
-    expect(said.message).toContain('and stopped the run.');
+    const [notification] = Notification.manager.notifications.slice(-1);
+    expect(notification.message).toContain('and stopped the run.');
   });
 
   it('does not report that for a run that has ended', async () => {
     runs = [runView({ status: 'solved' })];
     await commands.execute(CommandIDs.remove, { run: 'r1' });
-    const [said] = Notification.manager.notifications.slice(-1);
-    expect(said.message).not.toContain('stopped');
+    const [notification] = Notification.manager.notifications.slice(-1);
+    expect(notification.message).not.toContain('stopped');
   });
 
   describe('where there is a solution', () => {

@@ -576,10 +576,10 @@ it('emits changed when cells of a run are removed and restored', async () => {
     changes: [insert('plan')]
   });
   await shown();
-  const told: boolean[] = [];
-  model.changed.connect(() => told.push(model.hasCells('k1')));
+  const hadCells: boolean[] = [];
+  model.changed.connect(() => hadCells.push(model.hasCells('k1')));
   notebook.sharedModel.deleteCell(1);
-  expect(told.at(-1)).toBe(false);
+  expect(hadCells.at(-1)).toBe(false);
 });
 
 it('a kernel is not contacted by a notebook that does not use the extension', async () => {

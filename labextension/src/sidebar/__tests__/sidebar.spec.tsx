@@ -244,9 +244,9 @@ describe('earlier explorations', () => {
     ]);
     model.traces = EARLIER;
     show(model);
-    const told = shown().join();
+    const text = shown().join();
     expect(shown()).toHaveLength(3);
-    expect(told).not.toMatch(/[ab]\.ipynb/);
+    expect(text).not.toMatch(/[ab]\.ipynb/);
   });
 });
 
@@ -298,9 +298,9 @@ describe('before the first run', () => {
     const known = { started: NOW - 86_400, task: 'Make `G`' };
     model.traces = [trace({ ...known, outcome: 'unsolved' })];
     show(model);
-    const told = button(/old\.ipynb/).textContent;
-    expect(told).toContain(`Unsolved, ${formatTime(NOW - 86_400)}`);
-    expect(told).toContain('Make G');
+    const text = button(/old\.ipynb/).textContent;
+    expect(text).toContain(`Unsolved, ${formatTime(NOW - 86_400)}`);
+    expect(text).toContain('Make G');
   });
 
   it('lists the newest traces in sight, and exports after them', () => {
@@ -400,13 +400,13 @@ describe('a run', () => {
     try {
       const model = new FakeModel([run({ activity: 'First.' })]);
       show(model);
-      const heard = () => screen.getAllByRole('status')[0].textContent;
+      const announced = () => screen.getAllByRole('status')[0].textContent;
       act(() => void jest.advanceTimersByTime(10));
       update(model, run({ activity: 'Second.' }));
       update(model, run({ activity: 'Third.' }));
-      expect(heard()).toContain('First.');
+      expect(announced()).toContain('First.');
       act(() => void jest.advanceTimersByTime(10_000));
-      expect(heard()).toContain('Third.');
+      expect(announced()).toContain('Third.');
     } finally {
       jest.useRealTimers();
     }
