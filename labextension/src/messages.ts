@@ -1,4 +1,4 @@
-// Made by `jlpm types` from messages.schema.json, which is made from exploracoder_jupyter/page.py. Do not edit.
+// Made by `jlpm types` from messages.schema.json, which scripts/page_types.py writes from exploracoder_jupyter/protocol/browser_messages.py. Do not edit.
 
 import type {JSONValue} from '@lumino/coreutils';
 
