@@ -1,7 +1,7 @@
 import jupyter from '@jupyter/eslint-plugin';
 import tseslint from 'typescript-eslint';
 
-const NO_HTML = 'What a model wrote is never HTML.';
+const NO_HTML = 'Never insert text written by a model as HTML.';
 
 export default tseslint.config(
   {
@@ -51,7 +51,7 @@ export default tseslint.config(
     }
   },
   {
-    // Tests stand in for runs, shells and applications, and end with their page.
+    // Tests use fake runs, shells and applications, and end with their page.
     files: ['src/**/__tests__/**'],
     rules: {
       'jupyter/command-described-by': 'off',

@@ -1,11 +1,11 @@
-/** Make src/messages.ts from messages.schema.json; with --check, say whether it is stale. */
+/** Generates src/messages.ts from messages.schema.json; with --check, fails if src/messages.ts is out of date. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { compile } from 'json-schema-to-typescript';
 
 const SCHEMA = 'messages.schema.json';
 const MESSAGES = 'src/messages.ts';
 
-const BANNER = `// Made by \`jlpm types\` from ${SCHEMA}, which is made from exploracoder_jupyter/page.py. Do not edit.
+const BANNER = `// Made by \`jlpm types\` from ${SCHEMA}, which scripts/page_types.py writes from exploracoder_jupyter/protocol/browser_messages.py. Do not edit.
 
 import type { JSONValue } from '@lumino/coreutils';
 `;
@@ -24,6 +24,6 @@ const types = await compile(schema, 'Message', {
 if (!process.argv.includes('--check')) {
   await writeFile(MESSAGES, types);
 } else if ((await readFile(MESSAGES, 'utf-8')) !== types) {
-  console.error(`${MESSAGES} is stale: run \`jlpm types\``);
+  console.error(`${MESSAGES} is out of date; run \`jlpm types\``);
   process.exit(1);
 }

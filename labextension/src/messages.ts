@@ -1,4 +1,4 @@
-// Made by `jlpm types` from messages.schema.json, which is made from exploracoder_jupyter/page.py. Do not edit.
+// Made by `jlpm types` from messages.schema.json, which scripts/page_types.py writes from exploracoder_jupyter/protocol/browser_messages.py. Do not edit.
 
 import type {JSONValue} from '@lumino/coreutils';
 
@@ -19,7 +19,7 @@ export type ToKernel =
   Hello | Here | Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace;
 
 /**
- * The data of the `comm_open`: who speaks, and every run of this kernel.
+ * The data of the `comm_open`: the kernel's version and all its runs.
  */
 export interface Opening {
   version: number;
@@ -28,7 +28,7 @@ export interface Opening {
   runs: RunView[];
 }
 /**
- * A run as the sidebar shows it. Sent whole, at most five times a second, and at the end.
+ * A run as shown in the sidebar. Sent complete, at most five times per second, and at the end.
  */
 export interface RunView {
   key: string;
@@ -76,7 +76,7 @@ export interface SubtaskView {
   why: string[];
 }
 /**
- * A recommended or used API, as the sidebar shows it.
+ * A recommended or used API, as shown in the sidebar.
  */
 export interface ApiView {
   path: string;
@@ -87,7 +87,7 @@ export interface ApiView {
   used: boolean;
 }
 /**
- * One candidate, or debug round of one.
+ * One candidate, or a repair of one.
  */
 export interface CandidateView {
   id: string;
@@ -99,7 +99,7 @@ export interface CandidateView {
   selectable: boolean;
 }
 /**
- * Changes of a run's cells. `seq` counts these messages of the run from 1: a gap asks for `Sync`.
+ * Changes to a run's cells. `seq` counts these messages per run, from 1; after a gap, the page sends `Sync`.
  */
 export interface CellsMessage {
   type: 'cells';
@@ -108,7 +108,7 @@ export interface CellsMessage {
   changes: CellChange[];
 }
 /**
- * One change of the notebook's cells, to be applied in order, by id; applied twice it does no harm.
+ * One change to the notebook's cells, which are identified by id. Apply in order; applying twice is harmless.
  */
 export interface CellChange {
   action: 'insert' | 'replace' | 'remove';
@@ -119,21 +119,21 @@ export interface CellChange {
   } | null;
 }
 /**
- * A run as it stands.
+ * The current state of a run.
  */
 export interface StateMessage {
   type: 'state';
   state: RunView;
 }
 /**
- * Is the page that owns this run still there? It answers with `Here`, within three seconds.
+ * Asks whether the page that owns this run still exists. It answers with `Here` within three seconds.
  */
 export interface WhoMessage {
   type: 'who';
   run: string;
 }
 /**
- * `%explora clean`: the notebook that called is to be cleaned of its explorations. Not answered.
+ * `%explora clean`: remove the explorations from the calling notebook. Not answered.
  */
 export interface CleanMessage {
   type: 'clean';
@@ -141,7 +141,7 @@ export interface CleanMessage {
   keep_solution: boolean;
 }
 /**
- * Answer to `Hello`: what there is. The kernel has opened a new events comm just before.
+ * Answer to `Hello`: all runs and traces. The kernel opens a new events comm just before it.
  */
 export interface Welcome {
   type: 'welcome';
@@ -151,7 +151,7 @@ export interface Welcome {
   traces: TraceView[];
 }
 /**
- * What was explored before: a run in the user's history, or a trace beside this notebook.
+ * A past exploration: a run in the user's history, or a trace next to this notebook.
  */
 export interface TraceView {
   link: string;
@@ -166,7 +166,7 @@ export interface TraceView {
   resume: string;
 }
 /**
- * Answer to `Sync`: all cells of a run in order, those that the user deleted left out.
+ * Answer to `Sync`: all cells of a run in order, without those that the user deleted.
  */
 export interface Snapshot {
   type: 'snapshot';
@@ -180,7 +180,7 @@ export interface Snapshot {
   state: RunView;
 }
 /**
- * Answer to every other control: it is taken, or why not.
+ * Answer to every other control: it was accepted, or why not.
  */
 export interface Done {
   type: 'done';
@@ -201,7 +201,7 @@ export interface Hello {
   notebook?: string;
 }
 /**
- * The owner's answer to `who`. Not answered.
+ * The owner's answer to `WhoMessage`. Not answered.
  */
 export interface Here {
   type: 'here';
@@ -210,9 +210,9 @@ export interface Here {
   run: string;
 }
 /**
- * A page with the calling cell asks for all cells of a run. Answered by `Snapshot`.
+ * A page with the calling cell requests all cells of a run. Answered by `Snapshot`.
  *
- * A page that does not own the run becomes its owner if the owner does not answer `who` within three seconds.
+ * A page that does not own the run becomes its owner if the owner does not answer `WhoMessage` within three seconds.
  */
 export interface Sync {
   type: 'sync';
@@ -221,7 +221,7 @@ export interface Sync {
   run: string;
 }
 /**
- * The user has deleted these cells of the run (none named: all of them): they must not come back.
+ * The user has deleted these cells of the run (empty: all of them), so they must not be inserted again.
  */
 export interface Dismiss {
   type: 'dismiss';
@@ -230,7 +230,7 @@ export interface Dismiss {
   cells?: string[];
 }
 /**
- * Finish now and keep what was learned.
+ * Finish now and keep the results so far.
  */
 export interface StopRun {
   type: 'stop';
@@ -238,7 +238,7 @@ export interface StopRun {
   run: string;
 }
 /**
- * Give up this subtask and go on with the next.
+ * Abandon this subtask and continue with the next one.
  */
 export interface SkipSubtask {
   type: 'skip';
@@ -247,7 +247,7 @@ export interface SkipSubtask {
   subtask: string;
 }
 /**
- * Explore this subtask again, from the state before it; the hint goes to the model. Later subtasks follow anew.
+ * Explore this subtask again, from the state before it, with a hint for the model. Later subtasks are repeated.
  */
 export interface RetrySubtask {
   type: 'retry';
@@ -257,7 +257,7 @@ export interface RetrySubtask {
   hint?: string;
 }
 /**
- * Carry this candidate forward instead of the selected one. Later subtasks follow anew.
+ * Carry this candidate forward instead of the selected one. Later subtasks are repeated.
  */
 export interface ChooseCandidate {
   type: 'choose';
@@ -266,8 +266,8 @@ export interface ChooseCandidate {
   candidate: string;
 }
 /**
- * Replace the subtasks that have not begun by these titles, in this order. While the plan is under review this is
- * also the word to begin.
+ * Replace the subtasks that have not started with these titles, in this order. While the plan is under review,
+ * this also approves it.
  */
 export interface EditPlan {
   type: 'plan';
@@ -276,7 +276,7 @@ export interface EditPlan {
   titles: string[];
 }
 /**
- * Write the trace without the candidates that lost. Answered by `Done` with the path in `link` or `said`.
+ * Export the trace without unselected candidates. Answered by `Done` with the path in `link` or `said`.
  */
 export interface ExportTrace {
   type: 'export';
@@ -284,10 +284,10 @@ export interface ExportTrace {
   run: string;
 }
 /**
- * `metadata.exploracoder_jupyter.continue` of a `%%explora` cell: go on from a run that has ended.
+ * `metadata.exploracoder_jupyter.continue` of a `%%explora` cell: continue a run that has ended.
  *
- * What was selected before is run again from the kernel's present state, then the one thing is done that is asked
- * for: retry a subtask, with or without a hint, or carry another candidate forward.
+ * The selected candidates run again from the kernel's current state; then the requested action follows: retry a
+ * subtask, with or without a hint, or carry another candidate forward.
  */
 export interface Continue {
   run: string;

@@ -1,6 +1,6 @@
 /**
- * The two comms of one kernel connection: events come in on the one that the kernel opens, requests go out on the one
- * that this page opens. Requests are numbered, and each ends with an answer or with a sentence that says why not.
+ * The two comms of one kernel connection: events arrive on the comm that the kernel opens, requests are sent on the
+ * comm that this page opens. Requests are numbered; each is answered or rejected with `NoAnswerError`.
  */
 import type { Kernel, KernelMessage } from '@jupyterlab/services';
 import type { JSONObject } from '@lumino/coreutils';
@@ -17,32 +17,32 @@ import {
   VERSION,
   Welcome
 } from '../messages';
-import { commOverSubshell } from './subshell';
+import { createComm } from './subshell';
 
-/** How long a kernel with subshells may take to answer, in milliseconds. */
-const PATIENCE = 10_000;
+/** How long to wait for an answer from a kernel with subshells, in milliseconds. */
+const ANSWER_TIMEOUT = 10_000;
 
-/** When another subshell is requested where none could be started, in milliseconds. */
+/** Delay before another attempt to start a subshell after none could be started, in milliseconds. */
 const RETRY_AFTER = 5000;
 
-/** How often a kernel that called is answered again, where an answer came to nothing. */
+/** How often the response to a kernel's call is repeated after it failed. */
 const MORE_ATTEMPTS = 2;
 
-/** Why a request has no answer. */
-export type Silence = 'closed' | 'timeout' | 'none';
+/** Why a request was not answered. */
+export type FailureReason = 'closed' | 'timeout' | 'none';
 
-/** A request that got no answer. */
-export class NoAnswer extends Error {
-  constructor(readonly silence: Silence) {
-    super(silence);
+/** Thrown when a request is not answered. */
+export class NoAnswerError extends Error {
+  constructor(readonly reason: FailureReason) {
+    super(reason);
   }
 }
 
 type State = 'none' | 'connecting' | 'ready' | 'other-version';
 
-interface IWaiting {
+interface IPendingRequest {
   resolve: (answer: Answer) => void;
-  reject: (error: NoAnswer) => void;
+  reject: (error: NoAnswerError) => void;
 }
 
 export class KernelLink implements IDisposable {
@@ -54,39 +54,39 @@ export class KernelLink implements IDisposable {
    */
   constructor(
     readonly kernel: Kernel.IKernelConnection,
-    private _page: Promise<string>,
-    private _patience = PATIENCE,
-    private _notebook: () => string = () => ''
+    private _pageId: Promise<string>,
+    private _timeout = ANSWER_TIMEOUT,
+    private _notebookPath: () => string = () => ''
   ) {
-    kernel.registerCommTarget(EVENTS, this._onEvents);
-    kernel.connectionStatusChanged.connect(this._onConnection, this);
+    kernel.registerCommTarget(EVENTS, this._onCommOpen);
+    kernel.connectionStatusChanged.connect(this._onConnectionStatus, this);
   }
 
   get state(): State {
     return this._state;
   }
 
-  /** Whether requests are heard while a cell is running. */
-  get subshells(): boolean {
-    return this._subshell;
+  /** Whether the kernel handles requests while a cell is running. */
+  get hasSubshell(): boolean {
+    return this._hasSubshell;
   }
 
-  /** Whether requests are sent, but not heard while a cell is running. */
-  get waits(): boolean {
-    return this._control !== null && !this._subshell;
+  /** Whether requests can be sent but are not handled while a cell is running. */
+  get isBlockedByCell(): boolean {
+    return this._control !== null && !this._hasSubshell;
   }
 
-  /** The state has changed. */
+  /** Emitted when the state has changed. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
 
-  /** The kernel has opened its comm. */
+  /** Emitted when the kernel has opened its comm. */
   get opened(): ISignal<this, Opening> {
     return this._opened;
   }
 
-  /** The kernel has answered this page's hello. */
+  /** Emitted when the kernel has answered this page's `Hello`. */
   get welcomed(): ISignal<this, Welcome> {
     return this._welcomed;
   }
@@ -99,7 +99,7 @@ export class KernelLink implements IDisposable {
     return this._isDisposed;
   }
 
-  /** Say hello, over a new comm if there is none. Never rejects. */
+  /** Send `Hello`, over a new comm if there is none. Never rejects. */
   connect(): Promise<void> {
     if (this._connecting === null) {
       const connecting = this._connect().finally(() => {
@@ -112,38 +112,40 @@ export class KernelLink implements IDisposable {
     return this._connecting;
   }
 
-  /** Begin anew: the kernel was restarted, and knows nothing of us. */
+  /** Reset the link after a restart of the kernel, which no longer knows this page. */
   restart(): void {
-    this._forget('closed');
-    this._gone = 'none';
+    this._closeControl('closed');
+    this._closeReason = 'none';
     this._connecting = null;
-    this._restarts += 1;
-    this.kernel.registerCommTarget(EVENTS, this._onEvents);
+    this._restartCount += 1;
+    this.kernel.registerCommTarget(EVENTS, this._onCommOpen);
   }
 
-  /** Ask, and wait for the answer. Rejects with `NoAnswer`. */
+  /** Send a request and wait for the answer. Rejects with `NoAnswerError`. */
   async request(message: ToKernel): Promise<Answer> {
     if (this._control === null) {
-      throw new NoAnswer(this._gone);
+      throw new NoAnswerError(this._closeReason);
     }
-    const request = ++this._count;
+    const request = ++this._requestCount;
     const answer = new Promise<Answer>((resolve, reject) => {
-      this._waiting.set(request, { resolve, reject });
+      this._pending.set(request, { resolve, reject });
     });
     try {
       this.post({ ...message, request });
-      return await (this._subshell ? this._hurried(answer, request) : answer);
+      return await (this._hasSubshell
+        ? this._withTimeout(answer, request)
+        : answer);
     } finally {
-      this._waiting.delete(request);
+      this._pending.delete(request);
     }
   }
 
-  /** Tell, without waiting for an answer. */
+  /** Send a message without waiting for an answer. */
   post(message: ToKernel): void {
     try {
       this._control?.send(message as unknown as JSONObject);
     } catch {
-      this._forget('closed');
+      this._closeControl('closed');
     }
   }
 
@@ -153,65 +155,64 @@ export class KernelLink implements IDisposable {
     }
     this._isDisposed = true;
     if (!this.kernel.isDisposed) {
-      this.kernel.removeCommTarget(EVENTS, this._onEvents);
+      this.kernel.removeCommTarget(EVENTS, this._onCommOpen);
     }
-    this._forget('closed');
+    this._closeControl('closed');
     Signal.clearData(this);
   }
 
   private async _connect(): Promise<void> {
-    const restarts = this._restarts;
+    const restarts = this._restartCount;
     try {
       if (this._control === null) {
         this._setState('connecting');
-        await this._open();
+        await this._openControl();
       }
-      await this._hello();
+      await this._sendHello();
     } catch (error) {
-      if (restarts === this._restarts) {
-        this._forget(error instanceof NoAnswer ? error.silence : 'closed');
+      if (restarts === this._restartCount) {
+        this._closeControl(
+          error instanceof NoAnswerError ? error.reason : 'closed'
+        );
       }
     }
   }
 
-  private async _open(): Promise<void> {
-    const restarts = this._restarts;
-    const { comm, subshell, retry } = await commOverSubshell(
-      this.kernel,
-      CONTROL
-    );
-    if (this._isDisposed || restarts !== this._restarts) {
+  private async _openControl(): Promise<void> {
+    const restarts = this._restartCount;
+    const { comm, subshell, retry } = await createComm(this.kernel, CONTROL);
+    if (this._isDisposed || restarts !== this._restartCount) {
       comm.dispose(); // its subshell died with the kernel
-      throw new NoAnswer('closed');
+      throw new NoAnswerError('closed');
     }
     comm.onMsg = this._onAnswer;
     comm.onClose = () => {
       if (this._control === comm) {
-        this._forget('none');
+        this._closeControl('none');
       }
     };
     comm.open();
     this._control = comm;
-    this._subshell = subshell;
+    this._hasSubshell = subshell;
     this._changed.emit();
     if (retry) {
-      setTimeout(() => void this._reopen(comm), RETRY_AFTER);
+      setTimeout(() => void this._reopenControl(comm), RETRY_AFTER);
     }
   }
 
-  /** Open another control comm in place of this one, which the running cell blocks. */
-  private async _reopen(comm: Kernel.IComm): Promise<void> {
+  /** Open another control comm to replace this one, which the running cell blocks. */
+  private async _reopenControl(comm: Kernel.IComm): Promise<void> {
     if (this._control === comm && !this._isDisposed) {
-      this._forget('closed');
-      await this._connecting; // its hello was rejected just now
+      this._closeControl('closed');
+      await this._connecting; // its `Hello` has just been rejected
       await this.connect();
     }
   }
 
-  private async _hello(): Promise<void> {
-    const page = await this._page;
+  private async _sendHello(): Promise<void> {
+    const page = await this._pageId;
     const session = this.kernel.clientId;
-    const notebook = this._notebook();
+    const notebook = this._notebookPath();
     const answer = await this.request({
       type: 'hello',
       version: VERSION,
@@ -227,18 +228,18 @@ export class KernelLink implements IDisposable {
     this._welcomed.emit(answer);
   }
 
-  private async _hurried(
+  private async _withTimeout(
     answer: Promise<Answer>,
     request: number
   ): Promise<Answer> {
     const timer = setTimeout(
-      () => this._waiting.get(request)?.reject(new NoAnswer('timeout')),
-      this._patience
+      () => this._pending.get(request)?.reject(new NoAnswerError('timeout')),
+      this._timeout
     );
     return answer.finally(() => clearTimeout(timer));
   }
 
-  private _onEvents = (
+  private _onCommOpen = (
     comm: Kernel.IComm,
     message: KernelMessage.ICommOpenMsg
   ): void => {
@@ -247,26 +248,28 @@ export class KernelLink implements IDisposable {
       this._setState('other-version');
       return;
     }
-    // The kernel speaks on its newest comm, and what comes late on an older one is still in order.
+    // The kernel uses its newest comm. Late messages on an older one are still in order.
     comm.onMsg = event => this._receive(event.content.data);
     const parent = message.parent_header as { session?: string };
     const called =
       opening.reason === 'call' && parent.session === this.kernel.clientId;
     this._opened.emit(opening);
     if (called || this._control === null) {
-      void this._answerCall();
+      void this._respondToCall();
     }
   };
 
-  /** An attempt under way may have begun before the kernel knew us; when one comes to nothing, there is another. */
-  private async _answerCall(): Promise<void> {
-    const restarts = this._restarts;
+  /**
+   * A pending connection attempt may have started before the kernel knew this page, so a failed attempt is repeated.
+   */
+  private async _respondToCall(): Promise<void> {
+    const restarts = this._restartCount;
     await this.connect();
     for (let more = 0; more < MORE_ATTEMPTS; more++) {
       if (
         this._control !== null ||
         this._isDisposed ||
-        restarts !== this._restarts
+        restarts !== this._restartCount
       ) {
         return;
       }
@@ -282,11 +285,11 @@ export class KernelLink implements IDisposable {
 
   private _onAnswer = (message: KernelMessage.ICommMsgMsg): void => {
     const answer = message.content.data as unknown as Answer;
-    this._waiting.get(answer.request)?.resolve(answer);
+    this._pending.get(answer.request)?.resolve(answer);
   };
 
-  /** What the kernel said while the connection was down is lost: ask for it. */
-  private _onConnection(
+  /** Reconnect after an interruption: messages sent in the meantime are lost. */
+  private _onConnectionStatus(
     _: Kernel.IKernelConnection,
     status: Kernel.ConnectionStatus
   ): void {
@@ -295,15 +298,15 @@ export class KernelLink implements IDisposable {
     }
   }
 
-  /** There is no control comm any more. */
-  private _forget(silence: Silence): void {
+  /** Close the control comm and reject all pending requests. */
+  private _closeControl(reason: FailureReason): void {
     const control = this._control;
     this._control = null;
-    this._gone = silence;
-    this._subshell = false;
+    this._closeReason = reason;
+    this._hasSubshell = false;
     control?.dispose();
-    this._waiting.forEach(waiting => waiting.reject(new NoAnswer(silence)));
-    this._waiting.clear();
+    this._pending.forEach(request => request.reject(new NoAnswerError(reason)));
+    this._pending.clear();
     this._setState('none');
   }
 
@@ -316,14 +319,14 @@ export class KernelLink implements IDisposable {
   private _opened = new Signal<this, Opening>(this);
   private _welcomed = new Signal<this, Welcome>(this);
   private _received = new Signal<this, FromKernel>(this);
-  private _waiting = new Map<number, IWaiting>();
+  private _pending = new Map<number, IPendingRequest>();
   private _connecting: Promise<void> | null = null;
   private _control: Kernel.IComm | null = null;
   /** Why there is no control comm. */
-  private _gone: Silence = 'none';
-  private _subshell = false;
-  private _count = 0;
-  private _restarts = 0;
+  private _closeReason: FailureReason = 'none';
+  private _hasSubshell = false;
+  private _requestCount = 0;
+  private _restartCount = 0;
   private _state: State = 'none';
   private _isDisposed = false;
 }

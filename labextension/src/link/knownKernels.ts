@@ -1,25 +1,26 @@
 /**
- * The kernels that this page has spoken with, over its reload: what told of them in a notebook may not have been saved.
+ * The kernels that this page has connected to, kept across a reload: the notebook cells that mention the extension may
+ * not have been saved.
  */
 const KEY = 'exploracoder-jupyter:kernels';
-const MOST = 20;
+const MAX_KERNELS = 20;
 
 type Store = Pick<Storage, 'getItem' | 'setItem'>;
 
-export function isKnown(kernel: string, storage?: Store): boolean {
+export function isKnownKernel(kernel: string, storage?: Store): boolean {
   return read(storage).includes(kernel);
 }
 
-export function remember(kernel: string, storage?: Store): void {
+export function rememberKernel(kernel: string, storage?: Store): void {
   const known = read(storage);
   if (known.includes(kernel)) {
     return;
   }
   try {
-    const now = [...known, kernel].slice(-MOST);
+    const now = [...known, kernel].slice(-MAX_KERNELS);
     (storage ?? window.sessionStorage).setItem(KEY, JSON.stringify(now));
   } catch {
-    // Storage may be forbidden: then a notebook has to tell of its kernel itself.
+    // Storage may be forbidden. The link is then made only if the notebook mentions the extension.
   }
 }
 

@@ -1,58 +1,65 @@
 /**
- * The name of this page (browser tab). It survives a reload, and no two tabs share it: a duplicated tab comes up with a
- * copy of the session storage, and has to find out that its name is taken.
+ * The id of this page (browser tab). It survives a reload, and no two tabs share it: a duplicated tab starts with a
+ * copy of the session storage, so it has to detect that its id is taken.
  */
 import { UUID } from '@lumino/coreutils';
 
 const KEY = 'exploracoder-jupyter:page';
 const CHANNEL = 'exploracoder-jupyter:pages';
-/** Tabs of one browser answer within a few milliseconds; this is waited once a page, while it loads. */
-const PATIENCE = 200;
+/**
+ * How long to wait for other tabs, in milliseconds. They answer within a few; the wait happens once per page, while it
+ * loads.
+ */
+const CLAIM_TIMEOUT = 200;
 
 interface IClaim {
   type: 'claim' | 'taken';
   id: string;
-  /** Of two tabs that claim at the same moment the one with the smaller token has the name. */
+  /** If two tabs claim an id at the same time, the one with the smaller token gets it. */
   token: string;
 }
 
-/** Where names are kept and claims are heard; the browser's own, but for tests. */
-export interface IPageWorld {
+/** Where ids are stored and claims are exchanged. Replaced in tests. */
+export interface IPageEnvironment {
   storage: Pick<Storage, 'getItem' | 'setItem'>;
-  open(name: string): BroadcastChannel | null;
-  patience: number;
+  openChannel(name: string): BroadcastChannel | null;
+  timeout: number;
 }
 
-const BROWSER: IPageWorld = {
+const BROWSER: IPageEnvironment = {
   get storage() {
     return window.sessionStorage;
   },
-  open: name =>
+  openChannel: name =>
     typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(name),
-  patience: PATIENCE
+  timeout: CLAIM_TIMEOUT
 };
 
-/** The name of this page, once no other tab objects. Ask once a page: the name is defended from then on. */
+/**
+ * Return the id of this page after checking that no other tab uses it. Call it once per page; the id is defended from
+ * then on.
+ */
 export async function claimPageId(world = BROWSER): Promise<string> {
-  const stored = read(world);
-  const channel = world.open(CHANNEL);
+  const stored = readPageId(world);
+  const channel = world.openChannel(CHANNEL);
   const id = stored ?? UUID.uuid4();
   if (channel === null) {
-    return keep(world, id);
+    return storePageId(world, id);
   }
   const token = UUID.uuid4();
-  const taken = stored !== null && (await contest(channel, id, token, world));
-  const name = keep(world, taken ? UUID.uuid4() : id);
-  defend(channel, name);
+  const taken =
+    stored !== null && (await isClaimedElsewhere(channel, id, token, world));
+  const name = storePageId(world, taken ? UUID.uuid4() : id);
+  defendPageId(channel, name);
   return name;
 }
 
-/** Claim the name; whether another tab has it. */
-function contest(
+/** Claim the id. Resolves to whether another tab has it. */
+function isClaimedElsewhere(
   channel: BroadcastChannel,
   id: string,
   token: string,
-  world: IPageWorld
+  world: IPageEnvironment
 ): Promise<boolean> {
   return new Promise(resolve => {
     channel.onmessage = ({ data }: MessageEvent<IClaim>) => {
@@ -66,11 +73,11 @@ function contest(
       }
     };
     channel.postMessage({ type: 'claim', id, token });
-    setTimeout(() => resolve(false), world.patience);
+    setTimeout(() => resolve(false), world.timeout);
   });
 }
 
-function defend(channel: BroadcastChannel, id: string): void {
+function defendPageId(channel: BroadcastChannel, id: string): void {
   channel.onmessage = ({ data }: MessageEvent<IClaim>) => {
     if (data.type === 'claim' && data.id === id) {
       channel.postMessage({ type: 'taken', id, token: '' });
@@ -78,8 +85,8 @@ function defend(channel: BroadcastChannel, id: string): void {
   };
 }
 
-/** Storage may be forbidden; then the page has a new name after each reload. */
-function read(world: IPageWorld): string | null {
+/** Storage may be forbidden. The page then gets a new id after each reload. */
+function readPageId(world: IPageEnvironment): string | null {
   try {
     return world.storage.getItem(KEY);
   } catch {
@@ -87,11 +94,11 @@ function read(world: IPageWorld): string | null {
   }
 }
 
-function keep(world: IPageWorld, id: string): string {
+function storePageId(world: IPageEnvironment, id: string): string {
   try {
     world.storage.setItem(KEY, id);
   } catch {
-    // The name lives as long as the page does.
+    // The id lasts as long as the page does.
   }
   return id;
 }

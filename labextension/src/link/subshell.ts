@@ -1,20 +1,20 @@
 /**
- * Opens a comm whose messages the kernel hears while a cell is running: over a subshell, where the kernel has them.
+ * Opens a comm whose messages the kernel handles while a cell is running, using a subshell if the kernel supports them.
  *
- * JupyterLab starts a comm's subshell once it knows the kernel's features. After a reload it asks for these on the
- * channel that the running cell blocks; then features and subshell are asked for on the control channel instead.
+ * JupyterLab starts a comm's subshell once it knows the kernel's features. After a reload it requests these on the
+ * channel that the running cell blocks. Features and subshell are then requested on the control channel instead.
  */
 import { Kernel, KernelMessage } from '@jupyterlab/services';
 
-/** A comm, whether it has a subshell, and, if not, whether another attempt may start one. */
-export interface IOpened {
+/** A comm, whether it has a subshell, and if not, whether another attempt may start one. */
+export interface ICommResult {
   comm: Kernel.IComm;
   subshell: boolean;
   retry: boolean;
 }
 
-/** What JupyterLab's comms have beyond their interface, each of it since some version. */
-interface ICommInside {
+/** Members of JupyterLab's comms that are not in their interface; each exists since some version. */
+interface ICommInternals {
   subshellStarted?: Promise<void>;
   _subshellId?: string | null;
 }
@@ -24,53 +24,53 @@ type Request =
 
 const FEATURE = 'kernel subshells';
 
-/** How long JupyterLab is given for each step by itself, in milliseconds. */
-const PATIENCE = 1000;
+/** How long to wait for each of JupyterLab's own steps, in milliseconds. */
+const STEP_TIMEOUT = 1000;
 
-/** How often the control channel is tried. */
+/** Number of attempts on the control channel. */
 const ATTEMPTS = 3;
 
 /**
- * Make the comm, ready to be opened. Rejects where the connection has no comms.
+ * Create the comm, ready to be opened. Rejects if the connection does not support comms.
  *
  * @param kernel - the connection
  * @param target - name of the comm's target
  * @param patience - how long to wait before the control channel is tried, in milliseconds
  */
-export async function commOverSubshell(
+export async function createComm(
   kernel: Kernel.IKernelConnection,
   target: string,
-  patience = PATIENCE
-): Promise<IOpened> {
+  patience = STEP_TIMEOUT
+): Promise<ICommResult> {
   const comm = kernel.createComm(target);
-  const inside = comm as Kernel.IComm & ICommInside;
+  const inside = comm as Kernel.IComm & ICommInternals;
   if (inside.subshellStarted === undefined) {
     return { comm, subshell: false, retry: false };
   }
-  if (await settles(kernel.info, patience)) {
+  if (await succeedsWithin(kernel.info, patience)) {
     if (kernel.supportsSubshells !== true) {
       return { comm, subshell: false, retry: false };
     }
-    if (await settles(inside.subshellStarted, patience)) {
+    if (await succeedsWithin(inside.subshellStarted, patience)) {
       return { comm, subshell: true, retry: false };
     }
   }
-  const id = await subshellByControl(kernel, patience);
+  const id = await createSubshellOnControl(kernel, patience);
   if (typeof id !== 'string') {
     return { comm, subshell: false, retry: id === undefined };
   }
   inside._subshellId = id;
-  void replaced(kernel, inside.subshellStarted, id);
+  void deleteIfRedundant(kernel, inside.subshellStarted, id);
   return { comm, subshell: true, retry: false };
 }
 
 /**
- * The id of a new subshell, requested on the control channel.
+ * Create a subshell by a request on the control channel and return its id.
  *
- * `null` if the kernel has none; `undefined` if no attempt succeeded: a busy server drops the connection, and then
- * requests are rejected.
+ * Returns `null` if the kernel does not support subshells, and `undefined` if no attempt succeeded: a busy server drops
+ * the connection, which rejects requests.
  */
-async function subshellByControl(
+async function createSubshellOnControl(
   kernel: Kernel.IKernelConnection,
   pause: number
 ): Promise<string | null | undefined> {
@@ -78,24 +78,24 @@ async function subshellByControl(
     try {
       return await createSubshell(kernel);
     } catch {
-      // There may be another attempt.
+      // Retry below.
     }
     await new Promise(resolve => setTimeout(resolve, attempt * pause));
   }
   return undefined;
 }
 
-/** Rejects where the kernel has subshells, but did not start one. */
+/** Rejects if the kernel supports subshells but did not start one. */
 async function createSubshell(
   kernel: Kernel.IKernelConnection
 ): Promise<string | null> {
-  const info = await ask(kernel, 'kernel_info_request');
+  const info = await sendControlRequest(kernel, 'kernel_info_request');
   const features = (info as { supported_features?: string[] })
     .supported_features;
   if (!features?.includes(FEATURE)) {
     return null;
   }
-  const reply = await ask(kernel, 'create_subshell_request');
+  const reply = await sendControlRequest(kernel, 'create_subshell_request');
   const id = (reply as { subshell_id?: string }).subshell_id;
   if (id === undefined) {
     throw new Error(JSON.stringify(reply));
@@ -103,19 +103,21 @@ async function createSubshell(
   return id;
 }
 
-/** JupyterLab starts one of its own nevertheless, once it knows the features: then ours goes. */
-async function replaced(
+/** Delete our subshell if JupyterLab later starts its own, which it does once it knows the kernel's features. */
+async function deleteIfRedundant(
   kernel: Kernel.IKernelConnection,
   started: Promise<void>,
   id: string
 ): Promise<void> {
   if (await succeeds(started)) {
     const content = { subshell_id: id };
-    await succeeds(ask(kernel, 'delete_subshell_request', content));
+    await succeeds(
+      sendControlRequest(kernel, 'delete_subshell_request', content)
+    );
   }
 }
 
-async function ask(
+async function sendControlRequest(
   kernel: Kernel.IKernelConnection,
   msgType: Request,
   content: { subshell_id?: string } = {}
@@ -131,7 +133,7 @@ async function ask(
   return reply?.content;
 }
 
-async function settles(
+async function succeedsWithin(
   promise: Promise<unknown>,
   patience: number
 ): Promise<boolean> {

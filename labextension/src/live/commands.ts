@@ -1,4 +1,4 @@
-/** The commands on explorations: in the palette, and in the context menu of generated cells. */
+/** The commands for explorations, in the palette and in the context menu of generated cells. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { ICommandPalette, Notification } from '@jupyterlab/apputils';
 import type { Cell } from '@jupyterlab/cells';
@@ -9,20 +9,20 @@ import type {
   ReadonlyPartialJSONObject
 } from '@lumino/coreutils';
 
-import { isFinal } from '../link/status';
+import { isFinished } from '../link/runStatus';
 import type { Done, RunView } from '../messages';
 import type { Explorations } from './explorations';
-import { isGuarded, makeMine, markOf } from './mark';
-import type { ExplorationModel } from './model';
-import { show } from './notebookActs';
-import { inOneStep } from './removal';
+import { isGuarded, makeRunnable, markOf } from './generatedCell';
+import type { ExplorationModel } from './explorationModel';
+import { showCell } from './notebookActions';
+import { asOneUndoStep } from './cellRemoval';
 import {
-  askChoice,
-  askRemoval,
-  insertedWords,
-  removedWords,
-  tell
-} from './said';
+  confirmChoice,
+  confirmRemoval,
+  insertedMessage,
+  removedMessage,
+  notify
+} from './userMessages';
 
 export const CommandIDs = {
   remove: 'exploracoder:remove',
@@ -33,8 +33,8 @@ export const CommandIDs = {
   makeMine: 'exploracoder:make-mine'
 } as const;
 
-/** A command that works on a run of the current notebook. */
-type OnRun = (model: ExplorationModel, run: RunView) => unknown;
+/** Executes a command on a run of the current notebook. */
+type RunAction = (model: ExplorationModel, run: RunView) => unknown;
 
 const RUN_ARGS = {
   type: 'object',
@@ -42,7 +42,7 @@ const RUN_ARGS = {
     run: {
       type: 'string',
       description:
-        'The run; the one of the active cell, or the latest, if not given'
+        'The run; defaults to the run of the active cell, or else the latest run'
     }
   }
 };
@@ -53,7 +53,8 @@ const REMOVE_ARGS = {
     ...RUN_ARGS.properties,
     keepSolution: {
       type: 'boolean',
-      description: 'Whether the solution stays; it is asked if not given'
+      description:
+        'Whether to keep the solution; the user is asked if this is not given'
     }
   }
 };
@@ -68,7 +69,7 @@ export class Commands {
   ) {
     this._addRemovals();
     this._addControls();
-    this._addOnCells();
+    this._addCellCommands();
   }
 
   addToPalette(palette: ICommandPalette): void {
@@ -78,7 +79,7 @@ export class Commands {
     );
   }
 
-  /** Each is shown where it can be done. */
+  /** Each command is shown only where it is enabled. */
   addToContextMenu(): void {
     Object.values(CommandIDs).forEach((command, index) =>
       this._app.contextMenu.addItem({
@@ -91,15 +92,15 @@ export class Commands {
 
   private _addRemovals(): void {
     const trans = this._trans;
-    this._add(CommandIDs.remove, REMOVE_ARGS, {
+    this._addCommand(CommandIDs.remove, REMOVE_ARGS, {
       label: trans.__('Remove Exploration'),
       caption: trans.__(
         'Remove the cells of an exploration; undo brings them back'
       ),
       isEnabled: () => this._hasCells(),
-      execute: args => this._askAndRemove(args)
+      execute: args => this._confirmAndRemove(args)
     });
-    this._add(CommandIDs.removeKeepSolution, RUN_ARGS, {
+    this._addCommand(CommandIDs.removeKeepSolution, RUN_ARGS, {
       label: trans.__('Remove Exploration, Keep the Solution'),
       caption: trans.__(
         'Remove the cells of an exploration; the solution becomes an ordinary cell'
@@ -111,49 +112,54 @@ export class Commands {
 
   private _addControls(): void {
     const trans = this._trans;
-    this._addOnRun(CommandIDs.stop, {
+    this._addRunCommand(CommandIDs.stop, {
       label: trans.__('Stop Exploration'),
-      caption: trans.__('Stop the exploration and keep what was learned'),
-      can: (_, run) => !isFinal(run) && run.status !== 'stopping',
-      act: (model, run) => report(model.stop(run.key))
+      caption: trans.__('Stop the exploration and keep the results so far'),
+      can: (_, run) => !isFinished(run) && run.status !== 'stopping',
+      act: (model, run) => reportProblem(model.stop(run.key))
     });
-    this._addOnRun(CommandIDs.insertSolution, {
+    this._addRunCommand(CommandIDs.insertSolution, {
       label: trans.__('Insert Solution of Exploration'),
       caption: trans.__('Insert the solution below the active cell'),
       can: (_, run) => run.code !== null,
-      act: (model, run) => this._insert(model, run)
+      act: (model, run) => this._insertSolution(model, run)
     });
-    this._addOnRun(CommandIDs.choose, {
+    this._addRunCommand(CommandIDs.choose, {
       label: trans.__('Use This Candidate Instead'),
       caption: trans.__(
         'Carry this candidate forward; the later subtasks are explored again'
       ),
-      can: (_, run) => this._choosable(run) !== undefined,
+      can: (_, run) => this._selectableCandidate(run) !== undefined,
       act: (model, run) =>
-        chooseAsking(model, run, this._choosable(run) ?? '', trans)
+        chooseWithConfirmation(
+          model,
+          run,
+          this._selectableCandidate(run) ?? '',
+          trans
+        )
     });
   }
 
-  private _addOnCells(): void {
+  private _addCellCommands(): void {
     const guarded = () => {
       const cell = this._activeCell();
       return cell && isGuarded(cell.model.sharedModel) ? cell : undefined;
     };
-    this._add(CommandIDs.makeMine, NO_ARGS, {
+    this._addCommand(CommandIDs.makeMine, NO_ARGS, {
       label: this._trans.__('Make the Candidate Mine'),
       caption: this._trans.__('Make it an ordinary cell that you can run'),
       isEnabled: () => guarded() !== undefined,
       execute: () => {
         const model = guarded()?.model.sharedModel;
         if (model?.notebook) {
-          inOneStep(model.notebook, () => makeMine(model));
+          asOneUndoStep(model.notebook, () => makeRunnable(model));
         }
       }
     });
   }
 
-  /** All are hidden from the context menu where they cannot be done. */
-  private _add(
+  /** Add a command that is hidden from the context menu where it is disabled. */
+  private _addCommand(
     id: string,
     args: ReadonlyJSONObject,
     options: CommandRegistry.ICommandOptions
@@ -165,31 +171,31 @@ export class Commands {
     });
   }
 
-  private _addOnRun(
+  private _addRunCommand(
     id: string,
     options: {
       label: string;
       caption: string;
       can: (model: ExplorationModel, run: RunView) => boolean;
-      act: OnRun;
+      act: RunAction;
     }
   ): void {
     const { label, caption, can, act } = options;
-    this._add(id, RUN_ARGS, {
+    this._addCommand(id, RUN_ARGS, {
       label,
       caption,
       isEnabled: args => {
-        const [model, run] = this._find(args);
+        const [model, run] = this._findRun(args);
         return !!model && !!run && can(model, run);
       },
       execute: args => {
-        const [model, run] = this._find(args);
+        const [model, run] = this._findRun(args);
         return model && run ? act(model, run) : undefined;
       }
     });
   }
 
-  private _find(
+  private _findRun(
     args: ReadonlyPartialJSONObject
   ): [ExplorationModel?, RunView?] {
     const model = this._explorations.current;
@@ -207,8 +213,8 @@ export class Commands {
     return [model, run];
   }
 
-  /** The candidate of the active cell, if the run can go on from it. */
-  private _choosable(run: RunView): string | undefined {
+  /** The candidate of the active cell, if the run can continue from it. */
+  private _selectableCandidate(run: RunView): string | undefined {
     const id = this._activeMark()?.candidate;
     const subtask = run.subtasks.find(other =>
       other.candidates.some(
@@ -218,14 +224,16 @@ export class Commands {
     return subtask && subtask.selected !== id ? id : undefined;
   }
 
-  /** Where there is a solution, what becomes of it is asked; unless it is said. */
-  private async _askAndRemove(args: ReadonlyPartialJSONObject): Promise<void> {
-    const said = args.keepSolution;
+  /** Remove a run. If it has a solution and the arguments do not say whether to keep it, ask the user. */
+  private async _confirmAndRemove(
+    args: ReadonlyPartialJSONObject
+  ): Promise<void> {
+    const requested = args.keepSolution;
     const keeps =
-      typeof said === 'boolean'
-        ? said
-        : this._hasSolution(this._removable(args))
-          ? await askRemoval(this._trans)
+      typeof requested === 'boolean'
+        ? requested
+        : this._hasSolution(this._runToRemove(args))
+          ? await confirmRemoval(this._trans)
           : false;
     if (keeps !== null) {
       this._remove(args, keeps);
@@ -234,53 +242,53 @@ export class Commands {
 
   private _hasSolution(run?: string): boolean {
     const cells = this._explorations.current?.panel.content.widgets ?? [];
-    const [, view] = run === undefined ? [] : this._find({ run });
+    const [, view] = run === undefined ? [] : this._findRun({ run });
     const runId = view?.run_id ?? run;
     return cells.some(cell => markOf(cell.model, runId)?.role === 'solution');
   }
 
-  private _insert(model: ExplorationModel, run: RunView): void {
+  private _insertSolution(model: ExplorationModel, run: RunView): void {
     const how = model.insertSolution(run.key);
     if (how !== 'nothing') {
-      tell(insertedWords(how, run.status === 'stopped', this._trans));
+      notify(insertedMessage(how, run.status === 'stopped', this._trans));
     }
   }
 
-  private _removable(args: ReadonlyPartialJSONObject): string | undefined {
+  private _runToRemove(args: ReadonlyPartialJSONObject): string | undefined {
     const asked = typeof args.run === 'string' ? args.run : undefined;
-    return asked ?? this._activeMark()?.run_id ?? this._latest();
+    return asked ?? this._activeMark()?.run_id ?? this._latestRunId();
   }
 
   private _remove(
     args: ReadonlyPartialJSONObject,
     keepSolution: boolean
   ): void {
-    const run = this._removable(args);
+    const run = this._runToRemove(args);
     const model = this._explorations.current;
     if (!model || run === undefined) {
       return;
     }
-    const going = model.runs.some(
-      view => [view.key, view.run_id].includes(run) && !isFinal(view)
+    const wasRunning = model.runs.some(
+      view => [view.key, view.run_id].includes(run) && !isFinished(view)
     );
     const caller = this._callerOf(run);
     const count = model.remove(run, { keepSolution });
     if (count) {
-      this._goHome(model, caller);
-      tell(removedWords(count, going, this._trans));
+      this._restoreFocus(model, caller);
+      notify(removedMessage(count, wasRunning, this._trans));
     }
   }
 
-  /** Where the focus was may be gone: give it to the calling cell, so that keys are the notebook's. */
-  private _goHome({ panel }: ExplorationModel, caller?: string): void {
+  /** Focus the calling cell, since the focused element may be removed, so that shortcuts apply to the notebook. */
+  private _restoreFocus({ panel }: ExplorationModel, caller?: string): void {
     const active = panel.content.activeCell?.model.id;
-    [caller, active].some(id => id && show(panel, id, true));
+    [caller, active].some(id => id && showCell(panel, id, true));
   }
 
-  /** Id of the cell that called for the run. */
+  /** Id of the run's calling cell. */
   private _callerOf(run: string): string | undefined {
     const cells = this._explorations.current?.panel.content.widgets ?? [];
-    const [, view] = this._find({ run });
+    const [, view] = this._findRun({ run });
     const runId = view?.run_id ?? run;
     return cells
       .map(cell => markOf(cell.model, runId)?.caller)
@@ -288,7 +296,7 @@ export class Commands {
   }
 
   /** The id of the latest run that has cells in the notebook. */
-  private _latest(): string | undefined {
+  private _latestRunId(): string | undefined {
     const there = this._runIds();
     const known = this._explorations.current?.runs ?? [];
     const latest = known
@@ -301,7 +309,7 @@ export class Commands {
     return this._runIds().length > 0;
   }
 
-  /** Of the generated cells of the notebook, in their order. */
+  /** The run ids of the notebook's generated cells, in cell order. */
   private _runIds(): string[] {
     const cells = this._explorations.current?.panel.content.widgets ?? [];
     return cells.flatMap(cell => markOf(cell.model)?.run_id ?? []);
@@ -317,20 +325,20 @@ export class Commands {
   }
 }
 
-/** Carry another candidate forward; of a run that has ended only if the user agrees that its cells are replaced. */
-export async function chooseAsking(
+/** Carry another candidate forward. If the run has ended, ask the user first, since its cells are replaced. */
+export async function chooseWithConfirmation(
   model: ExplorationModel,
   run: RunView,
   candidate: string,
   trans: TranslationBundle
 ): Promise<void> {
-  if (!isFinal(run) || (await askChoice(candidate, trans))) {
-    await report(model.choose(run.key, candidate));
+  if (!isFinished(run) || (await confirmChoice(candidate, trans))) {
+    await reportProblem(model.choose(run.key, candidate));
   }
 }
 
-/** Say what went wrong with a control that was asked for outside of the sidebar. */
-export async function report(asked: Promise<Done>): Promise<void> {
+/** Notify the user if a control that was sent from outside of the sidebar failed. */
+export async function reportProblem(asked: Promise<Done>): Promise<void> {
   const { problem } = await asked;
   if (problem) {
     Notification.warning(problem, { autoClose: 6_000 });

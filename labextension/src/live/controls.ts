@@ -1,111 +1,117 @@
-/** What the user asks of runs: of the kernel while a run is under way, by running the calling cell again after that. */
+/**
+ * Controls of runs: sent to the kernel while the run is active, applied by running the calling cell again after its
+ * end.
+ */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { KernelLink, NoAnswer } from '../link/kernelLink';
-import { isFinal } from '../link/status';
+import { KernelLink, NoAnswerError } from '../link/kernelLink';
+import { isFinished } from '../link/runStatus';
 import type { Control } from '../link/tokens';
 import type { Continue, Done, RunView, ToKernel } from '../messages';
-import { done } from './notebookActs';
+import { localReply } from './notebookActions';
 
-type Asked<T = ToKernel> = T extends { run: string }
+type ControlFields<T = ToKernel> = T extends { run: string }
   ? Omit<T, 'run' | 'request' | 'page'>
   : never;
 
-/** What is controlled. */
-export interface IControlled {
+/** The runs that are controlled. */
+export interface IControlTarget {
   link(): KernelLink | null;
   view(run: string): RunView | undefined;
-  /** Whether the kernel that made the run is gone. */
+  /** Whether the run's kernel is gone. */
   isLost(run: string): boolean;
-  /** Run the calling cell again, from there on; whether it is there and still calls. */
-  goOn(given: Continue): boolean;
-  /** `isPending` may answer otherwise. */
+  /**
+   * Run the calling cell again to continue from there. Returns false if the cell is gone or no longer starts an
+   * exploration.
+   */
+  continueFrom(given: Continue): boolean;
+  /** Called when the result of `isPending` may have changed. */
   onPending(): void;
 }
 
 export class Controls {
   constructor(
-    private _controlled: IControlled,
+    private _target: IControlTarget,
     private _trans: TranslationBundle
   ) {}
 
   isPending(run: string, control: Control, of: string): boolean {
-    return this._pending.has(nameOf(run, control, of));
+    return this._pending.has(pendingKey(run, control, of));
   }
 
   retry(run: string, subtask: string, hint: string): Promise<Done> {
-    return this._hasEnded(run)
-      ? this._goOn({ run, subtask, hint, candidate: '' })
-      : this.ask(run, 'retry', subtask, { type: 'retry', subtask, hint });
+    return this._isFinished(run)
+      ? this._continueFrom({ run, subtask, hint, candidate: '' })
+      : this.send(run, 'retry', subtask, { type: 'retry', subtask, hint });
   }
 
   choose(run: string, candidate: string): Promise<Done> {
-    return this._hasEnded(run)
-      ? this._goOn({ run, subtask: '', hint: '', candidate })
-      : this.ask(run, 'choose', candidate, { type: 'choose', candidate });
+    return this._isFinished(run)
+      ? this._continueFrom({ run, subtask: '', hint: '', candidate })
+      : this.send(run, 'choose', candidate, { type: 'choose', candidate });
   }
 
-  /** Ask the kernel. */
-  async ask(
+  /** Send a control to the kernel. */
+  async send(
     run: string,
     control: Control,
     of: string,
-    asked: Asked
+    asked: ControlFields
   ): Promise<Done> {
-    const link = this._controlled.link();
-    if (this._controlled.isLost(run) || !link) {
-      return done(this._restarted());
+    const link = this._target.link();
+    if (this._target.isLost(run) || !link) {
+      return localReply(this._kernelGoneMessage());
     }
-    const pending = nameOf(run, control, of);
+    const pending = pendingKey(run, control, of);
     this._pending.add(pending);
-    this._controlled.onPending();
+    this._target.onPending();
     try {
       const answer = await link.request({ ...asked, run } as ToKernel);
-      return answer.type === 'done' ? answer : done('');
+      return answer.type === 'done' ? answer : localReply('');
     } catch (error) {
-      return done(this._why(error));
+      return localReply(this._describeError(error));
     } finally {
       this._pending.delete(pending);
-      this._controlled.onPending();
+      this._target.onPending();
     }
   }
 
-  private async _goOn(given: Continue): Promise<Done> {
-    if (this._controlled.isLost(given.run)) {
-      return done(this._restarted());
+  private async _continueFrom(given: Continue): Promise<Done> {
+    if (this._target.isLost(given.run)) {
+      return localReply(this._kernelGoneMessage());
     }
-    return this._controlled.goOn(given)
-      ? done('')
-      : done(
+    return this._target.continueFrom(given)
+      ? localReply('')
+      : localReply(
           this._trans.__(
-            'The cell that called is gone, or does not begin with %%explora any more.'
+            'The cell of this exploration was deleted or no longer starts with %%explora.'
           )
         );
   }
 
-  private _hasEnded(run: string): boolean {
-    const view = this._controlled.view(run);
-    return view !== undefined && isFinal(view);
+  private _isFinished(run: string): boolean {
+    const view = this._target.view(run);
+    return view !== undefined && isFinished(view);
   }
 
-  private _restarted(): string {
+  private _kernelGoneMessage(): string {
     return this._trans.__(
-      'The kernel that made this run is gone; run the cell again.'
+      'The kernel of this run is no longer available. Run the cell again.'
     );
   }
 
-  private _why(error: unknown): string {
-    if (!(error instanceof NoAnswer)) {
+  private _describeError(error: unknown): string {
+    if (!(error instanceof NoAnswerError)) {
       throw error;
     }
-    switch (error.silence) {
+    switch (error.reason) {
       case 'timeout':
         return this._trans.__('The kernel did not answer in time.');
       case 'closed':
         return this._trans.__('The connection to the kernel was closed.');
       case 'none':
         return this._trans.__(
-          'The kernel has not loaded the extension; run %load_ext exploracoder_jupyter.'
+          'The kernel has not loaded the extension. Run %load_ext exploracoder_jupyter.'
         );
     }
   }
@@ -113,6 +119,6 @@ export class Controls {
   private _pending = new Set<string>();
 }
 
-function nameOf(run: string, control: Control, of: string): string {
+function pendingKey(run: string, control: Control, of: string): string {
   return JSON.stringify([run, control, of]);
 }

@@ -9,7 +9,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import type { IExplorations } from '../link/tokens';
-import { ExplorationModel } from './model';
+import { ExplorationModel } from './explorationModel';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 
@@ -21,8 +21,8 @@ export class Explorations implements IExplorations {
   ) {
     tracker.forEach(panel => this._add(panel));
     tracker.widgetAdded.connect((_, panel) => this._add(panel));
-    tracker.currentChanged.connect((_, panel) => this._choose(panel));
-    this._choose(tracker.currentWidget);
+    tracker.currentChanged.connect((_, panel) => this._setCurrent(panel));
+    this._setCurrent(tracker.currentWidget);
   }
 
   get current(): ExplorationModel | null {
@@ -33,8 +33,8 @@ export class Explorations implements IExplorations {
     return this._currentChanged;
   }
 
-  /** A notebook has been opened, or is viewed once more. */
-  get added(): ISignal<this, NotebookPanel> {
+  /** Emitted when a notebook has been opened or has got another view. */
+  get panelAdded(): ISignal<this, NotebookPanel> {
     return this._added;
   }
 
@@ -71,8 +71,8 @@ export class Explorations implements IExplorations {
     return [...this._models.values()];
   }
 
-  private _choose(panel: NotebookPanel | null): void {
-    // The tracker may name a panel current before it tells that it was added.
+  private _setCurrent(panel: NotebookPanel | null): void {
+    // The tracker may make a panel current before it emits `widgetAdded`.
     const model = panel ? this._modelOf(panel) : null;
     if (panel && model) {
       model.panel = panel;

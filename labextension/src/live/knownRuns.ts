@@ -1,5 +1,5 @@
-/** The runs that the kernel has told of, oldest first. When the kernel is gone they stay, as ended. */
-import { isFinal } from '../link/status';
+/** The runs reported by the kernel, oldest first. When the kernel is gone they are kept as ended. */
+import { isFinished } from '../link/runStatus';
 import type { RunView } from '../messages';
 
 export class KnownRuns {
@@ -14,64 +14,67 @@ export class KnownRuns {
     return this._runs.get(key);
   }
 
-  /** Note how a run stands. What comes late does not bring back to life what has ended. */
-  put(told: RunView): void {
-    const run = this._byOurClock(told);
+  /** Store the state of a run. A late message does not reactivate a run that has ended. */
+  put(received: RunView): void {
+    const run = this._toBrowserClock(received);
     const known = this._runs.get(run.key);
     if (this._lost.delete(run.key)) {
-      this._runs.delete(run.key); // another run has the name now: the newest one
-    } else if (known && isFinal(known) && !isFinal(run)) {
+      this._runs.delete(run.key); // the key now belongs to a new run
+    } else if (known && isFinished(known) && !isFinished(run)) {
       return;
     }
     this._runs.set(run.key, run);
   }
 
-  /** The kernel is gone; `activity` tells so of runs that were under way. Another one may give their keys away. */
-  lose(activity: string): void {
+  /**
+   * Mark all runs as lost because the kernel is gone. `activity` is shown for those that were active. Another kernel
+   * may reuse their keys.
+   */
+  markLost(activity: string): void {
     for (const run of this.all) {
       this._lost.add(run.key);
-      if (!isFinal(run)) {
+      if (!isFinished(run)) {
         const ended = run.ended ?? run.waiting_since ?? this._now();
         const end = { status: 'stopped', activity, ended } as const;
         this._runs.set(run.key, { ...run, ...end });
       }
     }
-    this._ahead = null;
+    this._clockOffset = null;
   }
 
   /**
-   * The run with its times on the browser's clock. A message takes a while to come, and longer on a busy page: the one
-   * that came fastest tells best how far the clocks are apart.
+   * Convert the run's times to the browser's clock. Messages take time to arrive, more so on a busy page, so the
+   * fastest message gives the best estimate of the clock offset.
    */
-  private _byOurClock(run: RunView): RunView {
+  private _toBrowserClock(run: RunView): RunView {
     const { now } = run;
-    // An older kernel does not say what time it is.
+    // An older kernel does not send its time.
     if (typeof now !== 'number') {
       return { ...run, now: null };
     }
     const ahead = this._now() - now;
-    this._ahead = Math.min(ahead, this._ahead ?? ahead);
-    const ours = (time: number | null) => time && time + this._ahead!;
+    this._clockOffset = Math.min(ahead, this._clockOffset ?? ahead);
+    const ours = (time: number | null) => time && time + this._clockOffset!;
     return {
       ...run,
-      now: now + this._ahead,
+      now: now + this._clockOffset,
       started: ours(run.started),
       ended: ours(run.ended),
       waiting_since: ours(run.waiting_since)
     };
   }
 
-  /** Whether the kernel that made the run is gone. */
+  /** Whether the run's kernel is gone. */
   isLost(key: string): boolean {
     return this._lost.has(key);
   }
 
-  /** Whether its calling cell has made no other run since. */
+  /** Whether this is the newest run of its calling cell. */
   isNewest(key: string): boolean {
     return this._siblings(key).pop()?.key === key;
   }
 
-  /** The runs that its calling cell made before. */
+  /** The earlier runs of its calling cell. */
   earlier(key: string): RunView[] {
     const siblings = this._siblings(key);
     return siblings.slice(0, siblings.indexOf(this._runs.get(key)!));
@@ -82,8 +85,8 @@ export class KnownRuns {
     return this.all.filter(run => run.cell === cell);
   }
 
-  /** How many seconds the browser's clock is ahead of the kernel's, at most. */
-  private _ahead: number | null = null;
+  /** Upper bound of how many seconds the browser's clock is ahead of the kernel's. */
+  private _clockOffset: number | null = null;
   private _runs = new Map<string, RunView>();
   private _lost = new Set<string>();
 }

@@ -1,28 +1,33 @@
-/** The cells of all runs in one notebook: brings in what the kernel sends, and tells what the user does to them. */
+/** The cells of all runs in one notebook: applies the kernel's changes and reports the user's. */
 import type { ISharedNotebook } from '@jupyter/ydoc';
 import type { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { isFinal } from '../link/status';
+import { isFinished } from '../link/runStatus';
 import type { CellChange, CellsMessage, Snapshot } from '../messages';
-import { applyChange, IRunChange } from './applier';
-import { IMark, markOf, NAMESPACE } from './mark';
-import type { Schedule } from './pace';
-import { ChangeQueue } from './queue';
-import { removeCells } from './removal';
-import { RunCells } from './runCells';
-import { CellWatcher, ITouched } from './watcher';
+import { applyChange, IRunChange } from './applyChange';
+import { IMark, markOf, NAMESPACE } from './generatedCell';
+import type { Schedule } from './scheduling';
+import { ChangeQueue } from './changeQueue';
+import { removeCells } from './cellRemoval';
+import { RunCellState } from './runCellState';
+import { CellWatcher, IUserChanges } from './cellWatcher';
 
 /** Cells of a run that the user has deleted. */
-export interface IDeleted {
+export interface IDeletedCells {
   run: string;
   cells: string[];
 }
 
-const UNDER_WAY = new Set(['running', 'exploring', 'starting', 'reviewing']);
+const ACTIVE_STATUSES = new Set([
+  'running',
+  'exploring',
+  'starting',
+  'reviewing'
+]);
 
-/** Does something to the cells, and whatever has to be done before and after that. */
-type Around = <T>(act: () => T) => T;
+/** Wraps a change of the cells in whatever has to be done before and after it. */
+type Wrapper = <T>(act: () => T) => T;
 
 export class NotebookCells implements IDisposable {
   /**
@@ -33,10 +38,10 @@ export class NotebookCells implements IDisposable {
   constructor(
     readonly notebook: ISharedNotebook,
     schedule?: Schedule,
-    private _around: Around = act => act()
+    private _wrap: Wrapper = act => act()
   ) {
     this._watcher = new CellWatcher(notebook);
-    this._watcher.touched.connect(this._onTouched, this);
+    this._watcher.userChanged.connect(this._onUserChange, this);
     this._queue = new ChangeQueue(
       item => this._apply(item),
       schedule,
@@ -44,17 +49,19 @@ export class NotebookCells implements IDisposable {
     );
   }
 
-  /** The user has deleted cells. */
-  get deleted(): ISignal<this, IDeleted> {
+  /** Emitted when the user has deleted cells. */
+  get deleted(): ISignal<this, IDeletedCells> {
     return this._deleted;
   }
 
-  /** A run, by its key, shows its first cell: it takes the place of earlier runs of its calling cell. */
-  get begun(): ISignal<this, string> {
-    return this._begun;
+  /**
+   * Emitted with the key of a run when its first cell is inserted. It replaces the earlier runs of its calling cell.
+   */
+  get firstCellInserted(): ISignal<this, string> {
+    return this._firstCellInserted;
   }
 
-  /** The notebook was read from its file anew. */
+  /** Emitted when the notebook was reloaded from its file. */
   get reloaded(): ISignal<CellWatcher, void> {
     return this._watcher.reloaded;
   }
@@ -68,47 +75,47 @@ export class NotebookCells implements IDisposable {
     return this.notebook.cells.some(cell => cell.getId() === id);
   }
 
-  /** Take the kernel's changes; whether some before them are missing. */
+  /** Apply the kernel's changes. Returns whether earlier messages are missing. */
   receive(message: CellsMessage, caller: string): boolean {
-    const run = this._run(message.run, caller);
-    this._add(run, run.feed.take(message));
-    return run.feed.gap;
+    const run = this._runState(message.run, caller);
+    this._enqueue(run, run.sequencer.push(message));
+    return run.sequencer.hasGap;
   }
 
-  /** Take all cells of a run; whether later changes are missing nevertheless. */
+  /** Apply a snapshot of a run. Returns whether later messages are missing. */
   restore(snapshot: Snapshot, caller: string): boolean {
-    const run = this._run(snapshot.run, caller);
-    const later = run.feed.skipTo(snapshot.seq);
+    const run = this._runState(snapshot.run, caller);
+    const later = run.sequencer.skipTo(snapshot.seq);
     if (later !== null) {
-      run.complete = isFinal(snapshot.state);
+      run.complete = isFinished(snapshot.state);
       run.runId = snapshot.state.run_id || run.runId;
       this._queue.drop(run);
-      this._add(run, [...difference(run, snapshot), ...later]);
+      this._enqueue(run, [...snapshotChanges(run, snapshot), ...later]);
     }
-    return run.feed.gap;
+    return run.sequencer.hasGap;
   }
 
-  /** Whether all cells of the run are known and no more will come. */
+  /** Whether the run has ended and all its cells are known. */
   isComplete(key: string): boolean {
     return this._runs.get(key)?.complete ?? false;
   }
 
-  /** Nothing of this run comes any more; whether that is new. */
+  /** Ignore further changes of this run. Returns false if it was dismissed before. */
   dismiss(key: string, caller: string): boolean {
-    const run = this._run(key, caller);
+    const run = this._runState(key, caller);
     const isNew = !run.dismissed;
     run.dismissed = true;
     this._queue.drop(run);
     return isNew;
   }
 
-  /** The kernel that made the runs is gone: another one may give their keys to other runs. */
-  forget(): void {
+  /** Drop all state when the kernel is gone, since another kernel may reuse its keys. */
+  clear(): void {
     this._runs.forEach(run => this._queue.drop(run));
     this._runs.clear();
   }
 
-  /** Remove cells, in one step that can be undone; how many are gone. */
+  /** Remove cells as one undo step. Returns the number of removed cells. */
   remove(which: (mark: IMark) => boolean, keepSolution: boolean): number {
     return this._unwatched(() =>
       removeCells(
@@ -119,11 +126,13 @@ export class NotebookCells implements IDisposable {
     );
   }
 
-  /** Cells that are shown as under way, though their run is none of these, were interrupted. */
-  interruptOthers(alive: ReadonlySet<string>): void {
+  /** Mark cells as interrupted that are shown as active although their run is not in `alive`. */
+  markInterrupted(alive: ReadonlySet<string>): void {
     const dead = this.notebook.cells.filter(cell => {
       const mark = markOf(cell);
-      return mark && !alive.has(mark.run_id) && UNDER_WAY.has(mark.status!);
+      return (
+        mark && !alive.has(mark.run_id) && ACTIVE_STATUSES.has(mark.status!)
+      );
     });
     if (dead.length) {
       this.notebook.transact(() => {
@@ -144,33 +153,36 @@ export class NotebookCells implements IDisposable {
     }
   }
 
-  private _run(key: string, caller: string): RunCells {
+  private _runState(key: string, caller: string): RunCellState {
     let run = this._runs.get(key);
     if (!run) {
-      run = new RunCells(key, caller);
+      run = new RunCellState(key, caller);
       this._runs.set(key, run);
     }
     return run;
   }
 
-  private _add(run: RunCells, changes: readonly CellChange[]): void {
+  private _enqueue(run: RunCellState, changes: readonly CellChange[]): void {
     this._queue.add(changes.map((change): IRunChange => ({ run, change })));
   }
 
   private _apply(item: IRunChange): void {
     const { run } = item;
-    const before = run.cleared;
+    const before = run.earlierRemoved;
     this._unwatched(() => applyChange(this.notebook, item));
-    if (run.cleared && !before) {
-      this._begun.emit(run.key);
+    if (run.earlierRemoved && !before) {
+      this._firstCellInserted.emit(run.key);
     }
   }
 
   private _unwatched<T>(act: () => T): T {
-    return this._watcher.unwatched(() => this._around(act));
+    return this._watcher.withoutWatching(() => this._wrap(act));
   }
 
-  private _onTouched(_: CellWatcher, { deleted, moved }: ITouched): void {
+  private _onUserChange(
+    _: CellWatcher,
+    { deleted, moved }: IUserChanges
+  ): void {
     for (const run of this._runs.values()) {
       const ours = (marks: ReadonlyMap<string, IMark>) =>
         [...marks.keys()].filter(id => marks.get(id)!.run_id === run.runId);
@@ -183,16 +195,19 @@ export class NotebookCells implements IDisposable {
     }
   }
 
-  private _begun = new Signal<this, string>(this);
-  private _deleted = new Signal<this, IDeleted>(this);
-  private _runs = new Map<string, RunCells>();
+  private _firstCellInserted = new Signal<this, string>(this);
+  private _deleted = new Signal<this, IDeletedCells>(this);
+  private _runs = new Map<string, RunCellState>();
   private _watcher: CellWatcher;
   private _queue: ChangeQueue;
   private _isDisposed = false;
 }
 
-/** What makes the notebook as the snapshot is. Only what the engine took back goes: all else is the user's to remove. */
-function difference(run: RunCells, snapshot: Snapshot): CellChange[] {
+/**
+ * The changes that bring the notebook to the state of the snapshot. Only cells that the engine removed are removed;
+ * everything else is left to the user.
+ */
+function snapshotChanges(run: RunCellState, snapshot: Snapshot): CellChange[] {
   const ids = snapshot.cells.map(cell => cell.id as string);
   const removes = snapshot.removed.map((id): CellChange => ({
     action: 'remove',

@@ -1,4 +1,4 @@
-/** The plugins that bring a run's cells into the open notebook. */
+/** The plugins that show a run's cells in the open notebook and guard recorded ones. */
 import type {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
@@ -14,13 +14,18 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { claimPageId } from '../link/pageId';
 import { IExplorations } from '../link/tokens';
-import { NotebookBadges } from './badge';
-import type { BadgeAction } from './badgeView';
-import { chooseAsking, CommandIDs, Commands, report } from './commands';
-import { GuardingExecutor } from './executor';
+import { NotebookBadges } from './cellBadge';
+import type { BadgeAction } from './badgeContent';
+import {
+  chooseWithConfirmation,
+  CommandIDs,
+  Commands,
+  reportProblem
+} from './commands';
+import { ExplorationCellExecutor } from './cellExecutor';
 import { Explorations } from './explorations';
-import { makeMine, markOf } from './mark';
-import { inOneStep } from './removal';
+import { makeRunnable, markOf } from './generatedCell';
+import { asOneUndoStep } from './cellRemoval';
 
 const DOMAIN = 'exploracoder_jupyter';
 
@@ -53,34 +58,34 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
           void app.commands.execute(CommandIDs.remove, { run: runId });
         } else if (action === 'make-mine') {
           const { sharedModel } = cell.model;
-          inOneStep(panel.context.model.sharedModel, () =>
-            makeMine(sharedModel)
+          asOneUndoStep(panel.context.model.sharedModel, () =>
+            makeRunnable(sharedModel)
           );
         } else if (run && action === 'stop') {
-          void report(model.stop(run.key));
+          void reportProblem(model.stop(run.key));
         } else if (run) {
           const candidate = markOf(cell.model)?.candidate ?? '';
-          void chooseAsking(model, run, candidate, trans);
+          void chooseWithConfirmation(model, run, candidate, trans);
         }
       };
       const badges = new NotebookBadges(panel, model, act, trans);
       panel.disposed.connect(() => badges.dispose());
     };
     tracker.forEach(decorate);
-    found.added.connect((_, panel) => decorate(panel));
+    found.panelAdded.connect((_, panel) => decorate(panel));
     return found;
   }
 };
 
 /**
- * Takes the place of `@jupyterlab/notebook-extension:cell-executor`: of two that provide a token, the one registered
- * last is asked, and extensions are registered after the core. That one is not disabled, so that cells still run
- * where this extension cannot be loaded.
+ * Replaces `@jupyterlab/notebook-extension:cell-executor`: of two plugins that provide a token, the one registered last
+ * is used, and extensions are registered after the core. The core plugin is not disabled, so that cells still run if
+ * this extension cannot be loaded.
  */
 const executor: JupyterFrontEndPlugin<INotebookCellExecutor> = {
   id: 'exploracoder-jupyter:executor',
   description:
-    'Runs notebook cells, but for recorded ones, whose outputs stay.',
+    'Runs notebook cells, except recorded candidates, whose outputs are kept.',
   autoStart: true,
   optional: [ITranslator],
   provides: INotebookCellExecutor,
@@ -88,7 +93,7 @@ const executor: JupyterFrontEndPlugin<INotebookCellExecutor> = {
     _: JupyterFrontEnd,
     translator: ITranslator | null
   ): INotebookCellExecutor =>
-    new GuardingExecutor((translator ?? nullTranslator).load(DOMAIN))
+    new ExplorationCellExecutor((translator ?? nullTranslator).load(DOMAIN))
 };
 
 export const plugins: JupyterFrontEndPlugin<unknown>[] = [

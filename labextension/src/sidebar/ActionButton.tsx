@@ -1,10 +1,10 @@
 /**
- * A button that shows that its action was asked for. It is not disabled meanwhile: it would lose the focus.
+ * A button that shows while its action is pending. It is not disabled meanwhile, since it would lose the focus.
  */
 import * as React from 'react';
 
 export function ActionButton(props: {
-  /** Whether the action was asked for: then another press does nothing. */
+  /** Whether the action is pending. Further clicks are then ignored. */
   pending: boolean;
   className?: string;
   title?: string;

@@ -1,45 +1,47 @@
 /**
- * What is being done now: for the eye at once, for a screen reader now and then, so that it is not flooded.
+ * The current activity: shown at once, announced to screen readers at intervals so that they are not flooded.
  */
 import * as React from 'react';
 
-import { Prose, unquoted } from './Prose';
+import { Prose, stripBackticks } from './Prose';
 
 /** Milliseconds between two announcements. */
-const PAUSE = 4000;
+const ANNOUNCE_INTERVAL = 4000;
 
 export function Activity(props: {
   text: string;
-  /** Said at once, before the activity: the status of the run. */
+  /** The status of the run, announced at once before the activity. */
   status: string;
-  /** Whether the run is: what is said then is the last, and is not held back. */
+  /** Whether the run has ended: the last announcement is not delayed. */
   over: boolean;
-  /** Whether it ended with an error. */
+  /** Whether the run ended with an error. */
   failed: boolean;
 }): React.JSX.Element {
   const { status, text, over, failed } = props;
-  const lately = useThrottled(text, PAUSE);
-  const heard = over ? text : lately;
-  const seen = text.startsWith(`${status}. `)
+  const throttled = useThrottled(text, ANNOUNCE_INTERVAL);
+  const announced = over ? text : throttled;
+  const visible = text.startsWith(`${status}. `)
     ? text.slice(status.length + 2)
     : text;
   return (
     <div className={`jp-Explora-activity${failed ? ' jp-mod-failed' : ''}`}>
       <p aria-hidden="true">
-        <Prose text={seen} />
+        <Prose text={visible} />
       </p>
       <p
         className="jp-Explora-unseen"
         role={failed ? 'alert' : 'status'}
         aria-live={failed ? 'assertive' : 'polite'}
       >
-        {unquoted(heard.startsWith(status) ? heard : `${status}. ${heard}`)}
+        {stripBackticks(
+          announced.startsWith(status) ? announced : `${status}. ${announced}`
+        )}
       </p>
     </div>
   );
 }
 
-/** The value, renewed at most once in `pause` milliseconds; the last one always comes through. */
+/** The value, updated at most once in `pause` milliseconds. The last value is always returned eventually. */
 function useThrottled(value: string, pause: number): string {
   const [shown, show] = React.useState(value);
   const next = React.useRef(0);

@@ -1,29 +1,29 @@
 /**
- * What to see before there is a run: what to type.
+ * The content before the first run: an introduction and an example.
  */
 import * as React from 'react';
 
 import type { LinkStatus } from '../link/tokens';
-import { example } from './example';
-import type { IDesk } from './host';
-import { useTrans } from './host';
+import { exampleCells } from './example';
+import type { IHostServices } from './sidebarContext';
+import { useTrans } from './sidebarContext';
 
-/** No line is broken within an option. */
+/** Matches options, within which lines are not broken. */
 const OPTION = /(--\w+)/;
 
 export function EmptyState(props: {
   link: LinkStatus;
-  desk: IDesk;
+  host: IHostServices;
 }): React.JSX.Element {
   const trans = useTrans();
-  const { link, desk } = props;
-  const loaded = link === 'ready'; // to load it twice does no harm, not to load it does
+  const { link, host } = props;
+  const loaded = link === 'ready'; // loading twice is harmless, so load when in doubt
   const [copied, setCopied] = React.useState(false);
   const copy = () => {
-    desk.copy(example(loaded).join('\n\n'));
+    host.copy(exampleCells(loaded).join('\n\n'));
     setCopied(true);
   };
-  if (!desk.notebook) {
+  if (!host.hasNotebook) {
     return (
       <section className="jp-Explora-empty">
         <h2>{trans.__('Explore a library')}</h2>
@@ -36,7 +36,7 @@ export function EmptyState(props: {
       <h2>{trans.__('Explore a library')}</h2>
       <p>
         {trans.__(
-          'Write a task under the name of an installed library. It is planned in small steps; several snippets for each step are really run, away from your kernel; and what worked becomes a solution.'
+          'Name an installed library and describe a task. The task is split into small steps, several snippets are run for each step outside your kernel, and those that work are combined into a solution.'
         )}
       </p>
       <p>
@@ -44,7 +44,7 @@ export function EmptyState(props: {
           ? trans.__('Put this in a cell and run it:')
           : trans.__('Put these in two cells and run both:')}
       </p>
-      {example(loaded).map(source => (
+      {exampleCells(loaded).map(source => (
         <pre key={source}>
           {source
             .split(OPTION)
@@ -57,7 +57,7 @@ export function EmptyState(props: {
         <button
           type="button"
           className="jp-Explora-button jp-mod-primary"
-          onClick={() => desk.insertExample(loaded)}
+          onClick={() => host.insertExample(loaded)}
         >
           {trans.__('Insert an example')}
         </button>
@@ -67,14 +67,14 @@ export function EmptyState(props: {
       </div>
       <p className="jp-Explora-note">
         {trans.__(
-          'The example needs no model and takes a few seconds. %1 is what the solution must pass; %2 in a cell shows all options.',
+          'The example needs no model and takes a few seconds. %1 sets a check that the solution must pass. Run %2 to show all options.',
           '--check',
           '%%explora?'
         )}
       </p>
-      {desk.shortcut && (
+      {host.shortcut && (
         <p className="jp-Explora-note">
-          {trans.__('%1 brings you here from the notebook.', desk.shortcut)}
+          {trans.__('Press %1 in the notebook to come here.', host.shortcut)}
         </p>
       )}
     </section>

@@ -1,9 +1,9 @@
 /**
- * The two buttons below a form: do it, or leave it.
+ * The submit and cancel buttons below a form.
  */
 import * as React from 'react';
 
-import { useTrans } from './host';
+import { useTrans } from './sidebarContext';
 
 export function FormButtons(props: {
   submit: string;

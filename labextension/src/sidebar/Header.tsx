@@ -1,59 +1,66 @@
 /**
- * The head of a run: how it stands, what it is about, what it has cost.
+ * The header of a run: its status, task and cost.
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
+import { isFinished } from '../link/runStatus';
 import type { RunView } from '../messages';
-import type { Clock } from './clock';
-import { brief, clip, count, share, span } from './format';
-import { useTrans } from './host';
-import { StatusSign } from './icons';
+import type { RunClock } from './runClock';
+import {
+  formatCompact,
+  truncate,
+  formatCount,
+  percentage,
+  formatDuration
+} from './format';
+import { useTrans } from './sidebarContext';
+import { StatusGlyph } from './icons';
 import { Prose } from './Prose';
-import { runWords } from './words';
+import { runStatusLabel } from './statusLabels';
 
-/** A task of more characters or lines is clipped. */
-const LONG = 160;
-const LINES = 3;
+/** A task with more characters or lines is truncated. */
+const MAX_TASK_LENGTH = 160;
+const MAX_TASK_LINES = 3;
 
 /** Status and time. */
 export function StatusLine(props: {
   run: RunView;
-  clock: Clock;
+  clock: RunClock;
 }): React.JSX.Element {
   const trans = useTrans();
   const { run, clock } = props;
-  const words = runWords(run.status, trans);
+  const label = runStatusLabel(run.status, trans);
   const seconds = useElapsed(run, clock);
   return (
     <div className="jp-Explora-status">
-      <StatusSign sign={words.sign} />
-      <strong>{words.text}</strong>
+      <StatusGlyph sign={label.sign} />
+      <strong>{label.text}</strong>
       {seconds !== null && (
         <span className="jp-Explora-elapsed" title={trans.__('Time elapsed')}>
           <span className="jp-Explora-unseen">{trans.__('Time elapsed')} </span>
-          {span(seconds)}
+          {formatDuration(seconds)}
         </span>
       )}
     </div>
   );
 }
 
-/** The task; a long one is clipped until it is asked for. */
+/** The task. A long one is truncated until the user expands it. */
 export function TaskText(props: {
   text: string;
-  /** Go to the calling cell, if it is there. */
+  /** Goes to the calling cell; `null` if it is not in the notebook. */
   onGo: (() => void) | null;
 }): React.JSX.Element {
   const trans = useTrans();
   const [whole, setWhole] = React.useState(false);
   const { text } = props;
-  const long = text.length > LONG || text.split('\n').length > LINES;
+  const long =
+    text.length > MAX_TASK_LENGTH || text.split('\n').length > MAX_TASK_LINES;
   return (
     <div className="jp-Explora-task">
       <p>
-        <Prose text={long && !whole ? clip(text, LONG) : text} />
+        <Prose text={long && !whole ? truncate(text, MAX_TASK_LENGTH) : text} />
       </p>
       <div className="jp-Explora-links">
         {long && (
@@ -72,7 +79,7 @@ export function TaskText(props: {
             className="jp-Explora-link"
             onClick={props.onGo}
           >
-            {trans.__('Go to its cell')}
+            {trans.__('Go to cell')}
           </button>
         )}
       </div>
@@ -80,10 +87,10 @@ export function TaskText(props: {
   );
 }
 
-/** Libraries, model, and what was spent. */
+/** Libraries, model and cost. */
 export function Facts(props: {
   run: RunView;
-  clock: Clock;
+  clock: RunClock;
 }): React.JSX.Element {
   const trans = useTrans();
   const { run, clock } = props;
@@ -94,9 +101,9 @@ export function Facts(props: {
         <Fact name={trans.__('Libraries')} value={run.libraries.join(', ')} />
         <Fact name={trans.__('Model')} value={run.model} />
         {run.model && (
-          <Fact name={trans.__('Spent')} value={spent(run, trans)} />
+          <Fact name={trans.__('Spent')} value={spentText(run, trans)} />
         )}
-        {!isFinal(run) && run.estimate && (
+        {!isFinished(run) && run.estimate && (
           <Fact
             name={trans.__('Expected')}
             value={trans.__('expected: %1', run.estimate)}
@@ -111,13 +118,13 @@ export function Facts(props: {
             whole={run.budget_tokens}
             text={trans.__(
               '%1 of %2 tokens',
-              brief(run.tokens),
-              brief(run.budget_tokens)
+              formatCompact(run.tokens),
+              formatCompact(run.budget_tokens)
             )}
             exact={trans.__(
               '%1 of %2 tokens',
-              count(run.tokens),
-              count(run.budget_tokens)
+              formatCount(run.tokens),
+              formatCount(run.budget_tokens)
             )}
           />
         )}
@@ -126,7 +133,11 @@ export function Facts(props: {
             name={trans.__('Time budget')}
             part={seconds}
             whole={run.budget_seconds}
-            text={trans.__('%1 of %2', span(seconds), span(run.budget_seconds))}
+            text={trans.__(
+              '%1 of %2',
+              formatDuration(seconds),
+              formatDuration(run.budget_seconds)
+            )}
           />
         )}
       </div>
@@ -134,7 +145,7 @@ export function Facts(props: {
   );
 }
 
-/** What one looks up rather than watches. */
+/** Details that rarely matter while the run is active. */
 export function Details(props: { run: RunView }): React.JSX.Element | null {
   const trans = useTrans();
   const { isolation, trace } = props.run;
@@ -149,26 +160,26 @@ export function Details(props: { run: RunView }): React.JSX.Element | null {
   ) : null;
 }
 
-/** The offline model is no language model, and costs nothing. */
+/** Whether the run uses the offline model, which is not a language model and costs nothing. */
 function isOffline(run: RunView): boolean {
   return run.model === 'offline';
 }
 
-function spent(run: RunView, trans: TranslationBundle): string {
+function spentText(run: RunView, trans: TranslationBundle): string {
   const executions = trans._n('%1 execution', '%1 executions', run.executions);
   if (isOffline(run)) {
     return executions;
   }
-  const tokens = trans.__('%1 tokens', count(run.tokens));
+  const tokens = trans.__('%1 tokens', formatCount(run.tokens));
   return [
     trans._n('%1 model call', '%1 model calls', run.calls),
     executions,
-    // The budget tells them.
+    // The token budget shows the tokens.
     ...(run.budget_tokens === null ? [tokens] : [])
   ].join(', ');
 }
 
-/** Nothing is shown where nothing is known. */
+/** A name and its value. Renders nothing if the value is empty. */
 function Fact(props: {
   name: string;
   value: string;
@@ -186,10 +197,10 @@ function Budget(props: {
   part: number;
   whole: number;
   text: string;
-  /** What `text` rounds. */
+  /** The exact numbers, if `text` is rounded. */
   exact?: string;
 }): React.JSX.Element {
-  const percent = share(props.part, props.whole);
+  const percent = percentage(props.part, props.whole);
   const exact = props.exact ?? props.text;
   return (
     <div className="jp-Explora-budget" title={`${props.name}: ${exact}`}>
@@ -214,10 +225,10 @@ function Budget(props: {
   );
 }
 
-/** The elapsed seconds, renewed each second while the run is live. */
-function useElapsed(run: RunView, clock: Clock): number | null {
+/** The elapsed seconds, updated every second while the run is active. */
+function useElapsed(run: RunView, clock: RunClock): number | null {
   const [, tick] = React.useReducer((ticks: number) => ticks + 1, 0);
-  const live = !isFinal(run);
+  const live = !isFinished(run);
   React.useEffect(() => {
     const timer = live ? window.setInterval(tick, 1000) : undefined;
     return () => window.clearInterval(timer);

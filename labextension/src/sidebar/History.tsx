@@ -1,21 +1,21 @@
 /**
- * What was explored before: the runs of this session, then earlier ones, of this folder and of others.
+ * Earlier explorations: the runs of this session, then earlier ones in this folder and in others.
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
+import { isFinished } from '../link/runStatus';
 import type { RunView, TraceView } from '../messages';
-import { clip, moment } from './format';
-import type { IDesk } from './host';
-import { useTrans } from './host';
-import { StatusSign } from './icons';
-import { unquoted } from './Prose';
-import { outcomeWords, runWords } from './words';
+import { truncate, formatTime } from './format';
+import type { IHostServices } from './sidebarContext';
+import { useTrans } from './sidebarContext';
+import { StatusGlyph } from './icons';
+import { stripBackticks } from './Prose';
+import { outcomeLabel, runStatusLabel } from './statusLabels';
 
-/** So many traces are listed until all are asked for. */
-const FEW = 5;
+/** Number of traces that are listed until the user asks for all. */
+const VISIBLE_TRACES = 5;
 
-/** What the name of an exported notebook ends in. */
+/** Matches the names of exported notebooks. */
 const EXPORTED = /-selected\.ipynb$/;
 
 export function History(props: {
@@ -24,9 +24,9 @@ export function History(props: {
   traces: readonly TraceView[];
   shown: string | null;
   onShow: (key: string) => void;
-  desk: IDesk;
+  host: IHostServices;
 }): React.JSX.Element {
-  const { runs, shown, onShow, desk } = props;
+  const { runs, shown, onShow, host } = props;
   const here = new Set(
     runs.flatMap(run => [run.trace, run.trace_link]).filter(Boolean)
   );
@@ -36,7 +36,7 @@ export function History(props: {
   return (
     <>
       {runs.length > 1 && <Runs {...{ runs, shown, onShow }} />}
-      {traces.length > 0 && <Traces {...{ traces, desk }} />}
+      {traces.length > 0 && <Traces {...{ traces, host }} />}
     </>
   );
 }
@@ -66,20 +66,20 @@ function Runs(props: {
   );
 }
 
-/** Newest first, exports of traces after them. */
+/** Lists traces, newest first, then exported traces. */
 function Traces(props: {
   traces: readonly TraceView[];
-  desk: IDesk;
+  host: IHostServices;
 }): React.JSX.Element {
   const trans = useTrans();
   const [all, setAll] = React.useState(false);
   const traces = [...props.traces].sort(
     (one, other) =>
       Number(isExport(one)) - Number(isExport(other)) ||
-      began(other) - began(one)
+      startTime(other) - startTime(one)
   );
-  const listed = all ? traces : traces.slice(0, FEW);
-  const title = trans.__('Explored before');
+  const listed = all ? traces : traces.slice(0, VISIBLE_TRACES);
+  const title = trans.__('Earlier explorations');
   return (
     <details className="jp-Explora-section" open>
       <summary>{title}</summary>
@@ -88,7 +88,7 @@ function Traces(props: {
           <TraceRow
             key={trace.path || `${trace.started}`}
             trace={trace}
-            desk={props.desk}
+            host={props.host}
           />
         ))}
       </ul>
@@ -98,7 +98,7 @@ function Traces(props: {
           className="jp-Explora-link"
           onClick={() => setAll(true)}
         >
-          {trans.__('Show all: %1 more', traces.length - listed.length)}
+          {trans.__('Show all (%1 more)', traces.length - listed.length)}
         </button>
       )}
     </details>
@@ -109,20 +109,23 @@ function isExport(trace: TraceView): boolean {
   return EXPORTED.test(trace.link);
 }
 
-function began(trace: TraceView): number {
+function startTime(trace: TraceView): number {
   return trace.started ?? trace.changed;
 }
 
-/** A button where the page can open the trace, else what is known of it. */
-function TraceRow(props: { trace: TraceView; desk: IDesk }): React.JSX.Element {
-  const { trace, desk } = props;
+/** A trace: a button if the page can open it, otherwise text. */
+function TraceRow(props: {
+  trace: TraceView;
+  host: IHostServices;
+}): React.JSX.Element {
+  const { trace, host } = props;
   return (
     <li>
       {trace.link ? (
         <button
           type="button"
           className="jp-Explora-entry"
-          onClick={() => desk.open(trace.link)}
+          onClick={() => host.open(trace.link)}
         >
           <TraceFacts trace={trace} />
         </button>
@@ -130,7 +133,7 @@ function TraceRow(props: { trace: TraceView; desk: IDesk }): React.JSX.Element {
         <div className="jp-Explora-entry jp-mod-still">
           <TraceFacts trace={trace} />
           {trace.path && !trace.gone && (
-            <CopyPath path={trace.path} desk={desk} />
+            <CopyPath path={trace.path} host={host} />
           )}
         </div>
       )}
@@ -140,21 +143,21 @@ function TraceRow(props: { trace: TraceView; desk: IDesk }): React.JSX.Element {
 
 function TraceFacts({ trace }: { trace: TraceView }): React.JSX.Element {
   const trans = useTrans();
-  const when = moment(began(trace));
-  const words = outcomeWords(trace.outcome, trans);
+  const when = formatTime(startTime(trace));
+  const label = outcomeLabel(trace.outcome, trans);
   const notes = [
-    clip(unquoted(trace.task), 80),
+    truncate(stripBackticks(trace.task), 80),
     trace.libraries,
     trace.cost,
     trace.link || (trace.resume ? '' : trace.path),
-    trace.gone ? trans.__('Its trace is gone.') : '',
-    trace.resume && trans.__('To go on: %1', `%%explora ${trace.resume}`)
+    trace.gone ? trans.__('The trace file no longer exists.') : '',
+    trace.resume && trans.__('To resume: %1', `%%explora ${trace.resume}`)
   ];
   return (
     <>
       <span className="jp-Explora-status">
-        {words && <StatusSign sign={words.sign} />}
-        {[words?.text, isExport(trace) ? trans.__('Export of %1', when) : when]
+        {label && <StatusGlyph sign={label.sign} />}
+        {[label?.text, isExport(trace) ? trans.__('Export of %1', when) : when]
           .filter(Boolean)
           .join(', ')}
       </span>
@@ -167,7 +170,10 @@ function TraceFacts({ trace }: { trace: TraceView }): React.JSX.Element {
   );
 }
 
-function CopyPath(props: { path: string; desk: IDesk }): React.JSX.Element {
+function CopyPath(props: {
+  path: string;
+  host: IHostServices;
+}): React.JSX.Element {
   const trans = useTrans();
   const [copied, setCopied] = React.useState(false);
   return (
@@ -175,7 +181,7 @@ function CopyPath(props: { path: string; desk: IDesk }): React.JSX.Element {
       type="button"
       className="jp-Explora-link"
       onClick={() => {
-        props.desk.copy(props.path);
+        props.host.copy(props.path);
         setCopied(true);
       }}
     >
@@ -191,7 +197,7 @@ function RunRow(props: {
 }): React.JSX.Element {
   const trans = useTrans();
   const { run, shown, onShow } = props;
-  const words = runWords(run.status, trans);
+  const label = runStatusLabel(run.status, trans);
   return (
     <li>
       <button
@@ -201,18 +207,20 @@ function RunRow(props: {
         onClick={() => onShow(run.key)}
       >
         <span className="jp-Explora-status">
-          <StatusSign sign={words.sign} />
-          {[words.text, run.started !== null && moment(run.started)]
+          <StatusGlyph sign={label.sign} />
+          {[label.text, run.started !== null && formatTime(run.started)]
             .filter(Boolean)
             .join(', ')}
         </span>
-        <span className="jp-Explora-note">{clip(unquoted(run.task), 80)}</span>
+        <span className="jp-Explora-note">
+          {truncate(stripBackticks(run.task), 80)}
+        </span>
         {run.origin && (
-          <span className="jp-Explora-note">{unquoted(run.origin)}</span>
+          <span className="jp-Explora-note">{stripBackticks(run.origin)}</span>
         )}
-        {isFinal(run) && (
+        {isFinished(run) && (
           <span className="jp-Explora-note">
-            {clip(unquoted(run.activity), 120)}
+            {truncate(stripBackticks(run.activity), 120)}
           </span>
         )}
       </button>

@@ -1,31 +1,36 @@
 /**
- * What can be done with the subtask or candidate that the user is on.
+ * The actions for the active subtask or candidate.
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
+import { isFinished } from '../link/runStatus';
 import type { IExplorationModel } from '../link/tokens';
 import type { RunView, SubtaskView } from '../messages';
-import { canChoose, canRetry, canSkip, reachable } from './able';
+import {
+  canChoose,
+  canRetry,
+  canSkip,
+  acceptsControls
+} from './controlAvailability';
 import { ActionButton } from './ActionButton';
-import type { IAsks } from './asks';
-import { useTrans } from './host';
-import type { Item } from './items';
+import type { IControlRequests } from './controlRequests';
+import { useTrans } from './sidebarContext';
+import type { Item } from './planItems';
 import { ReplaceForm, RetryForm } from './RetryForm';
 
 export interface IItemActions {
   run: RunView;
   model: IExplorationModel;
-  asks: IAsks;
+  requests: IControlRequests;
   item: Item;
-  /** Put the focus back on the item. */
+  /** Returns the focus to the item. */
   back: () => void;
 }
 
 export function ItemActions(props: IItemActions): React.JSX.Element | null {
   const { item, model, run } = props;
-  // An ended run is gone on from by its calling cell.
-  if (!reachable(model) || (isFinal(run) && !model.isHere(run.key))) {
+  // An ended run is continued by running its calling cell, which must be here.
+  if (!acceptsControls(model) || (isFinished(run) && !model.isHere(run.key))) {
     return null;
   }
   switch (item.kind) {
@@ -46,10 +51,10 @@ function SubtaskActions(
   props: IItemActions & { subtask: SubtaskView }
 ): React.JSX.Element | null {
   const trans = useTrans();
-  const { run, model, asks, subtask, back } = props;
+  const { run, model, requests, subtask, back } = props;
   const [hinting, setHinting] = React.useState(false);
-  const skipping = asks.pending('skip', subtask.id);
-  const retrying = asks.pending('retry', subtask.id);
+  const skipping = requests.isPending('skip', subtask.id);
+  const retrying = requests.isPending('retry', subtask.id);
   const skippable = canSkip(run, subtask);
   if (!skippable && !canRetry(run, subtask)) {
     return null;
@@ -59,13 +64,15 @@ function SubtaskActions(
     back();
   };
   const retry = (hint: string) => {
-    asks.ask('retry', model.retry(run.key, subtask.id, hint), subtask.id);
+    requests.send('retry', model.retry(run.key, subtask.id, hint), subtask.id);
     close();
   };
   const skip = () =>
-    asks.ask('skip', model.skip(run.key, subtask.id), subtask.id);
+    requests.send('skip', model.skip(run.key, subtask.id), subtask.id);
   if (hinting) {
-    return <RetryForm replaces={isFinal(run)} onSend={retry} onClose={close} />;
+    return (
+      <RetryForm replaces={isFinished(run)} onSend={retry} onClose={close} />
+    );
   }
   return (
     <div className="jp-Explora-buttons">
@@ -85,11 +92,11 @@ function ChooseAction(
   props: IItemActions & { candidate: string }
 ): React.JSX.Element {
   const trans = useTrans();
-  const { run, model, asks, candidate, back } = props;
+  const { run, model, requests, candidate, back } = props;
   const [asking, setAsking] = React.useState(false);
-  const choosing = asks.pending('choose', candidate);
+  const choosing = requests.isPending('choose', candidate);
   const choose = () =>
-    asks.ask('choose', model.choose(run.key, candidate), candidate);
+    requests.send('choose', model.choose(run.key, candidate), candidate);
   const close = () => {
     setAsking(false);
     back();
@@ -105,12 +112,12 @@ function ChooseAction(
     <div className="jp-Explora-buttons">
       <ActionButton
         pending={choosing}
-        title={trans.__('The subtasks after it are explored anew')}
-        onClick={() => (isFinal(run) ? setAsking(true) : choose())}
+        title={trans.__('Later subtasks are explored again')}
+        onClick={() => (isFinished(run) ? setAsking(true) : choose())}
       >
         {choosing
           ? trans.__('Changing…')
-          : isFinal(run)
+          : isFinished(run)
             ? trans.__('Use this one instead…')
             : trans.__('Use this one instead')}
       </ActionButton>

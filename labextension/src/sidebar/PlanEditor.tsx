@@ -1,15 +1,15 @@
 /**
- * The plan to edit: all of it before the run begins, or what has not begun while it runs.
+ * The plan editor: for the whole plan before the run begins, or for the steps that have not started while it runs.
  */
 import * as React from 'react';
 
 import type { RunView } from '../messages';
 import { ActionButton } from './ActionButton';
-import type { Edit, IDraft, IStep } from './draft';
-import { drafted, edited, titles } from './draft';
-import { useTrans } from './host';
+import type { DraftEdit, IPlanDraft, IDraftStep } from './planDraft';
+import { createDraft, reduceDraft, draftTitles } from './planDraft';
+import { useTrans } from './sidebarContext';
 
-/** The control of a step that the focus goes to once it is drawn. */
+/** The control of a step to focus after rendering. */
 interface IFocus {
   key: number;
   on: 'title' | 'up' | 'down';
@@ -19,13 +19,17 @@ export function PlanEditor(props: {
   run: RunView;
   pending: boolean;
   onSend: (titles: string[]) => void;
-  /** Not given in a review: there is nothing to go back to. */
+  /** Not given in a review, which cannot be cancelled. */
   onClose?: () => void;
 }): React.JSX.Element {
   const trans = useTrans();
   const { run, pending, onClose } = props;
-  const [draft, dispatch] = React.useReducer(edited, run.subtasks, drafted);
-  // Who opens the editor wants to type; a review comes by itself and takes no focus.
+  const [draft, dispatch] = React.useReducer(
+    reduceDraft,
+    run.subtasks,
+    createDraft
+  );
+  // The editor takes the focus when the user opens it. A review appears by itself and takes no focus.
   const [focus, setFocus] = React.useState<IFocus | null>(
     onClose ? { key: 0, on: 'title' } : null
   );
@@ -34,11 +38,11 @@ export function PlanEditor(props: {
     () => dispatch({ type: 'begin', subtasks: run.subtasks }),
     [run.subtasks]
   );
-  const edit = (change: Edit, then: IFocus | null) => {
+  const edit = (change: DraftEdit, then: IFocus | null) => {
     dispatch(change);
     setFocus(then);
   };
-  const sent = titles(draft);
+  const sent = draftTitles(draft);
   const send = (event: React.FormEvent) => {
     event.preventDefault();
     if (!pending && sent.length) {
@@ -53,16 +57,16 @@ export function PlanEditor(props: {
       onKeyDown={event => event.key === 'Escape' && onClose?.()}
     >
       <h3 id={heading}>
-        {onClose ? trans.__('Edit the steps to come') : trans.__('Review')}
+        {onClose ? trans.__('Edit the remaining steps') : trans.__('Review')}
       </h3>
       <p className="jp-Explora-note">
         {onClose
-          ? trans.__('What has begun stays as it is.')
+          ? trans.__('Steps that have started cannot be changed.')
           : trans.__(
-              'This is the plan. Change what you like; nothing runs until you begin.'
+              'Review the plan and edit it as needed. Nothing runs until you begin.'
             )}
       </p>
-      <Begun draft={draft} />
+      <StartedNote draft={draft} />
       <ol className="jp-Explora-steps">
         {draft.steps.map((step, index) => (
           <StepRow
@@ -110,32 +114,34 @@ export function PlanEditor(props: {
   );
 }
 
-/** Tells of steps that were taken out because they began. */
-function Begun(props: { draft: IDraft }): React.JSX.Element | null {
+/** Reports steps that were removed from the editor because they have started. */
+function StartedNote(props: { draft: IPlanDraft }): React.JSX.Element | null {
   const trans = useTrans();
-  const { begun } = props.draft;
-  return begun ? (
+  const { started } = props.draft;
+  return started ? (
     <p className="jp-Explora-note" role="status">
       {trans._n(
-        '%1 step has begun meanwhile and is left out here.',
-        '%1 steps have begun meanwhile and are left out here.',
-        begun
+        '%1 step has started in the meantime and is not shown here.',
+        '%1 steps have started in the meantime and are not shown here.',
+        started
       )}
     </p>
   ) : null;
 }
 
-/** As many lines as the title takes in a narrow sidebar, where styles cannot size the field by what is in it. */
-function linesOf(title: string): number {
+/**
+ * The number of rows for a title in a narrow sidebar, for browsers where styles cannot size the field by its content.
+ */
+function rowsForTitle(title: string): number {
   return Math.min(8, Math.max(2, Math.ceil(title.length / 28)));
 }
 
 function StepRow(props: {
-  step: IStep;
+  step: IDraftStep;
   number: number;
   last: boolean;
   focus: IFocus['on'] | null;
-  onEdit: (edit: Edit, then: IFocus | null) => void;
+  onEdit: (edit: DraftEdit, then: IFocus | null) => void;
   /** The key that a new step would get. */
   next: number;
   /** The step that gets the focus when this one is removed. */
@@ -173,7 +179,7 @@ function StepRow(props: {
         data-on="title"
         className="jp-Explora-input"
         aria-label={trans.__('Step %1', number)}
-        rows={linesOf(step.title)}
+        rows={rowsForTitle(step.title)}
         value={step.title}
         onKeyDown={onKeyDown}
         onChange={event =>

@@ -1,31 +1,31 @@
 /**
- * The plan as a tree: its subtasks, under each the APIs and the candidates. Arrow keys, Home and End move in it. A click
- * shows the cell, Enter also puts the focus there. The row that the user is on shows what can be done with it.
+ * The plan as a tree: subtasks, each with its APIs and candidates. Arrow keys, Home and End move the focus. A click
+ * reveals the cell, Enter also focuses it. The active row shows its actions.
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
-import type { ICellOfRun } from '../link/tokens';
+import { isFinished } from '../link/runStatus';
+import type { IRunCell } from '../link/tokens';
 import type { RunView } from '../messages';
-import { useTrans } from './host';
-import type { Folds, Item } from './items';
-import { items } from './items';
-import { move } from './keys';
-import { ApiRow, ApisRow, CandidateRow, MoreRow, SubtaskRow } from './rows';
+import { useTrans } from './sidebarContext';
+import type { Folds, Item } from './planItems';
+import { planItems } from './planItems';
+import { treeAction } from './treeKeys';
+import { ApiRow, ApisRow, CandidateRow, MoreRow, SubtaskRow } from './PlanRows';
 
 export function PlanTree(props: {
   run: RunView;
   foldDone: boolean;
-  /** Show the cell; `focus`: and put the focus there. */
-  go: (cell: ICellOfRun, focus: boolean) => void;
-  /** What can be done with an item, shown under it. */
+  /** Reveals the cell. `focus`: also focus it. */
+  go: (cell: IRunCell, focus: boolean) => void;
+  /** Renders the actions of an item, below its row. */
   extra: (item: Item, back: () => void) => React.ReactNode;
 }): React.JSX.Element {
   const trans = useTrans();
   const [folds, setFolds] = React.useState<Folds>(new Map());
   const [active, setActive] = React.useState<string | null>(null);
   const tree = React.useRef<HTMLUListElement>(null);
-  const list = items(props.run, folds, props.foldDone);
+  const list = planItems(props.run, folds, props.foldDone);
   const at = list.findIndex(item => item.key === active);
   const tabbable = Math.max(0, at);
 
@@ -55,17 +55,18 @@ export function PlanTree(props: {
     const { key } = (event.target as HTMLElement).dataset;
     const index = list.findIndex(item => item.key === key);
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    const asked = index >= 0 && plain ? move(list, index, event.key) : null;
-    if (!asked) {
+    const action =
+      index >= 0 && plain ? treeAction(list, index, event.key) : null;
+    if (!action) {
       return;
     }
     event.preventDefault();
     event.stopPropagation();
     setActive(list[index].key);
-    if ('to' in asked) {
-      focus(asked.to);
-    } else if ('fold' in asked) {
-      fold(list[index], asked.fold);
+    if ('to' in action) {
+      focus(action.to);
+    } else if ('fold' in action) {
+      fold(list[index], action.fold);
     } else {
       activate(list[index], event.key === 'Enter');
     }
@@ -83,7 +84,7 @@ export function PlanTree(props: {
         <ItemRow
           key={item.key}
           item={item}
-          over={isFinal(props.run)}
+          over={isFinished(props.run)}
           active={index === at}
           tabbable={index === tabbable}
           onPress={onPress}
@@ -96,10 +97,10 @@ export function PlanTree(props: {
   );
 }
 
-/** One item as its kind of row, in plain values. */
+/** Renders one item as its kind of row, passing primitive values only. */
 function ItemRow(props: {
   item: Item;
-  /** Whether the run is. */
+  /** Whether the run has ended. */
   over: boolean;
   active: boolean;
   tabbable: boolean;
@@ -142,11 +143,11 @@ function ItemRow(props: {
   }
 }
 
-/** A function that stays the same and does what the latest one does. */
+/** A function with a stable identity that calls the latest callback. */
 function useStable<A extends unknown[]>(
   latest: (...args: A) => void
 ): (...args: A) => void {
-  const held = React.useRef(latest);
-  held.current = latest;
-  return React.useCallback((...args: A) => held.current(...args), []);
+  const callback = React.useRef(latest);
+  callback.current = latest;
+  return React.useCallback((...args: A) => callback.current(...args), []);
 }

@@ -1,12 +1,12 @@
 /**
- * What a person, a model or a library wrote: text, with what stands between backticks as code.
+ * Text written by a user, a model or a library. Text between backticks is rendered as code.
  */
 import * as React from 'react';
 
 const CODE = /`([^`\n]+)`/;
 
 export function Prose(props: { text: string }): React.JSX.Element {
-  // What a group of the separator matched is every second part.
+  // `split` returns the text matched by the group at every odd index.
   const parts = props.text.split(CODE);
   return (
     <>
@@ -17,7 +17,7 @@ export function Prose(props: { text: string }): React.JSX.Element {
   );
 }
 
-/** The same where there can be no markup. */
-export function unquoted(text: string): string {
+/** The text without backticks, for places where markup is not possible. */
+export function stripBackticks(text: string): string {
   return text.replace(/`/g, '');
 }

@@ -1,12 +1,12 @@
 /**
- * Retry a subtask, with a hint for the model if the user has one; or agree that an ended run is replaced. Enter sends,
- * Escape closes.
+ * Forms to retry a subtask with an optional hint for the model, or to confirm that an ended run is replaced. Enter
+ * submits, Escape closes.
  */
 import * as React from 'react';
 
-import { replacedWords } from '../live/said';
+import { replacementWarning } from '../live/userMessages';
 import { FormButtons } from './FormButtons';
-import { useTrans } from './host';
+import { useTrans } from './sidebarContext';
 
 export function RetryForm(props: {
   /** Whether the run has ended, so that its cells are replaced. */
@@ -35,14 +35,14 @@ export function RetryForm(props: {
         placeholder={trans.__('What should it try?')}
       />
       {props.replaces && (
-        <p className="jp-Explora-note">{replacedWords(trans)}</p>
+        <p className="jp-Explora-note">{replacementWarning(trans)}</p>
       )}
       <FormButtons submit={trans.__('Retry')} onCancel={props.onClose} />
     </InPlaceForm>
   );
 }
 
-/** Agree that the cells of an ended run are replaced. */
+/** Confirms that the cells of an ended run are replaced. */
 export function ReplaceForm(props: {
   onAgree: () => void;
   onClose: () => void;
@@ -57,7 +57,7 @@ export function ReplaceForm(props: {
   return (
     <div ref={form}>
       <InPlaceForm onSubmit={agree} onClose={props.onClose}>
-        <p className="jp-Explora-note">{replacedWords(trans)}</p>
+        <p className="jp-Explora-note">{replacementWarning(trans)}</p>
         <FormButtons
           submit={trans.__('Explore again')}
           onCancel={props.onClose}
@@ -67,7 +67,7 @@ export function ReplaceForm(props: {
   );
 }
 
-/** A form in a row of the tree: neither keys nor clicks in it are the row's. */
+/** A form in a row of the tree. Its key and click events do not reach the row. */
 function InPlaceForm(props: {
   onSubmit: (event: React.FormEvent) => void;
   onClose: () => void;

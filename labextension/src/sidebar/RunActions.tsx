@@ -1,64 +1,66 @@
 /**
- * What can be done with the whole run.
+ * The actions for the whole run.
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
+import { isFinished } from '../link/runStatus';
 import type { Control, IExplorationModel } from '../link/tokens';
 import type { Done, RunView } from '../messages';
-import { canStop, reachable } from './able';
+import { canStop, acceptsControls } from './controlAvailability';
 import { ActionButton } from './ActionButton';
-import type { IAsks } from './asks';
+import type { IControlRequests } from './controlRequests';
 import {
-  insertedWords,
-  insertWords,
-  keepWords,
-  removedWords
-} from '../live/said';
+  insertedMessage,
+  insertLabel,
+  keepSolutionLabel,
+  removedMessage
+} from '../live/userMessages';
 import { FormButtons } from './FormButtons';
-import type { IDesk } from './host';
-import { useTrans } from './host';
+import type { IHostServices } from './sidebarContext';
+import { useTrans } from './sidebarContext';
 
 interface IRunActions {
   run: RunView;
   model: IExplorationModel;
-  asks: IAsks;
-  desk: IDesk;
+  requests: IControlRequests;
+  host: IHostServices;
 }
 
 export function RunActions(props: IRunActions): React.JSX.Element {
   const trans = useTrans();
-  const { run, model, desk } = props;
-  const heard = reachable(model);
+  const { run, model, host } = props;
+  const controllable = acceptsControls(model);
   return (
     <div
       className="jp-Explora-buttons"
       role="group"
       aria-label={trans.__('This run')}
     >
-      {heard && canStop(run) && <StopButton {...props} />}
+      {controllable && canStop(run) && <StopButton {...props} />}
       {run.code !== null && <InsertButton {...props} />}
-      {heard && isFinal(run) && run.trace && <ExportButton {...props} />}
+      {controllable && isFinished(run) && run.trace && (
+        <ExportButton {...props} />
+      )}
       {run.trace_link && (
         <button
           type="button"
           className="jp-Explora-button"
           title={run.trace}
-          onClick={() => desk.open(run.trace_link)}
+          onClick={() => host.open(run.trace_link)}
         >
           {trans.__('Open trace')}
         </button>
       )}
-      {isFinal(run) && model.owned(run.key) && model.hasCells(run.key) && (
+      {isFinished(run) && model.isOwned(run.key) && model.hasCells(run.key) && (
         <RemoveButton {...props} />
       )}
     </div>
   );
 }
 
-/** Asks for one thing, and shows that it was asked for. */
-function AskButton(props: {
-  asks: IAsks;
+/** A button that sends one control and shows while it is pending. */
+function RequestButton(props: {
+  requests: IControlRequests;
   control: Control;
   label: string;
   pending: string;
@@ -66,29 +68,29 @@ function AskButton(props: {
   className?: string;
   send: () => Promise<Done>;
 }): React.JSX.Element {
-  const { asks, control, className } = props;
-  const pending = asks.pending(control);
+  const { requests, control, className } = props;
+  const pending = requests.isPending(control);
   return (
     <ActionButton
       pending={pending}
       className={className}
       title={props.title}
-      onClick={() => asks.ask(control, props.send())}
+      onClick={() => requests.send(control, props.send())}
     >
       {pending ? props.pending : props.label}
     </ActionButton>
   );
 }
 
-function StopButton({ run, model, asks }: IRunActions): React.JSX.Element {
+function StopButton({ run, model, requests }: IRunActions): React.JSX.Element {
   const trans = useTrans();
   return (
-    <AskButton
-      asks={asks}
+    <RequestButton
+      requests={requests}
       control="stop"
       label={trans.__('Stop')}
       pending={trans.__('Stopping…')}
-      title={trans.__('Finish now and keep what was learned')}
+      title={trans.__('Finish now and keep the results so far')}
       className="jp-mod-warn"
       send={() => model.stop(run.key)}
     />
@@ -97,13 +99,16 @@ function StopButton({ run, model, asks }: IRunActions): React.JSX.Element {
 
 function InsertButton(props: IRunActions): React.JSX.Element {
   const trans = useTrans();
-  const { run, model, asks } = props;
+  const { run, model, requests } = props;
   const stopped = run.status === 'stopped';
   const insert = () => {
     const how = model.insertSolution(run.key);
-    asks.say({
-      problem: how === 'nothing' ? trans.__('It could not be inserted.') : '',
-      said: how === 'nothing' ? '' : insertedWords(how, stopped, trans),
+    requests.showReply({
+      problem:
+        how === 'nothing'
+          ? trans.__('The solution could not be inserted.')
+          : '',
+      said: how === 'nothing' ? '' : insertedMessage(how, stopped, trans),
       link: ''
     });
   };
@@ -113,43 +118,49 @@ function InsertButton(props: IRunActions): React.JSX.Element {
       className={`jp-Explora-button${stopped ? '' : ' jp-mod-primary'}`}
       onClick={insert}
     >
-      {insertWords(stopped, trans)}
+      {insertLabel(stopped, trans)}
     </button>
   );
 }
 
-function ExportButton({ run, model, asks }: IRunActions): React.JSX.Element {
+function ExportButton({
+  run,
+  model,
+  requests
+}: IRunActions): React.JSX.Element {
   const trans = useTrans();
   return (
-    <AskButton
-      asks={asks}
+    <RequestButton
+      requests={requests}
       control="export"
       label={trans.__('Export')}
       pending={trans.__('Exporting…')}
-      title={trans.__('Write a notebook without the candidates that lost')}
+      title={trans.__(
+        'Write a notebook without the candidates that were not selected'
+      )}
       send={() => model.exportTrace(run.key)}
     />
   );
 }
 
-/** Removes at once; asks first only whether the solution should stay, where there is one. */
+/** Removes the run's cells. If it has a solution, asks first whether to keep it. */
 function RemoveButton(props: IRunActions): React.JSX.Element {
   const trans = useTrans();
-  const { run, model, asks, desk } = props;
+  const { run, model, requests, host } = props;
   const [open, setOpen] = React.useState(false);
   const remove = (keepSolution: boolean) => {
     setOpen(false);
-    const stopped = !isFinal(run);
+    const stopped = !isFinished(run);
     const gone = model.remove(run.key, { keepSolution });
-    // What was in sight may be gone, the button too: go to where it belonged.
+    // The focused element and the visible cells may be gone: go to the calling cell.
     if (!model.reveal(run.key, {}, true)) {
-      desk.focusNotebook();
+      host.focusNotebook();
     }
-    asks.say({
+    requests.showReply({
       problem: gone
         ? ''
         : trans.__('There are no cells of this run in the notebook.'),
-      said: gone ? removedWords(gone, stopped, trans) : '',
+      said: gone ? removedMessage(gone, stopped, trans) : '',
       link: ''
     });
   };
@@ -196,7 +207,7 @@ function RemoveForm(props: {
           checked={keep}
           onChange={event => setKeep(event.target.checked)}
         />
-        <label htmlFor={id}>{keepWords(trans)}</label>
+        <label htmlFor={id}>{keepSolutionLabel(trans)}</label>
       </div>
       <FormButtons submit={trans.__('Remove')} onCancel={props.onClose} />
     </form>

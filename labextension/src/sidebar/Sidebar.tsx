@@ -1,42 +1,43 @@
 /**
- * The sidebar: the run that was last gone to, in the notebook or from the history; the newest when one begins.
+ * The sidebar: shows the run that was selected last, in the notebook or from the history, or the newest when one
+ * starts.
  */
 import * as React from 'react';
 
-import { isFinal } from '../link/status';
-import type { ICellOfRun, IExplorationModel } from '../link/tokens';
+import { isFinished } from '../link/runStatus';
+import type { IRunCell, IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
 import { Activity } from './Activity';
-import { canEditPlan, reachable } from './able';
-import type { IAsks } from './asks';
-import { useAsks } from './asks';
-import type { Clock } from './clock';
+import { canEditPlan, acceptsControls } from './controlAvailability';
+import type { IControlRequests } from './controlRequests';
+import { useControlRequests } from './controlRequests';
+import type { RunClock } from './runClock';
 import { EmptyState } from './EmptyState';
-import { LOAD } from './example';
-import { Going, othersGo } from './Going';
+import { LOAD_CELL } from './example';
+import { RunningRuns, hasOtherActiveRuns } from './RunningRuns';
 import { Details, Facts, StatusLine, TaskText } from './Header';
 import { History } from './History';
-import type { IDesk, IPreferences } from './host';
-import { useTrans } from './host';
+import type { IHostServices, IPreferences } from './sidebarContext';
+import { useTrans } from './sidebarContext';
 import { ItemActions } from './ItemActions';
 import { PlanEditor } from './PlanEditor';
-import { runAt } from './place';
+import { runOfCell } from './activeCell';
 import { PlanTree } from './PlanTree';
 import { Prose } from './Prose';
 import { RunActions } from './RunActions';
-import { runWords } from './words';
+import { runStatusLabel } from './statusLabels';
 
-interface ISidebar {
-  desk: IDesk;
+interface ISidebarProps {
+  host: IHostServices;
   preferences: IPreferences;
-  clock: Clock;
+  clock: RunClock;
 }
 
-/** Draws the model anew whenever it has changed. */
+/** Renders the model again whenever it has changed. */
 export function Sidebar(
-  props: ISidebar & { model: IExplorationModel | null }
+  props: ISidebarProps & { model: IExplorationModel | null }
 ): React.JSX.Element {
-  const { model, desk } = props;
+  const { model, host } = props;
   const [, redraw] = React.useReducer((times: number) => times + 1, 0);
   React.useEffect(() => {
     model?.changed.connect(redraw);
@@ -50,33 +51,35 @@ export function Sidebar(
         <Explorations {...props} model={model} />
       ) : (
         <div className="jp-Explora-scroll">
-          <EmptyState link="none" desk={desk} />
+          <EmptyState link="none" host={host} />
         </div>
       )}
     </div>
   );
 }
 
-interface IExploring extends ISidebar {
+interface IExplorationsProps extends ISidebarProps {
   model: IExplorationModel;
 }
 
-function Explorations(props: IExploring): React.JSX.Element {
-  const { model, desk } = props;
-  const newest = newestOf(model);
+function Explorations(props: IExplorationsProps): React.JSX.Element {
+  const { model, host } = props;
+  const newest = newestRun(model);
   const [picked, pick] = React.useState<string | null>(null);
-  const there = runAt(model.runs, desk.place)?.key;
+  const there = runOfCell(model.runs, host.activeCell)?.key;
   React.useEffect(() => pick(null), [newest?.key]);
-  // Away from the cells of all runs, the run stays that was shown.
+  // Keep the run when the active cell belongs to no run.
   React.useEffect(() => pick(before => there ?? before), [there]);
   const run = model.runs.find(({ key }) => key === picked) ?? newest;
-  const others = run !== undefined && othersGo(model.runs, run);
+  const others = run !== undefined && hasOtherActiveRuns(model.runs, run);
   return (
     <>
-      <LinkNote model={model} />
-      {run && others && <Going runs={model.runs} shown={run} onShow={pick} />}
+      <ConnectionNote model={model} />
+      {run && others && (
+        <RunningRuns runs={model.runs} shown={run} onShow={pick} />
+      )}
       {run ? (
-        <OneRun
+        <RunPanel
           key={run.key}
           {...props}
           run={run}
@@ -85,13 +88,13 @@ function Explorations(props: IExploring): React.JSX.Element {
         />
       ) : (
         <div className="jp-Explora-scroll">
-          <EmptyState link={model.link} desk={desk} />
+          <EmptyState link={model.link} host={host} />
           <History
             runs={[]}
             traces={model.traces}
             shown={null}
             onShow={pick}
-            desk={desk}
+            host={host}
           />
         </div>
       )}
@@ -99,15 +102,15 @@ function Explorations(props: IExploring): React.JSX.Element {
   );
 }
 
-/** The newest run; one that another page shows, in a notebook that is not this one, only if there is no other. */
-function newestOf(model: IExplorationModel): RunView | undefined {
+/** The newest run. Runs that another page shows, in a notebook that is not this one, are considered last. */
+function newestRun(model: IExplorationModel): RunView | undefined {
   const ours = ({ key, owner }: RunView) =>
-    owner === '' || model.owned(key) || model.isHere(key);
+    owner === '' || model.isOwned(key) || model.isHere(key);
   return model.runs.filter(ours).at(-1) ?? model.runs.at(-1);
 }
 
-/** What stands between the user and the kernel, if anything does. */
-function LinkNote(props: {
+/** Explains why the kernel cannot be controlled, if it cannot. */
+function ConnectionNote(props: {
   model: IExplorationModel;
 }): React.JSX.Element | null {
   const trans = useTrans();
@@ -116,16 +119,16 @@ function LinkNote(props: {
     ready: '',
     none: runs.length
       ? trans.__(
-          'The kernel was restarted, or has not loaded the extension, so these runs cannot be steered. Run %1 to explore again.',
-          LOAD
+          'The kernel was restarted, or has not loaded the extension, so these runs cannot be controlled. Run %1 to explore again.',
+          LOAD_CELL
         )
       : '',
     connecting: trans.__('Connecting to the kernel…'),
     waiting: trans.__(
-      'On this kernel, controls wait for the running cell. Interrupting the kernel works at once.'
+      'This kernel handles controls only after the running cell finishes. You can still interrupt the kernel.'
     ),
     'other-version': trans.__(
-      'The kernel has another version of exploracoder_jupyter than this page. Update the older one, then reload.'
+      'The kernel and this page use incompatible versions of exploracoder_jupyter. Update the older one, then reload the page.'
     )
   };
   return notes[link] ? (
@@ -135,39 +138,39 @@ function LinkNote(props: {
   ) : null;
 }
 
-interface IOneRun extends IExploring {
+interface IRunPanel extends IExplorationsProps {
   run: RunView;
-  /** Whether to say that there are newer ones. */
+  /** Whether to show that there are newer runs. */
   earlier: boolean;
-  /** Show another run; `null` is the newest. */
+  /** Shows another run, or the newest for `null`. */
   onShow: (key: string | null) => void;
 }
 
-function OneRun(props: IOneRun): React.JSX.Element {
+function RunPanel(props: IRunPanel): React.JSX.Element {
   const trans = useTrans();
-  const { run, model, clock, desk, onShow } = props;
-  const asks = useAsks(model, run);
-  const go = (cell: ICellOfRun, focus: boolean) => {
+  const { run, model, clock, host, onShow } = props;
+  const requests = useControlRequests(model, run);
+  const go = (cell: IRunCell, focus: boolean) => {
     const there = model.reveal(run.key, cell, focus);
     const step = run.subtasks.find(({ id }) => id === cell.subtask);
     const missing =
-      step?.status === 'planned' && !isFinal(run)
-        ? trans.__('This step has not begun yet.')
-        : trans.__('Its cell is not in this notebook any more.');
-    asks.say(there ? null : { problem: '', said: missing, link: '' });
+      step?.status === 'planned' && !isFinished(run)
+        ? trans.__('This step has not started yet.')
+        : trans.__('The cell is no longer in this notebook.');
+    requests.showReply(there ? null : { problem: '', said: missing, link: '' });
   };
   const here = model.isHere(run.key);
   return (
     <>
       <div className="jp-Explora-top">
-        {props.earlier && <EarlierNote onNewest={() => onShow(null)} />}
+        {props.earlier && <EarlierRunNote onNewest={() => onShow(null)} />}
         <StatusLine run={run} clock={clock} />
-        <RunActions {...{ run, model, asks, desk }} />
+        <RunActions {...{ run, model, requests, host }} />
         <Activity
           text={run.activity}
-          over={isFinal(run)}
+          over={isFinished(run)}
           failed={run.status === 'failed'}
-          status={runWords(run.status, trans).text}
+          status={runStatusLabel(run.status, trans).text}
         />
       </div>
       <div className="jp-Explora-scroll">
@@ -182,22 +185,22 @@ function OneRun(props: IOneRun): React.JSX.Element {
         />
         <Facts run={run} clock={clock} />
         <Notices notices={run.notices} />
-        <Plan {...props} asks={asks} go={go} />
+        <Plan {...props} requests={requests} go={go} />
         <Details run={run} />
         <History
           runs={model.runs}
           traces={model.traces}
           shown={run.key}
           onShow={onShow}
-          desk={desk}
+          host={host}
         />
       </div>
-      <Reply asks={asks} desk={desk} />
+      <ReplyBar requests={requests} host={host} />
     </>
   );
 }
 
-function EarlierNote(props: { onNewest: () => void }): React.JSX.Element {
+function EarlierRunNote(props: { onNewest: () => void }): React.JSX.Element {
   const trans = useTrans();
   return (
     <p className="jp-Explora-banner">
@@ -207,7 +210,7 @@ function EarlierNote(props: { onNewest: () => void }): React.JSX.Element {
         className="jp-Explora-link"
         onClick={props.onNewest}
       >
-        {trans.__('Show the newest')}
+        {trans.__('Show the latest')}
       </button>
     </p>
   );
@@ -219,7 +222,7 @@ function OtherTabNote(props: {
 }): React.JSX.Element | null {
   const trans = useTrans();
   const { run, model } = props;
-  return run.owner && !model.owned(run.key) && !isFinal(run) ? (
+  return run.owner && !model.isOwned(run.key) && !isFinished(run) ? (
     <p className="jp-Explora-banner">
       {trans.__('The cells of this run appear in another tab.')}
     </p>
@@ -230,12 +233,12 @@ function NotHereNote({ run }: { run: RunView }): React.JSX.Element {
   const trans = useTrans();
   return (
     <p className="jp-Explora-banner">
-      {isFinal(run)
+      {isFinished(run)
         ? trans.__(
-            'Its cells are not in this notebook, or not any more; its trace has them.'
+            'The cells of this run are not in this notebook. They are in its trace.'
           )
         : trans.__(
-            'Its cells are not in this notebook, or not any more. It can be steered here, and what it finds inserted at its end.'
+            'The cells of this run are not in this notebook. You can control the run here and insert its solution when it finishes.'
           )}
     </p>
   );
@@ -260,31 +263,31 @@ function Notices(props: {
   ) : null;
 }
 
-/** The plan: as a tree, to be reviewed, or to be edited while it runs. */
+/** The plan: as a tree, under review, or in the editor. */
 function Plan(
-  props: IOneRun & {
-    asks: IAsks;
-    go: (cell: ICellOfRun, focus: boolean) => void;
+  props: IRunPanel & {
+    requests: IControlRequests;
+    go: (cell: IRunCell, focus: boolean) => void;
   }
 ): React.JSX.Element | null {
   const trans = useTrans();
-  const { run, model, asks, go } = props;
+  const { run, model, requests, go } = props;
   const [editing, setEditing] = React.useState(false);
-  const editable = reachable(model) && canEditPlan(run);
-  const pending = asks.pending('plan');
+  const editable = acceptsControls(model) && canEditPlan(run);
+  const pending = requests.isPending('plan');
   const opener = React.useRef<HTMLButtonElement>(null);
   const close = () => {
     setEditing(false);
     opener.current?.focus();
   };
   const send = (titles: string[]) => {
-    asks.ask('plan', model.plan(run.key, titles));
+    requests.send('plan', model.plan(run.key, titles));
     close();
   };
   if (run.subtasks.length === 0) {
     return null;
   }
-  if (run.status === 'reviewing' && reachable(model)) {
+  if (run.status === 'reviewing' && acceptsControls(model)) {
     return <PlanEditor run={run} pending={pending} onSend={send} />;
   }
   return (
@@ -312,14 +315,14 @@ function Plan(
         foldDone={props.preferences.foldDone}
         go={go}
         extra={(item, back) => (
-          <ItemActions {...{ run, model, asks, item, back }} />
+          <ItemActions {...{ run, model, requests, item, back }} />
         )}
       />
-      {props.desk.shortcut && (
+      {props.host.shortcut && (
         <p className="jp-Explora-note">
           {trans.__(
-            'Enter goes to the cell, %1 comes back.',
-            props.desk.shortcut
+            'Press Enter to go to the cell and %1 to come back.',
+            props.host.shortcut
           )}
         </p>
       )}
@@ -327,11 +330,14 @@ function Plan(
   );
 }
 
-/** The latest answer to what the user did, always in sight. */
-function Reply(props: { asks: IAsks; desk: IDesk }): React.JSX.Element {
+/** The latest reply to a user action, always visible. */
+function ReplyBar(props: {
+  requests: IControlRequests;
+  host: IHostServices;
+}): React.JSX.Element {
   const trans = useTrans();
-  const { asks, desk } = props;
-  const { reply } = asks;
+  const { requests, host } = props;
+  const { reply } = requests;
   return (
     <div
       className={`jp-Explora-reply${reply?.problem ? ' jp-mod-problem' : ''}`}
@@ -345,7 +351,7 @@ function Reply(props: { asks: IAsks; desk: IDesk }): React.JSX.Element {
             <button
               type="button"
               className="jp-Explora-link"
-              onClick={() => desk.open(reply.link)}
+              onClick={() => host.open(reply.link)}
             >
               {trans.__('Open %1', reply.link)}
             </button>
@@ -354,7 +360,7 @@ function Reply(props: { asks: IAsks; desk: IDesk }): React.JSX.Element {
             type="button"
             className="jp-Explora-button jp-mod-small"
             aria-label={trans.__('Close this message')}
-            onClick={() => asks.say(null)}
+            onClick={() => requests.showReply(null)}
           >
             ✕
           </button>

@@ -1,18 +1,18 @@
 /**
- * The sidebar's icon, and the signs that stand before the words of a status.
+ * The sidebar's icon, and the icons shown before the text of a status.
  */
 import { LabIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import exploration from '../../style/icons/exploration.svg';
-import type { Sign } from './words';
+import type { StatusIcon } from './statusLabels';
 
 export const explorationIcon = new LabIcon({
   name: 'exploracoder-jupyter:exploration',
   svgstr: exploration
 });
 
-const SHAPES: Record<Sign, React.JSX.Element> = {
+const SHAPES: Record<StatusIcon, React.JSX.Element> = {
   planned: <circle cx="8" cy="8" r="5" />,
   busy: <path d="M8 3a5 5 0 1 1-5 5" />,
   good: <path d="M3 8.5l3.5 3.5L13 4.5" />,
@@ -29,8 +29,8 @@ const SHAPES: Record<Sign, React.JSX.Element> = {
   same: <path d="M4 6h8M4 10h8" />
 };
 
-/** A sign; the words beside it say the same, so it is silent. */
-export function StatusSign(props: { sign: Sign }): React.JSX.Element {
+/** A status icon, hidden from screen readers because the text next to it says the same. */
+export function StatusGlyph(props: { sign: StatusIcon }): React.JSX.Element {
   return (
     <svg
       className={`jp-Explora-sign jp-mod-${props.sign}`}
@@ -43,7 +43,7 @@ export function StatusSign(props: { sign: Sign }): React.JSX.Element {
   );
 }
 
-/** The triangle before an item that can be opened. */
+/** The triangle before an item that can be expanded. */
 export function Chevron(props: { open: boolean }): React.JSX.Element {
   return (
     <svg

@@ -1,5 +1,5 @@
 /**
- * The sidebar that shows and steers runs.
+ * The plugin of the sidebar, which shows and controls runs.
  */
 import {
   ILayoutRestorer,
@@ -16,11 +16,11 @@ import {
 } from '@jupyterlab/translation';
 
 import { IExplorations } from '../link/tokens';
-import { Desk, SHOW_SIDEBAR } from './desk';
-import { DEFAULTS, IPreferences } from './host';
+import { HostServices, SHOW_SIDEBAR } from './hostServices';
+import { DEFAULTS, IPreferences } from './sidebarContext';
 import { explorationIcon } from './icons';
-import { Opener } from './opener';
-import { SIDEBAR_ID, SidebarWidget } from './widget';
+import { SidebarOpener } from './sidebarOpener';
+import { SIDEBAR_ID, SidebarWidget } from './sidebarWidget';
 
 const CommandIDs = {
   showSidebar: SHOW_SIDEBAR,
@@ -29,8 +29,7 @@ const CommandIDs = {
 
 const sidebar: JupyterFrontEndPlugin<void> = {
   id: 'exploracoder-jupyter:sidebar',
-  description:
-    'Shows the explorations of the current notebook and steers them.',
+  description: 'Shows and controls the explorations of the current notebook.',
   autoStart: true,
   requires: [IExplorations, INotebookTracker],
   optional: [ITranslator, ILayoutRestorer, ISettingRegistry, ICommandPalette],
@@ -44,31 +43,35 @@ const sidebar: JupyterFrontEndPlugin<void> = {
     palette: ICommandPalette | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
-    const desk = new Desk(app, tracker);
-    const widget = new SidebarWidget(explorations, desk, trans);
+    const host = new HostServices(app, tracker);
+    const widget = new SidebarWidget(explorations, host, trans);
     app.shell.add(widget, 'right', { rank: 700 });
     restorer?.add(widget, SIDEBAR_ID);
     const open = () => app.shell.activateById(SIDEBAR_ID);
-    const opener = new Opener(explorations, () => widget.preferences, open);
+    const opener = new SidebarOpener(
+      explorations,
+      () => widget.preferences,
+      open
+    );
     const look = () => widget.update();
     tracker.activeCellChanged.connect(look);
     widget.disposed.connect(() => {
       opener.dispose();
       tracker.activeCellChanged.disconnect(look);
     });
-    addCommands(app, explorations, desk, widget, trans);
+    addCommands(app, explorations, host, widget, trans);
     const category = trans.__('Exploration');
     for (const command of Object.values(CommandIDs)) {
       palette?.addItem({ command, category });
     }
-    void follow(settings, widget);
+    void followSettings(settings, widget);
   }
 };
 
 function addCommands(
   app: JupyterFrontEnd,
   explorations: IExplorations,
-  desk: Desk,
+  host: HostServices,
   widget: SidebarWidget,
   trans: TranslationBundle
 ): void {
@@ -76,7 +79,7 @@ function addCommands(
   const describedBy = { args: { type: 'object', properties: {} } };
   commands.addCommand(CommandIDs.showSidebar, {
     label: trans.__('Show Exploration Sidebar'),
-    caption: trans.__('Show and steer the explorations of this notebook'),
+    caption: trans.__('Show and control the explorations of this notebook'),
     icon: explorationIcon,
     describedBy,
     execute: () => {
@@ -85,16 +88,16 @@ function addCommands(
     }
   });
   commands.addCommand(CommandIDs.insertExample, {
-    label: trans.__('Insert an Example of an Exploration'),
-    caption: trans.__('Insert cells that explore a library, ready to be run'),
+    label: trans.__('Insert Example Exploration'),
+    caption: trans.__('Insert example cells that explore a library'),
     describedBy,
-    isEnabled: () => desk.notebook,
-    execute: () => desk.insertExample(explorations.current?.link === 'ready')
+    isEnabled: () => host.hasNotebook,
+    execute: () => host.insertExample(explorations.current?.link === 'ready')
   });
 }
 
-/** Keep the preferences as the user sets them; without settings they stay at their defaults. */
-async function follow(
+/** Apply the user's settings and their changes. Without a settings registry, the defaults apply. */
+async function followSettings(
   registry: ISettingRegistry | null,
   widget: SidebarWidget
 ): Promise<void> {

@@ -45,7 +45,7 @@ def test_runs_of_other_notebooks_are_listed_and_opened_from_the_keyboard(tab, se
     assert 'href="../theirs/explorations/aaaaaaaa.ipynb"' in html and html.count("<a ") == 1
 
     sidebar = tab.sidebar.open()
-    listed = sidebar.root.get_by_role("list", name="Explored before").get_by_role("listitem")
+    listed = sidebar.root.get_by_role("list", name="Earlier explorations").get_by_role("listitem")
     tab.until(lambda: listed.count() == 2, "both runs")
     first, second = listed.all_inner_texts()
     assert "Solved" in first and "Task of aaaaaaaa" in first and "networkx 3.4" in first

@@ -1,9 +1,9 @@
 import { PromiseDelegate } from '@lumino/coreutils';
 
 import { CONTROL } from '../../messages';
-import { KernelLink, NoAnswer } from '../kernelLink';
-import { commOverSubshell } from '../subshell';
-import { FakeKernel, never, settled } from './kernel';
+import { KernelLink, NoAnswerError } from '../kernelLink';
+import { createComm } from '../subshell';
+import { FakeKernel, never, settled } from './fakeKernel';
 
 const PAGE = Promise.resolve('me');
 
@@ -18,26 +18,30 @@ beforeEach(() => {
 afterEach(() => link.dispose());
 
 describe('a connection', () => {
-  it('says who it is, and is welcomed', async () => {
+  it('identifies the page and receives a welcome', async () => {
     let welcomes = 0;
     link.welcomed.connect(() => {
       welcomes += 1;
     });
     await link.connect();
-    expect(kernel.told('hello')).toEqual([
+    expect(kernel.receivedOfType('hello')).toEqual([
       expect.objectContaining({ page: 'me', session: 'my session' })
     ]);
-    expect([link.state, link.subshells, welcomes]).toEqual(['ready', true, 1]);
+    expect([link.state, link.hasSubshell, welcomes]).toEqual([
+      'ready',
+      true,
+      1
+    ]);
   });
 
-  it('is none where the extension is not loaded', async () => {
+  it('fails if the extension is not loaded', async () => {
     kernel.loaded = false;
     kernel.answers = {};
     await link.connect();
     expect(link.state).toBe('none');
   });
 
-  it('is made when the kernel speaks after all', async () => {
+  it('is made when the kernel opens its comm later', async () => {
     kernel.loaded = false;
     kernel.answers = {};
     await link.connect();
@@ -48,13 +52,13 @@ describe('a connection', () => {
     expect(link.state).toBe('ready');
   });
 
-  it('is none where the page has no comms', async () => {
+  it('fails if the page has no comms', async () => {
     kernel.handleComms = false;
     await link.connect();
     expect(link.state).toBe('none');
   });
 
-  it('is refused by a kernel of another version', async () => {
+  it('is rejected by a kernel of another version', async () => {
     kernel.version = 2;
     await link.connect();
     expect(link.state).toBe('other-version');
@@ -64,11 +68,11 @@ describe('a connection', () => {
     await link.connect();
     kernel.open('call', 'my session');
     await settled();
-    expect(kernel.told('hello')).toHaveLength(2);
+    expect(kernel.receivedOfType('hello')).toHaveLength(2);
     expect(kernel.comms).toHaveLength(1);
   });
 
-  it('is made again when an attempt from before the kernel knew us comes to nothing', async () => {
+  it('is retried when an attempt from before the extension was loaded fails', async () => {
     const { answers } = kernel;
     kernel.answers = {};
     const early = link.connect();
@@ -81,23 +85,23 @@ describe('a connection', () => {
     expect([link.state, kernel.comms.length]).toEqual(['ready', 2]);
   });
 
-  it('is silent when another page’s cell calls', async () => {
+  it('does not answer when a cell of another page calls', async () => {
     await link.connect();
     kernel.open('call');
     kernel.open('hello', 'my session');
     await settled();
-    expect(kernel.told('hello')).toHaveLength(1);
+    expect(kernel.receivedOfType('hello')).toHaveLength(1);
   });
 
-  it('says hello again when it was interrupted', async () => {
+  it('sends hello again after an interruption', async () => {
     await link.connect();
     kernel.connectionStatusChanged.emit('connecting');
     kernel.connectionStatusChanged.emit('connected');
     await settled();
-    expect(kernel.told('hello')).toHaveLength(2);
+    expect(kernel.receivedOfType('hello')).toHaveLength(2);
   });
 
-  it('begins anew with a restarted kernel', async () => {
+  it('is reset with a restarted kernel', async () => {
     await link.connect();
     link.restart();
     expect(link.state).toBe('none');
@@ -106,7 +110,7 @@ describe('a connection', () => {
     expect([link.state, kernel.comms.length]).toEqual(['ready', 2]);
   });
 
-  it('is made anew when the kernel was restarted in the midst of it', async () => {
+  it('is made again when the kernel restarts during the attempt', async () => {
     const features = new PromiseDelegate<void>();
     kernel.info = features.promise;
     const first = link.connect();
@@ -119,26 +123,29 @@ describe('a connection', () => {
       [false, true],
       [true, false]
     ]);
-    expect([link.state, kernel.told('hello').length]).toEqual(['ready', 1]);
+    expect([link.state, kernel.receivedOfType('hello').length]).toEqual([
+      'ready',
+      1
+    ]);
   });
 });
 
 describe('events', () => {
-  it('are heard on the kernel’s comm', () => {
-    const heard: string[] = [];
-    link.received.connect((_, message) => heard.push(message.type));
+  it('are received on the kernel’s comm', () => {
+    const received: string[] = [];
+    link.received.connect((_, message) => received.push(message.type));
     kernel.open('hello');
-    kernel.tell({ type: 'who', run: 'k1' });
-    expect(heard).toEqual(['who']);
+    kernel.broadcast({ type: 'who', run: 'k1' });
+    expect(received).toEqual(['who']);
   });
 
-  it('are not heard any more once it is disposed', () => {
-    const heard: string[] = [];
-    link.received.connect((_, message) => heard.push(message.type));
+  it('are ignored once the link is disposed', () => {
+    const received: string[] = [];
+    link.received.connect((_, message) => received.push(message.type));
     kernel.open('hello');
     link.dispose();
-    kernel.tell({ type: 'who', run: 'k1' });
-    expect(heard).toEqual([]);
+    kernel.broadcast({ type: 'who', run: 'k1' });
+    expect(received).toEqual([]);
   });
 });
 
@@ -147,31 +154,31 @@ describe('a request', () => {
     await link.connect();
     const first = link.request({ type: 'stop', run: 'a' });
     const second = link.request({ type: 'stop', run: 'b' });
-    const [a, b] = kernel.told('stop');
+    const [a, b] = kernel.receivedOfType('stop');
     kernel.answer(b.request, { type: 'done', problem: 'b' });
     kernel.answer(a.request, { type: 'done', problem: 'a' });
     expect(await first).toMatchObject({ problem: 'a' });
     expect(await second).toMatchObject({ problem: 'b' });
   });
 
-  it('is over when the kernel stays silent', async () => {
+  it('times out when the kernel does not answer', async () => {
     await link.connect();
     const asked = link.request({ type: 'stop', run: 'a' });
-    await expect(asked).rejects.toEqual(new NoAnswer('timeout'));
+    await expect(asked).rejects.toEqual(new NoAnswerError('timeout'));
   });
 
   it('waits for the running cell where there are no subshells', async () => {
     kernel.supportsSubshells = false;
     kernel.subshellStarted = never();
     await link.connect();
-    expect(link.subshells).toBe(false);
+    expect(link.hasSubshell).toBe(false);
     const asked = link.request({ type: 'stop', run: 'a' });
     await new Promise(resolve => setTimeout(resolve, 40));
-    kernel.answer(kernel.told('stop')[0].request, { type: 'done' });
+    kernel.answer(kernel.receivedOfType('stop')[0].request, { type: 'done' });
     expect(await asked).toMatchObject({ type: 'done' });
   });
 
-  it('is refused for the reason for which the connection went', async () => {
+  it('is rejected with the reason for which the connection was closed', async () => {
     kernel.answers = {};
     await link.connect();
     const asked = link.request({ type: 'stop', run: 'a' });
@@ -181,12 +188,12 @@ describe('a request', () => {
     await expect(again).rejects.toMatchObject({ silence: 'none' });
   });
 
-  it('is refused where there is no connection', async () => {
+  it('is rejected without a connection', async () => {
     const asked = link.request({ type: 'stop', run: 'a' });
     await expect(asked).rejects.toMatchObject({ silence: 'none' });
   });
 
-  it('is over when the kernel closes the comm', async () => {
+  it('fails when the kernel closes the comm', async () => {
     await link.connect();
     const asked = link.request({ type: 'stop', run: 'a' });
     kernel.comms[0].onClose({});
@@ -202,9 +209,9 @@ describe('a link without the subshell that its kernel could have', () => {
       kernel.controlFailures = 3;
       void link.connect();
       await jest.advanceTimersByTimeAsync(7000);
-      expect([link.state, link.waits]).toEqual(['ready', true]);
+      expect([link.state, link.isBlockedByCell]).toEqual(['ready', true]);
       await jest.advanceTimersByTimeAsync(5000);
-      expect([link.state, link.subshells]).toEqual(['ready', true]);
+      expect([link.state, link.hasSubshell]).toEqual(['ready', true]);
       expect(kernel.comms[0].isDisposed).toBe(true);
     } finally {
       jest.useRealTimers();
@@ -213,19 +220,19 @@ describe('a link without the subshell that its kernel could have', () => {
 });
 
 describe('a subshell', () => {
-  it('is asked for on the control channel while a cell is running', async () => {
+  it('is requested on the control channel while a cell is running', async () => {
     kernel.info = never();
     kernel.subshellStarted = never();
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(true);
     expect(kernel.comms[0]._subshellId).toBe('by control');
   });
 
-  it('that was asked for so goes when JupyterLab has its own', async () => {
+  it('that was requested there is deleted when JupyterLab has its own', async () => {
     const started = new PromiseDelegate<void>();
     kernel.info = never();
     kernel.subshellStarted = started.promise;
-    await commOverSubshell(kernel.connection, CONTROL, 1);
+    await createComm(kernel.connection, CONTROL, 1);
     await settled();
     expect(kernel.deleted).toEqual([]);
     started.resolve();
@@ -233,37 +240,37 @@ describe('a subshell', () => {
     expect(kernel.deleted).toEqual([{ subshell_id: 'by control' }]);
   });
 
-  it('is done without where the kernel has none', async () => {
+  it('is not used if the kernel has none', async () => {
     kernel.info = never();
     kernel.features = [];
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(false);
   });
 
-  it('is asked for again where JupyterLab failed to start one', async () => {
+  it('is requested again if JupyterLab failed to start one', async () => {
     kernel.subshellStarted = Promise.reject(new Error('no'));
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(true);
   });
 
-  it('is asked for again where a request was lost', async () => {
+  it('is requested again if a request was lost', async () => {
     kernel.info = never();
     kernel.subshellStarted = never();
     kernel.controlFailures = 2;
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(true);
   });
 
-  it('is done without where it cannot be started', async () => {
+  it('is not used if it cannot be started', async () => {
     kernel.subshellStarted = Promise.reject(new Error('no'));
     kernel.controlFailures = 9;
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect([opened.subshell, opened.retry]).toEqual([false, true]);
   });
 
-  it('is done without where the page knows none', async () => {
+  it('is not used if the page does not support it', async () => {
     kernel.subshellStarted = undefined;
-    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    const opened = await createComm(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(false);
   });
 });

@@ -1,8 +1,8 @@
-import { claimPageId, IPageWorld } from '../pageId';
+import { claimPageId, IPageEnvironment } from '../pageId';
 
-/** Tabs of one browser: a storage each, and one channel that all hear. */
+/** Tabs of one browser: each has its own storage, and all share one channel. */
 class Browser {
-  tab(stored: Record<string, string> = {}): IPageWorld & {
+  tab(stored: Record<string, string> = {}): IPageEnvironment & {
     stored: Record<string, string>;
   } {
     return {
@@ -13,12 +13,12 @@ class Browser {
           stored[key] = value;
         }
       },
-      open: () => this._channel(),
-      patience: 10
+      openChannel: () => this._channel(),
+      timeout: 10
     };
   }
 
-  /** The tab of this channel is closed. */
+  /** Close the tab of this channel. */
   close(index: number): void {
     this._channels.splice(index, 1);
   }
@@ -48,13 +48,13 @@ it('is kept over a reload', async () => {
   expect(await claimPageId(browser.tab(tab.stored))).toBe(before);
 });
 
-it('is another in another tab', async () => {
+it('differs in another tab', async () => {
   const browser = new Browser();
   const first = await claimPageId(browser.tab());
   expect(await claimPageId(browser.tab())).not.toBe(first);
 });
 
-it('is another in a duplicate, whose copy is replaced', async () => {
+it('differs in a duplicated tab, whose copy is replaced', async () => {
   const browser = new Browser();
   const tab = browser.tab();
   const first = await claimPageId(tab);
@@ -77,14 +77,14 @@ it.each([1, 2, 3, 4, 5])(
   }
 );
 
-it('lasts for the page where nothing may be stored', async () => {
+it('lasts as long as the page if storage is forbidden', async () => {
   const refuse = () => {
     throw new Error('forbidden');
   };
   const world = {
     storage: { getItem: refuse, setItem: refuse },
-    open: () => null,
-    patience: 1
+    openChannel: () => null,
+    timeout: 1
   };
   expect(await claimPageId(world)).toMatch(/.+/);
 });

@@ -6,8 +6,8 @@ import { CommandRegistry } from '@lumino/commands';
 import type { RunView } from '../../messages';
 import { CommandIDs, Commands } from '../commands';
 import type { Explorations } from '../explorations';
-import type { IMark } from '../mark';
-import { runView } from './runs';
+import type { IMark } from '../generatedCell';
+import { runView } from './runFixtures';
 
 const trans = nullTranslator.load('exploracoder_jupyter');
 
@@ -58,40 +58,40 @@ beforeEach(() => {
 afterEach(() => Notification.dismiss());
 
 describe('removal', () => {
-  it('is of the run of the active cell', async () => {
+  it('applies to the run of the active cell', async () => {
     active = 2;
     await commands.execute(CommandIDs.remove);
     expect(removed).toEqual(['r1']);
   });
 
-  it('is of the latest run elsewhere', async () => {
+  it('applies to the latest run if the active cell belongs to none', async () => {
     await commands.execute(CommandIDs.remove);
     expect(removed).toEqual(['r2']);
   });
 
-  it('is of the latest run that is still there', async () => {
+  it('applies to the latest run that still has cells', async () => {
     cells = [undefined, 'r1'].map(run => cellOf(run)) as typeof cells;
     await commands.execute(CommandIDs.remove);
     expect(removed).toEqual(['r1']);
   });
 
-  it('is of the last run in the notebook where the kernel knows none', async () => {
+  it('applies to the last run in the notebook if the kernel knows none', async () => {
     runs = [];
     await commands.execute(CommandIDs.remove);
     expect(removed).toEqual(['r1']);
   });
 
-  it('says that the run was stopped', async () => {
+  it('reports that the run was stopped', async () => {
     await commands.execute(CommandIDs.remove, { run: 'r1' });
-    const [said] = Notification.manager.notifications.slice(-1);
-    expect(said.message).toContain('and stopped the run.');
+    const [notification] = Notification.manager.notifications.slice(-1);
+    expect(notification.message).toContain('and stopped the run.');
   });
 
-  it('says no such thing of a run that has ended', async () => {
+  it('does not report that for a run that has ended', async () => {
     runs = [runView({ status: 'solved' })];
     await commands.execute(CommandIDs.remove, { run: 'r1' });
-    const [said] = Notification.manager.notifications.slice(-1);
-    expect(said.message).not.toContain('stopped');
+    const [notification] = Notification.manager.notifications.slice(-1);
+    expect(notification.message).not.toContain('stopped');
   });
 
   describe('where there is a solution', () => {
@@ -112,19 +112,19 @@ describe('removal', () => {
       cells.push(cellOf('r1', 'solution') as (typeof cells)[number]);
     });
 
-    it('asks what becomes of it, and keeps it if nothing else is said', async () => {
+    it('asks whether to keep it, and keeps it by default', async () => {
       expect(await answer(true, 'Remove')).toEqual([true]);
     });
 
-    it('removes it too if that is said', async () => {
+    it('removes it too if the user chooses so', async () => {
       expect(await answer(false, 'Remove')).toEqual([false]);
     });
 
-    it('removes nothing on second thoughts', async () => {
+    it('removes nothing if the user cancels', async () => {
       expect(await answer(true, 'Cancel')).toEqual([]);
     });
 
-    it('does not ask where it was said', async () => {
+    it('does not ask if the argument is given', async () => {
       await commands.execute(CommandIDs.remove, {
         run: 'r1',
         keepSolution: true

@@ -1,21 +1,21 @@
-/** The times of runs, on the clock of a browser that differs from the kernel's. */
-import { Clock } from '../../sidebar/clock';
+/** Run times when the browser's clock differs from the kernel's. */
+import { RunClock } from '../../sidebar/runClock';
 import { KnownRuns } from '../knownRuns';
-import { runView } from './runs';
+import { runView } from './runFixtures';
 
 const START = 1_700_000_000;
 
 let browser: number;
 let runs: KnownRuns;
-let clock: Clock;
+let clock: RunClock;
 
 beforeEach(() => {
   runs = new KnownRuns(() => browser);
-  clock = new Clock(() => browser);
+  clock = new RunClock(() => browser);
 });
 
-/** The kernel says at this time, by its clock, how the run stands; the message takes a while. */
-function told(now: number, fields = {}, takes = 0): void {
+/** Receive the run's state that the kernel sent at this time by its clock; the message is delayed. */
+function receive(now: number, fields = {}, takes = 0): void {
   browser = now + ahead + takes;
   runs.put(runView({ started: START, now, ...fields }));
 }
@@ -29,42 +29,42 @@ it.each([3600, -3600, 0])(
   seconds => {
     // Issue 14, item 20: it ran ahead and dropped at the end.
     ahead = seconds;
-    told(START + 20);
+    receive(START + 20);
     expect(elapsed()).toBe(20);
     browser += 5;
     expect(elapsed()).toBe(25);
-    told(START + 26, {}, 2);
+    receive(START + 26, {}, 2);
     expect(elapsed()).toBe(28);
-    told(START + 30, { status: 'solved', ended: START + 30 });
+    receive(START + 30, { status: 'solved', ended: START + 30 });
     expect(elapsed()).toBe(30);
   }
 );
 
-it('does not count what a run waits for the user', () => {
+it('does not count the time that a run waits for the user', () => {
   ahead = 100;
-  told(START + 5);
-  told(START + 9, { status: 'reviewing', waiting_since: START + 6 });
+  receive(START + 5);
+  receive(START + 9, { status: 'reviewing', waiting_since: START + 6 });
   browser += 50;
   expect(elapsed()).toBe(6);
-  told(START + 60, { waited: 53 });
+  receive(START + 60, { waited: 53 });
   expect(elapsed()).toBe(7);
 });
 
-it('stands still when the kernel is gone', () => {
+it('stops when the kernel is gone', () => {
   // Issue 14, item 20: after a restart of the kernel it jumped.
   ahead = 100;
-  told(START + 12);
+  receive(START + 12);
   browser += 1;
-  runs.lose('The kernel ended.');
+  runs.markLost('The kernel ended.');
   browser += 3600;
   expect(elapsed()).toBe(13);
 });
 
-it('stands still where the kernel went while the plan was reviewed', () => {
+it('stops if the kernel is gone while the plan is reviewed', () => {
   ahead = -100;
-  told(START + 9, { status: 'reviewing', waiting_since: START + 6 });
+  receive(START + 9, { status: 'reviewing', waiting_since: START + 6 });
   browser += 60;
-  runs.lose('The kernel ended.');
+  runs.markLost('The kernel ended.');
   browser += 3600;
   expect(elapsed()).toBe(6);
 });

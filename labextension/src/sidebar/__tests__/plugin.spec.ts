@@ -1,4 +1,4 @@
-/** The sidebar in an application: where it is, when it opens, what it does to the notebook. */
+/** The sidebar in an application: its position, when it opens, and how it changes the notebook. */
 import { readFileSync } from 'fs';
 import { join } from 'path';
 
@@ -15,17 +15,17 @@ import { CommandRegistry } from '@lumino/commands';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
-import { Desk } from '../desk';
-import { EXPLORE, LOAD } from '../example';
-import type { IPreferences } from '../host';
-import { insertExample } from '../insert';
+import { HostServices } from '../hostServices';
+import { EXPLORE_CELL, LOAD_CELL } from '../example';
+import type { IPreferences } from '../sidebarContext';
+import { insertExample } from '../insertExample';
 import { plugins } from '../plugin';
-import { SIDEBAR_ID, SidebarWidget } from '../widget';
-import { FakeExplorations, FakeModel, run, solved } from './fake';
+import { SIDEBAR_ID, SidebarWidget } from '../sidebarWidget';
+import { FakeExplorations, FakeModel, run, solved } from './fakeModel';
 
 const SCHEMA = join(__dirname, '../../../schema/sidebar.json');
 
-/** An application, so far as the sidebar needs one. */
+/** The parts of an application that the sidebar needs. */
 class FakeApp {
   commands = new CommandRegistry();
   opened: string[] = [];
@@ -62,7 +62,7 @@ function fakeTracker(currentWidget: object | null) {
   };
 }
 
-/** A plugin that runs, with nothing optional but the settings. */
+/** An activated plugin, with no optional dependency except the settings. */
 async function started(settings: Partial<IPreferences> | null = {}) {
   const app = new FakeApp();
   const explorations = new FakeExplorations();
@@ -90,7 +90,7 @@ async function started(settings: Partial<IPreferences> | null = {}) {
   return { app, explorations, tracker, widget, words };
 }
 
-/** Wait until the widget shows this. */
+/** Wait until the widget shows this text. */
 const shown = (widget: SidebarWidget, text: string) =>
   waitFor(() => expect(widget.node.textContent).toContain(text));
 
@@ -154,14 +154,16 @@ describe('the plugin', () => {
     expect(document.activeElement).toBe(row);
   });
 
-  it('tells the keys of the command as they are set', async () => {
+  it('shows the configured keyboard shortcut', async () => {
     const { app, widget } = await started();
     await shown(widget, 'Insert an example');
-    expect(widget.node.textContent).not.toContain('brings you here');
+    expect(widget.node.textContent).not.toContain(
+      'in the notebook to come here'
+    );
     const schema = JSON.parse(readFileSync(SCHEMA, 'utf-8'));
     app.commands.addKeyBinding(schema['jupyter.lab.shortcuts'][0]);
     widget.update();
-    await shown(widget, 'Ctrl+Shift+Y brings you here');
+    await shown(widget, 'Press Ctrl+Shift+Y in the notebook to come here');
   });
 
   it('follows the active cell', async () => {
@@ -179,7 +181,7 @@ describe('the plugin', () => {
     await waitFor(() => expect(task()).toBe('First task'));
   });
 
-  it('lets go of everything when it is disposed', async () => {
+  it('releases everything when it is disposed', async () => {
     const { app, explorations, widget } = await started();
     const model = new FakeModel();
     explorations.become(model);
@@ -234,21 +236,26 @@ describe('the example', () => {
   const sources = (widget: Notebook) =>
     widget.model!.sharedModel.cells.map(cell => cell.getSource());
 
-  it('goes below the active cell, as one step to undo', () => {
+  it('is inserted below the active cell, as one undo step', () => {
     const widget = notebook('a = 1', 'b = 2');
     widget.activeCellIndex = 0;
     insertExample(widget, false);
-    expect(sources(widget)).toEqual(['a = 1', LOAD, EXPLORE, 'b = 2']);
+    expect(sources(widget)).toEqual([
+      'a = 1',
+      LOAD_CELL,
+      EXPLORE_CELL,
+      'b = 2'
+    ]);
     expect(widget.activeCellIndex).toBe(1);
     widget.model!.sharedModel.undo();
     expect(sources(widget)).toEqual(['a = 1', 'b = 2']);
     widget.dispose();
   });
 
-  it('goes above an empty cell, without what is loaded already', () => {
+  it('is inserted above an empty cell, without loading the extension again', () => {
     const widget = notebook('  ');
     insertExample(widget, true);
-    expect(sources(widget)).toEqual([EXPLORE, '  ']);
+    expect(sources(widget)).toEqual([EXPLORE_CELL, '  ']);
     expect(widget.activeCellIndex).toBe(0);
     widget.dispose();
   });
@@ -266,7 +273,7 @@ describe('a link', () => {
       execute: args => opened.push(args.path)
     });
     const tracker = { currentWidget: { context: { path: from } } };
-    new Desk(
+    new HostServices(
       app as unknown as JupyterFrontEnd,
       tracker as unknown as INotebookTracker
     ).open('explorations/t.ipynb');

@@ -1,5 +1,5 @@
 /**
- * The sidebar as its user meets it.
+ * Tests of the sidebar through its user interface.
  */
 import {
   act,
@@ -13,26 +13,26 @@ import * as React from 'react';
 
 import type { IExplorationModel } from '../../link/tokens';
 import type { RunView } from '../../messages';
-import { Clock } from '../clock';
-import { moment } from '../format';
-import { DEFAULTS } from '../host';
-import type { IPreferences } from '../host';
-import type { IPlace } from '../place';
+import { RunClock } from '../runClock';
+import { formatTime } from '../format';
+import { DEFAULTS } from '../sidebarContext';
+import type { IPreferences } from '../sidebarContext';
+import type { IActiveCell } from '../activeCell';
 import { Sidebar } from '../Sidebar';
-import { candidateWords } from '../words';
+import { candidateStatusLabel } from '../statusLabels';
 import {
   candidate,
-  FakeDesk,
+  FakeHostServices,
   FakeModel,
   plan,
   run,
   solved,
   subtask,
   trace
-} from './fake';
+} from './fakeModel';
 
-jest.mock('../words', () => {
-  const words = jest.requireActual('../words');
+jest.mock('../statusLabels', () => {
+  const words = jest.requireActual('../statusLabels');
   return { ...words, candidateWords: jest.fn(words.candidateWords) };
 });
 
@@ -41,18 +41,18 @@ const NOW = 1_700_000_042;
 function show(
   model: IExplorationModel | null,
   preferences: Partial<IPreferences> = {}
-): FakeDesk {
-  const desk = new FakeDesk();
-  desk.notebook = model !== null;
+): FakeHostServices {
+  const host = new FakeHostServices();
+  host.hasNotebook = model !== null;
   render(
     <Sidebar
       model={model}
-      desk={desk}
+      host={host}
       preferences={{ ...DEFAULTS, ...preferences }}
-      clock={new Clock(() => NOW)}
+      clock={new RunClock(() => NOW)}
     />
   );
-  return desk;
+  return host;
 }
 
 const button = (name: string | RegExp) => screen.getByRole('button', { name });
@@ -61,7 +61,7 @@ const noButton = (name: string | RegExp) =>
 const press = (name: string | RegExp) => fireEvent.click(button(name));
 const rows = () => screen.getAllByRole('treeitem');
 const row = (name: RegExp) => screen.getByRole('treeitem', { name });
-/** A click on what the row says, as the mouse does it. */
+/** Click on a row's text with the mouse. */
 const click = (name: RegExp) =>
   fireEvent.click(row(name).querySelector('.jp-Explora-label')!);
 const key = (name: string) =>
@@ -73,7 +73,7 @@ const answer = (model: FakeModel, done = {}) =>
 const update = (model: FakeModel, ...runs: ReturnType<typeof run>[]) =>
   act(() => model.show(...runs));
 
-/** What axe finds. Contrast needs a real browser; landmarks are the page's. */
+/** The violations found by axe. Contrast checks need a real browser, and landmarks belong to the page. */
 const found = async () => {
   const off = { enabled: false };
   const { violations } = await axe.run(document.body, {
@@ -82,7 +82,7 @@ const found = async () => {
   return violations.map(({ id, nodes }) => [id, nodes.map(n => n.html)]);
 };
 
-/** Nothing ticks, but where a test has a clock of its own; jsdom draws nothing. */
+/** Timers are disabled except where a test has its own clock; jsdom renders nothing. */
 beforeEach(() => {
   jest.spyOn(window, 'setInterval').mockReturnValue(0 as never);
   jest.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
@@ -92,7 +92,10 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Runs of other notebooks: whose trace can be opened, cannot, was cut off, is gone, and never was. */
+/**
+ * Runs of other notebooks: with a trace that can be opened, one that cannot, one that was cut off, a deleted one, and
+ * none.
+ */
 const EARLIER = [
   trace({
     link: '../other/a.ipynb',
@@ -119,26 +122,26 @@ const EARLIER = [
 ];
 
 describe('the calling cell', () => {
-  it('is not gone to once it was deleted', () => {
+  it('has no link once it was deleted', () => {
     // Issue 14, item 22: the link stayed, and a notice that it leads to nothing.
     const model = new FakeModel([run()]);
     show(model);
-    press('Go to its cell');
+    press('Go to cell');
     expect(model.asked).toEqual(['focus {}']);
     model.callerThere = false;
     update(model, run());
-    noButton('Go to its cell');
+    noButton('Go to cell');
   });
 
-  it('a notice that leaves nothing to do goes away by itself', () => {
+  it('a message that requires no action disappears', () => {
     jest.useFakeTimers();
     const model = new FakeModel([run()]);
     model.cellsThere = false;
     show(model);
     click(/Find the shortest path/);
-    expect(screen.getByText(/not in this notebook any more/)).toBeTruthy();
+    expect(screen.getByText(/no longer in this notebook/)).toBeTruthy();
     act(() => jest.advanceTimersByTime(30_000));
-    expect(screen.queryByText(/not in this notebook any more/)).toBeNull();
+    expect(screen.queryByText(/no longer in this notebook/)).toBeNull();
     jest.useRealTimers();
   });
 });
@@ -181,7 +184,7 @@ describe('accessibility', () => {
     expect(await found()).toEqual([]);
   });
 
-  it('holds for what was explored before, here and elsewhere', async () => {
+  it('holds for earlier explorations, here and elsewhere', async () => {
     const model = new FakeModel([run()]);
     model.traces = EARLIER;
     show(model);
@@ -189,46 +192,48 @@ describe('accessibility', () => {
   });
 });
 
-describe('what was explored before', () => {
+describe('earlier explorations', () => {
   const shown = () => {
-    const list = screen.getByRole('list', { name: 'Explored before' });
+    const list = screen.getByRole('list', { name: 'Earlier explorations' });
     return [...list.children].map(({ textContent }) => textContent);
   };
 
-  it('is one list, newest first, whatever it has a trace of', () => {
+  it('are one list, newest first, with or without traces', () => {
     const model = new FakeModel();
     model.traces = [...EARLIER].reverse();
     show(model);
     const [here, elsewhere, cut, lost, none] = shown();
-    expect(here).toContain(`Solved, ${moment(NOW - 1)}`);
+    expect(here).toContain(`Solved, ${formatTime(NOW - 1)}`);
     expect(here).toContain('networkx 3.4');
     expect(here).toContain('2 calls, 1,234 tokens, 3 executions, 1:05');
     expect(elsewhere).toContain('Running');
     expect(elsewhere).toContain('/elsewhere/b.ipynb');
     expect(cut).toContain('Cut off');
-    expect(cut).toContain('To go on: %%explora --resume /elsewhere/c.ipynb');
+    expect(cut).toContain('To resume: %%explora --resume /elsewhere/c.ipynb');
     expect(lost).toContain('/elsewhere/d.ipynb');
-    expect(lost).toContain('Its trace is gone.');
+    expect(lost).toContain('The trace file no longer exists.');
     expect(none).toContain('Stopped');
   });
 
-  it('is opened where the page can, else its path is copied', () => {
+  it('are opened if the page can, otherwise their path can be copied', () => {
     const model = new FakeModel();
     model.traces = EARLIER;
-    const desk = show(model);
+    const host = show(model);
     press(/a\.ipynb/);
     const [copy] = screen.getAllByRole('button', { name: 'Copy the path' });
     fireEvent.click(copy);
-    expect(desk.done).toEqual([
+    expect(host.done).toEqual([
       'open ../other/a.ipynb',
       'copy /elsewhere/b.ipynb'
     ]);
     expect(button('Copied')).toBe(copy);
-    const lost = screen.getByText('Its trace is gone.').closest('li');
+    const lost = screen
+      .getByText('The trace file no longer exists.')
+      .closest('li');
     expect(lost?.querySelector('button')).toBeNull();
   });
 
-  it('has no run twice', () => {
+  it('list no run twice', () => {
     const model = new FakeModel([
       run({ trace: '/elsewhere/b.ipynb', trace_link: '' }),
       run({
@@ -239,9 +244,9 @@ describe('what was explored before', () => {
     ]);
     model.traces = EARLIER;
     show(model);
-    const told = shown().join();
+    const text = shown().join();
     expect(shown()).toHaveLength(3);
-    expect(told).not.toMatch(/[ab]\.ipynb/);
+    expect(text).not.toMatch(/[ab]\.ipynb/);
   });
 });
 
@@ -255,12 +260,12 @@ describe('before the first run', () => {
   it.each(['none', 'connecting', 'waiting', 'other-version'])(
     'shows both cells to type where the link is %s',
     link => {
-      const desk = show(Object.assign(new FakeModel(), { link }));
+      const host = show(Object.assign(new FakeModel(), { link }));
       expect(screen.getByText('%load_ext exploracoder_jupyter')).toBeTruthy();
       press('Insert an example');
       press('Copy');
-      expect(desk.done[0]).toBe('insert false');
-      expect(desk.done[1]).toMatch(
+      expect(host.done[0]).toBe('insert false');
+      expect(host.done[1]).toMatch(
         /^copy %load_ext exploracoder_jupyter\n\n%%explora /
       );
       expect(button('Copied')).toBeTruthy();
@@ -274,28 +279,28 @@ describe('before the first run', () => {
   });
 
   it('shows one cell to type where it is loaded', () => {
-    const desk = show(new FakeModel());
+    const host = show(new FakeModel());
     expect(screen.queryByText(/load_ext/)).toBeNull();
     press('Insert an example');
-    expect(desk.done).toEqual(['insert true']);
+    expect(host.done).toEqual(['insert true']);
   });
 
   it('lists older traces', () => {
     const model = new FakeModel();
     model.traces = [trace()];
-    const desk = show(model);
+    const host = show(model);
     press(/old\.ipynb/);
-    expect(desk.done).toEqual(['open explorations/old.ipynb']);
+    expect(host.done).toEqual(['open explorations/old.ipynb']);
   });
 
-  it('tells of a trace what it is about, when it began and how it ended', () => {
+  it('shows task, start and outcome of a trace', () => {
     const model = new FakeModel();
     const known = { started: NOW - 86_400, task: 'Make `G`' };
     model.traces = [trace({ ...known, outcome: 'unsolved' })];
     show(model);
-    const told = button(/old\.ipynb/).textContent;
-    expect(told).toContain(`Unsolved, ${moment(NOW - 86_400)}`);
-    expect(told).toContain('Make G');
+    const text = button(/old\.ipynb/).textContent;
+    expect(text).toContain(`Unsolved, ${formatTime(NOW - 86_400)}`);
+    expect(text).toContain('Make G');
   });
 
   it('lists the newest traces in sight, and exports after them', () => {
@@ -311,22 +316,24 @@ describe('before the first run', () => {
         .map(
           ({ textContent }) => textContent?.match(/explorations\/(.*)\./)?.[1]
         );
-    expect(screen.getByText('Explored before')).toBeTruthy();
+    expect(screen.getByText('Earlier explorations')).toBeTruthy();
     expect(document.querySelector('details')?.open).toBe(true);
     expect(links()).toEqual(['6', '5', '4', '3', '2']);
-    press('Show all: 2 more');
+    press('Show all (2 more)');
     expect(links().slice(-2)).toEqual(['1', '6-selected']);
     expect(button(/Export of/)).toBeTruthy();
   });
 
-  it('tells the keys that lead here', () => {
+  it('shows the keyboard shortcut', () => {
     show(new FakeModel());
-    expect(screen.getByText(/Ctrl\+Shift\+Y brings you here/)).toBeTruthy();
+    expect(
+      screen.getByText(/Press Ctrl\+Shift\+Y in the notebook to come here/)
+    ).toBeTruthy();
   });
 });
 
 describe('a run', () => {
-  it('tells its task, libraries, model, cost and time', () => {
+  it('shows its task, libraries, model, cost and time', () => {
     show(new FakeModel([run()]));
     for (const text of [
       /shortest path from a to c/,
@@ -346,13 +353,13 @@ describe('a run', () => {
     expect(time.getAttribute('aria-valuetext')).toBe('0:42 of 15:00');
   });
 
-  it('tells of no calls and tokens where there is no language model', () => {
+  it('shows no calls and tokens without a language model', () => {
     show(new FakeModel([run({ model: 'offline' })]));
     expect(document.body.textContent).toContain('6 executions');
     expect(document.body.textContent).not.toMatch(/model call|token/);
   });
 
-  it('clips a long task until it is asked for', () => {
+  it('truncates a long task until it is expanded', () => {
     show(new FakeModel([run({ task: 'word '.repeat(100) + 'end' })]));
     expect(screen.queryByText(/end$/)).toBeNull();
     press('Show all');
@@ -368,16 +375,16 @@ describe('a run', () => {
     expect(screen.getByText('1:05')).toBeTruthy();
   });
 
-  it('ticks while it goes on', () => {
+  it('updates its time while it is active', () => {
     jest.restoreAllMocks();
     jest.useFakeTimers({ now: 1000 * NOW });
     try {
-      const clock = new Clock();
+      const clock = new RunClock();
       const model = new FakeModel([run()]);
       render(
         <Sidebar
           {...{ model, clock }}
-          desk={new FakeDesk()}
+          host={new FakeHostServices()}
           preferences={DEFAULTS}
         />
       );
@@ -388,18 +395,18 @@ describe('a run', () => {
     }
   });
 
-  it('announces now and then only', () => {
+  it('limits the rate of announcements', () => {
     jest.useFakeTimers();
     try {
       const model = new FakeModel([run({ activity: 'First.' })]);
       show(model);
-      const heard = () => screen.getAllByRole('status')[0].textContent;
+      const announced = () => screen.getAllByRole('status')[0].textContent;
       act(() => void jest.advanceTimersByTime(10));
       update(model, run({ activity: 'Second.' }));
       update(model, run({ activity: 'Third.' }));
-      expect(heard()).toContain('First.');
+      expect(announced()).toContain('First.');
       act(() => void jest.advanceTimersByTime(10_000));
-      expect(heard()).toContain('Third.');
+      expect(announced()).toContain('Third.');
     } finally {
       jest.useRealTimers();
     }
@@ -415,7 +422,7 @@ describe('a run', () => {
     expect(shown()?.textContent).toBe('New task');
     press(/Old task/);
     expect(screen.getByText('This is an earlier run.')).toBeTruthy();
-    press('Show the newest');
+    press('Show the latest');
     expect(screen.queryByText('This is an earlier run.')).toBeNull();
     expect(screen.getByText('Runs of this session')).toBeTruthy();
     press(/Old task/);
@@ -423,28 +430,28 @@ describe('a run', () => {
     expect(shown()?.textContent).toBe('Newest task');
   });
 
-  it('tells runs of one task apart', () => {
+  it('distinguishes runs of one task', () => {
     const origin = 'step 2 again, hint: use `dijkstra`';
     show(new FakeModel([solved(), solved({ key: 'r2', origin })]));
     const list = screen.getByRole('list', { name: 'Runs of this session' });
     const [again, first] = [...list.children].map(row => row.textContent);
     expect(again).toContain('step 2 again, hint: use dijkstra');
     expect(first).not.toContain('again');
-    expect(first).toContain(`Solved, ${moment(1_700_000_000)}`);
+    expect(first).toContain(`Solved, ${formatTime(1_700_000_000)}`);
     expect(first).toContain('its check passed');
   });
 
   describe('whose calling cell is not in the notebook', () => {
     const shown = () => document.querySelector('.jp-Explora-task p');
 
-    it('is shown and steered, and says so', () => {
+    it('is shown and controlled, with a note', () => {
       const model = new FakeModel([
         solved(),
         run({ key: 'r2', status: 'reviewing', subtasks: [subtask()] })
       ]);
       show(Object.assign(model, { here: false }));
       expect(screen.getByText(/not in this notebook/)).toBeTruthy();
-      noButton('Go to its cell');
+      noButton('Go to cell');
       press('Stop');
       press('Begin');
       expect(model.asked).toEqual(['stop', 'plan Build the graph']);
@@ -467,10 +474,10 @@ describe('a run', () => {
       const theirs = run({ key: 'r2', owner: 'page-2', task: 'Theirs' });
       const model = new FakeModel([solved({ task: 'Mine' }), theirs]);
       model.isHere = (key: string) => key === 'r1';
-      model.owned = (key: string) => key === 'r1';
+      model.isOwned = (key: string) => key === 'r1';
       show(model);
       expect(shown()?.textContent).toBe('Mine');
-      expect(screen.getByText('1 run is going')).toBeTruthy();
+      expect(screen.getByText('1 run in progress')).toBeTruthy();
     });
   });
 
@@ -488,13 +495,13 @@ describe('a run', () => {
       run_id: 'id-3',
       status: 'solved'
     });
-    const nowhere: IPlace = { cell: 'other', run: '', caller: '' };
+    const nowhere: IActiveCell = { cell: 'other', run: '', caller: '' };
     const shown = () => document.querySelector('.jp-Explora-task p');
 
-    function at(model: FakeModel, ...places: IPlace[]): void {
-      const desk = show(model);
+    function at(model: FakeModel, ...places: IActiveCell[]): void {
+      const host = show(model);
       for (const place of places) {
-        desk.place = place;
+        host.activeCell = place;
         act(() => model.changed.emit());
       }
     }
@@ -513,7 +520,7 @@ describe('a run', () => {
       expect(document.querySelector('strong')?.textContent).toBe('Solved');
     });
 
-    it('stays where the user goes elsewhere, and gives way to a new one', () => {
+    it('stays shown when the user moves elsewhere, until a new one starts', () => {
       const model = new FakeModel([first, second]);
       at(model, { ...nowhere, cell: 'c1' }, nowhere);
       expect(shown()?.textContent).toBe('First task');
@@ -522,10 +529,10 @@ describe('a run', () => {
       expect(shown()?.textContent).toBe('Third task');
     });
 
-    it('says that others are going, and leads to them', async () => {
+    it('shows that others are in progress, and leads to them', async () => {
       const model = new FakeModel([first, second]);
       show(model);
-      expect(screen.getByText('2 runs are going')).toBeTruthy();
+      expect(screen.getByText('2 runs in progress')).toBeTruthy();
       const select = screen.getByRole('combobox', { name: 'Run to show' });
       expect((select as HTMLSelectElement).value).toBe('r2');
       expect(await found()).toEqual([]);
@@ -535,13 +542,13 @@ describe('a run', () => {
       expect(screen.queryByRole('combobox')).toBeNull();
     });
 
-    it('says so too where the one that is shown is over', () => {
+    it('shows that too if the shown run has ended', () => {
       show(new FakeModel([first, solved({ ...second, status: 'solved' })]));
-      expect(screen.getByText('1 run is going')).toBeTruthy();
+      expect(screen.getByText('1 run in progress')).toBeTruthy();
     });
   });
 
-  it('tells at once how it ended', () => {
+  it('announces its end at once', () => {
     jest.useFakeTimers();
     try {
       const model = new FakeModel([run({ activity: 'First.' })]);
@@ -557,7 +564,7 @@ describe('a run', () => {
     }
   });
 
-  it('tells what to expect until it is over', () => {
+  it('shows the estimate until it has ended', () => {
     const model = new FakeModel([run({ estimate: 'about 7 calls' })]);
     show(model);
     expect(screen.getByText(/about 7 calls/)).toBeTruthy();
@@ -619,7 +626,7 @@ describe('controls', () => {
     noButton(/Stop/);
   });
 
-  it('tell of a problem, and can be tried again', async () => {
+  it('report a problem, and can be retried', async () => {
     const model = new FakeModel([run()]);
     show(model);
     press('Stop');
@@ -630,7 +637,7 @@ describe('controls', () => {
     expect(screen.queryByText('The kernel does not answer.')).toBeNull();
   });
 
-  it('come back if nothing happens', async () => {
+  it('are enabled again if nothing happens', async () => {
     jest.useFakeTimers();
     try {
       const model = new FakeModel([run()]);
@@ -644,7 +651,7 @@ describe('controls', () => {
     }
   });
 
-  it('are not there where they cannot be heard', () => {
+  it('are not shown if the kernel cannot handle them', () => {
     const model = Object.assign(new FakeModel([run()]), { link: 'none' });
     show(model);
     noButton('Stop');
@@ -656,9 +663,9 @@ describe('controls', () => {
     ).toBeTruthy();
   });
 
-  it('say when they wait for the running cell', () => {
+  it('show that they wait for the running cell', () => {
     show(Object.assign(new FakeModel([run()]), { link: 'waiting' }));
-    expect(screen.getByText(/wait for the running cell/)).toBeTruthy();
+    expect(screen.getByText(/after the running cell finishes/)).toBeTruthy();
     expect(button('Stop')).toBeTruthy();
   });
 
@@ -707,7 +714,7 @@ describe('controls', () => {
     expect(model.asked).not.toContain('retry 2');
   });
 
-  it('retry: not of what is only planned, nor of the solution', () => {
+  it('retry: not for planned subtasks, nor for the solution', () => {
     show(new FakeModel([run()]));
     click(/Store its length/);
     noButton(/Retry/);
@@ -735,7 +742,7 @@ describe('controls', () => {
     show(model, { foldDone: false });
     click(/1\.1/);
     press('Use this one instead…');
-    expect(screen.getByText(/the solution included/)).toBeTruthy();
+    expect(screen.getByText(/including the solution/)).toBeTruthy();
     key('Escape');
     expect(model.asked).not.toContain('choose 1.1');
     press('Use this one instead…');
@@ -743,33 +750,33 @@ describe('controls', () => {
     expect(model.asked.at(-1)).toBe('choose 1.1');
   });
 
-  it('retry: says where it replaces a run that has ended', () => {
+  it('retry: warns that it replaces a run that has ended', () => {
     show(new FakeModel([run()]));
     click(/Find the shortest/);
     press('Retry with a hint…');
-    expect(screen.queryByText(/the solution included/)).toBeNull();
+    expect(screen.queryByText(/including the solution/)).toBeNull();
     cleanup();
     show(new FakeModel([solved()]));
     click(/Find the shortest/);
     press('Retry with a hint…');
-    expect(screen.getByText(/the solution included/)).toBeTruthy();
+    expect(screen.getByText(/including the solution/)).toBeTruthy();
   });
 
-  it('insert: says that the solution is there already', () => {
+  it('insert: reports that the solution is there already', () => {
     const model = Object.assign(new FakeModel([solved()]), {
       inserts: 'there'
     });
     show(model);
     press('Insert solution');
-    expect(screen.getByText(/in the notebook already/)).toBeTruthy();
+    expect(screen.getByText(/already in the notebook/)).toBeTruthy();
   });
 
-  it('insert: of a stopped run what ran, and not as what is best to do', () => {
+  it('insert: for a stopped run the code that ran, not as the primary action', () => {
     show(new FakeModel([solved({ status: 'stopped' })]));
     noButton('Insert solution');
-    expect(button('Insert what ran').className).not.toContain('primary');
-    press('Insert what ran');
-    expect(screen.getByText(/was not run as a whole/)).toBeTruthy();
+    expect(button('Insert code that ran').className).not.toContain('primary');
+    press('Insert code that ran');
+    expect(screen.getByText(/has not been run as a whole/)).toBeTruthy();
   });
 
   it('edit the plan: not while the solution is written', () => {
@@ -780,7 +787,7 @@ describe('controls', () => {
 
   it('insert, export, open and remove a run that has ended', async () => {
     const model = new FakeModel([solved()]);
-    const desk = show(model);
+    const host = show(model);
     noButton('Stop');
     noButton('Edit the plan');
     press('Insert solution');
@@ -789,7 +796,7 @@ describe('controls', () => {
     press('Export');
     await answer(model, { said: 'Written.', link: 'explorations/b.ipynb' });
     press('Open explorations/b.ipynb');
-    expect(desk.done).toEqual([
+    expect(host.done).toEqual([
       'open explorations/a.ipynb',
       'open explorations/b.ipynb'
     ]);
@@ -814,9 +821,9 @@ describe('controls', () => {
     const model = Object.assign(new FakeModel([run({ status: 'stopped' })]), {
       cellsThere: false
     });
-    const desk = show(model);
+    const host = show(model);
     press('Remove exploration');
-    expect(desk.done).toEqual(['focus notebook']);
+    expect(host.done).toEqual(['focus notebook']);
   });
 
   it('remove: not where there are no cells', () => {
@@ -846,12 +853,12 @@ describe('controls', () => {
 });
 
 describe('the plan', () => {
-  it('tells the keys that lead to a cell and back', () => {
+  it('shows the keys that lead to a cell and back', () => {
     show(new FakeModel([run()]));
-    expect(screen.getByText(/Ctrl\+Shift\+Y comes back/)).toBeTruthy();
+    expect(screen.getByText(/Ctrl\+Shift\+Y to come back/)).toBeTruthy();
   });
 
-  it('folds what is done, and shows all where that is wanted', () => {
+  it('collapses finished subtasks, unless the setting is off', () => {
     show(new FakeModel([run()]));
     expect(row(/Build the graph/).getAttribute('aria-expanded')).toBe('false');
     expect(row(/Find the shortest/).getAttribute('aria-expanded')).toBe('true');
@@ -861,7 +868,7 @@ describe('the plan', () => {
     expect(row(/Build the graph/).getAttribute('aria-expanded')).toBe('true');
   });
 
-  it('tells outcome, observation, time and reasons in words', () => {
+  it('shows outcome, observation, time and reasons as text', () => {
     show(new FakeModel([run()]), { foldDone: false });
     expect(row(/1\.2/).textContent).toContain('failed');
     expect(row(/1\.2/).textContent).toContain("TypeError: 'int' object");
@@ -886,7 +893,7 @@ describe('the plan', () => {
     expect(row(/networkx\.Graph/).textContent).toContain('Base class');
   });
 
-  it('goes to the cell by click and Enter, and says where there is none', () => {
+  it('reveals the cell by click and Enter, and reports a missing one', () => {
     const model = new FakeModel([run()]);
     show(model);
     click(/Find the shortest/);
@@ -899,14 +906,14 @@ describe('the plan', () => {
     model.cellsThere = false;
     key('Enter');
     expect(
-      screen.getByText('Its cell is not in this notebook any more.')
+      screen.getByText('The cell is no longer in this notebook.')
     ).toBeTruthy();
     click(/Store its length/);
-    expect(screen.getByText('This step has not begun yet.')).toBeTruthy();
+    expect(screen.getByText('This step has not started yet.')).toBeTruthy();
     expect(document.querySelector('.jp-mod-problem')).toBeNull();
   });
 
-  it('shows what stands between backticks as code', () => {
+  it('shows text between backticks as code', () => {
     show(new FakeModel([run({ notices: ['See `%explora config`.'] })]));
     const codes = [...document.querySelectorAll('code')];
     expect(codes.map(({ textContent }) => textContent)).toEqual([
@@ -916,7 +923,7 @@ describe('the plan', () => {
     expect(document.body.textContent).not.toContain('`');
   });
 
-  it('tells a candidate that failed its check from a crash', () => {
+  it('distinguishes a failed check from a crash', () => {
     const tried = subtask({
       status: 'exploring',
       candidates: [candidate({ status: 'check failed', line: '' })]
@@ -925,7 +932,7 @@ describe('the plan', () => {
     expect(row(/1\.1/).textContent).toContain('ran, but its check failed');
   });
 
-  it('names no failed candidate as carried forward', () => {
+  it('does not show a failed candidate as carried forward', () => {
     const kept = subtask({
       status: 'failed',
       candidates: [candidate({ status: 'error', selectable: false })],
@@ -984,7 +991,7 @@ describe('the plan', () => {
     show(new FakeModel([run({ subtasks: [many] })]));
     expect(rows().length).toBeLessThan(20);
     expect(row(/1\.150/)).toBeTruthy();
-    click(/Show all: 187 more/);
+    click(/Show all candidates .187 more/);
     expect(rows()).toHaveLength(201);
   });
 });
@@ -1046,7 +1053,7 @@ describe('the plan in review', () => {
     expect((document.activeElement as HTMLTextAreaElement).value).toBe('');
   });
 
-  it('is edited while the run goes on, without what has begun', async () => {
+  it('is edited while the run is active, without started steps', async () => {
     const [first, second, third] = plan();
     const fourth = subtask({ id: '4', title: 'Draw it' });
     const model = new FakeModel([
@@ -1062,7 +1069,7 @@ describe('the plan in review', () => {
       })
     );
     expect(steps()).toEqual(['Draw it']);
-    expect(screen.getByText(/1 step has begun/)).toBeTruthy();
+    expect(screen.getByText(/1 step has started/)).toBeTruthy();
     press('Apply');
     expect(model.asked).toEqual(['plan Draw it']);
     expect(button('Applying…').getAttribute('aria-disabled')).toBe('true');
@@ -1079,10 +1086,10 @@ describe('the plan in review', () => {
 });
 
 describe('rows', () => {
-  it('are drawn again only if they changed', () => {
+  it('are rendered again only if they changed', () => {
     const model = new FakeModel([run()]);
     show(model, { foldDone: false });
-    const drawn = jest.mocked(candidateWords);
+    const drawn = jest.mocked(candidateStatusLabel);
     drawn.mockClear();
     const copy: RunView = JSON.parse(JSON.stringify(model.runs[0]));
     copy.subtasks[1].candidates[2].status = 'ok';

@@ -1,0 +1,240 @@
+/** Computes the badge above the source of a generated cell from its metadata and, if known, its run. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { isFinished } from '../link/runStatus';
+import type { IExplorationModel } from '../link/tokens';
+import type { CandidateView, RunView, SubtaskView } from '../messages';
+import type { IMark } from './generatedCell';
+
+/** The action of a badge's button. */
+export type BadgeAction = 'choose' | 'make-mine' | 'stop' | 'remove';
+
+export interface IBadgeButton {
+  action: BadgeAction;
+  label: string;
+  caption: string;
+  disabled: boolean;
+}
+
+export interface IBadgeContent {
+  name: string;
+  /** A symbol for the status, shown next to its text. */
+  sign: string;
+  status: string;
+  details: string[];
+  buttons: IBadgeButton[];
+  /** Why it was selected. */
+  why: string[];
+}
+
+type IControlState = Pick<IExplorationModel, 'isPending' | 'link'>;
+
+/** The content of a cell's badge, or `null` for cells without a badge. */
+export function badgeContent(
+  mark: IMark,
+  edited: boolean,
+  run: RunView | undefined,
+  model: IControlState,
+  trans: TranslationBundle
+): IBadgeContent | null {
+  switch (mark.role) {
+    case 'candidate':
+      return edited
+        ? editedBadge(mark, trans)
+        : candidateBadge(mark, run, model, trans);
+    case 'plan':
+      return planBadge(mark, run, model, trans);
+    case 'solution':
+      return {
+        ...statusLabel(mark.status, trans),
+        name: trans.__('Solution'),
+        details: durationDetail(mark, trans),
+        buttons: [],
+        why: []
+      };
+    default:
+      return null;
+  }
+}
+
+function candidateBadge(
+  mark: IMark,
+  run: RunView | undefined,
+  model: IControlState,
+  trans: TranslationBundle
+): IBadgeContent {
+  const { subtask, candidate } = findCandidate(run, mark.candidate);
+  return {
+    ...statusLabel(mark.status, trans),
+    name: trans.__('Candidate %1', mark.candidate ?? ''),
+    details: [
+      ...(mark.round ? [trans.__('repair %1', mark.round)] : []),
+      ...durationDetail(mark, trans),
+      ...(mark.selected ? [trans.__('carried forward')] : [])
+    ],
+    buttons: chooseButton(mark, run, subtask, candidate, model, trans),
+    why:
+      subtask && mark.selected && subtask.selected === mark.candidate
+        ? subtask.why
+        : []
+  };
+}
+
+/** The badge of an edited candidate. It shows nothing that was recorded, since the edited code did not run. */
+function editedBadge(mark: IMark, trans: TranslationBundle): IBadgeContent {
+  return {
+    sign: '✎',
+    status: trans.__('edited'),
+    name: trans.__('Candidate %1', mark.candidate ?? ''),
+    details: [],
+    buttons: [
+      {
+        action: 'make-mine',
+        label: trans.__('Make it mine'),
+        caption: trans.__(
+          'Make it an ordinary cell that you can run, without the recorded output'
+        ),
+        disabled: false
+      }
+    ],
+    why: []
+  };
+}
+
+function planBadge(
+  mark: IMark,
+  run: RunView | undefined,
+  model: IControlState,
+  trans: TranslationBundle
+): IBadgeContent {
+  const live = run !== undefined && !isFinished(run);
+  const label = statusLabel(run?.status ?? mark.status, trans);
+  // Only if no kernel works on the run any more.
+  const lost =
+    mark.status === 'interrupted' && (!run || run.status === 'stopped');
+  return {
+    ...label,
+    ...(lost && { status: trans.__('stopped: the kernel was restarted') }),
+    name: trans.__('Exploration'),
+    details: [],
+    buttons: [
+      ...(live ? [stopButton(run, model, trans)] : []),
+      // In a trace, the cells are the only record of the run.
+      ...(mark.caller ? [removeButton(trans)] : [])
+    ],
+    why: []
+  };
+}
+
+function chooseButton(
+  mark: IMark,
+  run: RunView | undefined,
+  subtask: SubtaskView | undefined,
+  candidate: CandidateView | undefined,
+  model: IControlState,
+  trans: TranslationBundle
+): IBadgeButton[] {
+  const other = !!subtask?.selected && subtask.selected !== mark.candidate;
+  if (!run || !candidate?.selectable || !other || model.link === 'none') {
+    return [];
+  }
+  const pending = model.isPending(run.key, 'choose', candidate.id);
+  return [
+    {
+      action: 'choose',
+      label: pending
+        ? trans.__('Requested…')
+        : trans.__('Use this one instead'),
+      caption: trans.__(
+        'Carry this candidate forward; the later subtasks are explored again'
+      ),
+      disabled: pending
+    }
+  ];
+}
+
+function stopButton(
+  run: RunView,
+  model: IControlState,
+  trans: TranslationBundle
+): IBadgeButton {
+  const stopping =
+    run.status === 'stopping' || model.isPending(run.key, 'stop');
+  return {
+    action: 'stop',
+    label: stopping ? trans.__('Stopping…') : trans.__('Stop'),
+    caption: trans.__('Stop the exploration and keep the results so far'),
+    disabled: stopping
+  };
+}
+
+function removeButton(trans: TranslationBundle): IBadgeButton {
+  return {
+    action: 'remove',
+    label: trans.__('Remove exploration'),
+    caption: trans.__(
+      'Remove the cells of this exploration; undo brings them back'
+    ),
+    disabled: false
+  };
+}
+
+function findCandidate(
+  run: RunView | undefined,
+  id: string | undefined
+): { subtask?: SubtaskView; candidate?: CandidateView } {
+  const all = run
+    ? [...run.subtasks, ...(run.solution ? [run.solution] : [])]
+    : [];
+  for (const subtask of all) {
+    const candidate = subtask.candidates.find(other => other.id === id);
+    if (candidate) {
+      return { subtask, candidate };
+    }
+  }
+  return {};
+}
+
+function durationDetail(mark: IMark, trans: TranslationBundle): string[] {
+  return typeof mark.seconds === 'number'
+    ? [trans.__('%1 s', mark.seconds.toFixed(1))]
+    : [];
+}
+
+function statusLabel(
+  status: string | undefined,
+  trans: TranslationBundle
+): { sign: string; status: string } {
+  switch (status ?? '') {
+    case 'ok':
+      return { sign: '✓', status: trans.__('ran') };
+    case 'solved':
+      return { sign: '✓', status: trans.__('solved') };
+    case 'unchecked':
+      return { sign: '◐', status: trans.__('unchecked') };
+    case 'unsolved':
+      return { sign: '✗', status: trans.__('unsolved') };
+    case 'stopped':
+      return { sign: '■', status: trans.__('stopped') };
+    case 'error':
+      return { sign: '✗', status: trans.__('failed') };
+    case 'failed':
+      return { sign: '✗', status: trans.__('failed') };
+    case 'timeout':
+      return { sign: '✗', status: trans.__('timed out') };
+    case 'died':
+      return { sign: '✗', status: trans.__('kernel died') };
+    case 'interrupted':
+      return { sign: '■', status: trans.__('interrupted') };
+    case 'starting':
+      return { sign: '▶', status: trans.__('starting') };
+    case 'reviewing':
+      return { sign: '▶', status: trans.__('plan awaiting review') };
+    case 'stopping':
+      return { sign: '▶', status: trans.__('stopping') };
+    case 'running':
+      return { sign: '▶', status: trans.__('running') };
+    default:
+      return { sign: '·', status: status ?? '' };
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * The services of the application that the sidebar uses: files, the current notebook, the clipboard.
+ */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import { Clipboard } from '@jupyterlab/apputils';
+import { PathExt } from '@jupyterlab/coreutils';
+import { NotebookActions } from '@jupyterlab/notebook';
+import type { INotebookTracker } from '@jupyterlab/notebook';
+import { CommandRegistry } from '@lumino/commands';
+
+import type { IHostServices } from './sidebarContext';
+import { insertExample } from './insertExample';
+import { IActiveCell, describeCell } from './activeCell';
+
+export const SHOW_SIDEBAR = 'exploracoder:show-sidebar';
+
+export class HostServices implements IHostServices {
+  constructor(
+    private app: JupyterFrontEnd,
+    private tracker: INotebookTracker
+  ) {}
+
+  get hasNotebook(): boolean {
+    return this.tracker.currentWidget !== null;
+  }
+
+  get activeCell(): IActiveCell | null {
+    return describeCell(this.tracker.activeCell);
+  }
+
+  get shortcut(): string {
+    const { keyBindings } = this.app.commands;
+    const own = keyBindings.find(({ command }) => command === SHOW_SIDEBAR);
+    return own ? CommandRegistry.formatKeystroke(own.keys) : '';
+  }
+
+  focusNotebook(): void {
+    const panel = this.tracker.currentWidget;
+    if (panel) {
+      void NotebookActions.focusActiveCell(panel.content);
+    }
+  }
+
+  open(link: string): void {
+    const panel = this.tracker.currentWidget;
+    if (panel) {
+      const path = this.resolveLink(panel.context.path, link);
+      void this.app.commands.execute('docmanager:open', { path });
+    }
+  }
+
+  insertExample(loaded: boolean): void {
+    const panel = this.tracker.currentWidget;
+    if (panel) {
+      insertExample(panel.content, loaded);
+    }
+  }
+
+  copy(text: string): void {
+    Clipboard.copyToSystem(text);
+  }
+
+  /** Resolve a path relative to the notebook's folder, on the notebook's drive. */
+  private resolveLink(notebook: string, link: string): string {
+    const { contents } = this.app.serviceManager;
+    const drive = contents.driveName(notebook);
+    const folder = PathExt.dirname(contents.localPath(notebook));
+    const path = PathExt.join(folder, link);
+    return drive ? `${drive}:${path}` : path;
+  }
+}
