@@ -19,13 +19,15 @@ interface ICommInside {
   _subshellId?: string | null;
 }
 
-type Request =
-  'kernel_info_request' | 'create_subshell_request' | 'delete_subshell_request';
+type Request = 'kernel_info_request' | 'create_subshell_request';
 
 const FEATURE = 'kernel subshells';
 
 /** How long JupyterLab is given for each step by itself, in milliseconds. */
 const PATIENCE = 1000;
+
+/** How long a reply on the control channel may take, in milliseconds: a dropped connection loses replies. */
+const REPLY_TIMEOUT = 10_000;
 
 /** How often the control channel is tried. */
 const ATTEMPTS = 3;
@@ -59,8 +61,9 @@ export async function commOverSubshell(
   if (typeof id !== 'string') {
     return { comm, subshell: false, retry: id === undefined };
   }
+  // JupyterLab may start another one later. Neither is deleted then: the kernel routes this comm's messages to the one
+  // that it answered from last, and a message to a subshell that does not exist is lost.
   inside._subshellId = id;
-  void replaced(kernel, inside.subshellStarted, id);
   return { comm, subshell: true, retry: false };
 }
 
@@ -103,32 +106,22 @@ async function createSubshell(
   return id;
 }
 
-/** JupyterLab starts one of its own nevertheless, once it knows the features: then ours goes. */
-async function replaced(
-  kernel: Kernel.IKernelConnection,
-  started: Promise<void>,
-  id: string
-): Promise<void> {
-  if (await succeeds(started)) {
-    const content = { subshell_id: id };
-    await succeeds(ask(kernel, 'delete_subshell_request', content));
-  }
-}
-
 async function ask(
   kernel: Kernel.IKernelConnection,
-  msgType: Request,
-  content: { subshell_id?: string } = {}
+  msgType: Request
 ): Promise<unknown> {
   const message = KernelMessage.createMessage({
     msgType: msgType as 'create_subshell_request',
     channel: 'control',
     username: kernel.username,
     session: kernel.clientId,
-    content
+    content: {}
   });
-  const reply = await kernel.sendControlMessage(message, true).done;
-  return reply?.content;
+  const future = kernel.sendControlMessage(message, true);
+  if (!(await settles(future.done, REPLY_TIMEOUT))) {
+    throw new Error(`no reply to ${msgType}`);
+  }
+  return (await future.done).content;
 }
 
 async function settles(

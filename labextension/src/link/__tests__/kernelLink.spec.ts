@@ -221,16 +221,15 @@ describe('a subshell', () => {
     expect(kernel.comms[0]._subshellId).toBe('by control');
   });
 
-  it('that was asked for so goes when JupyterLab has its own', async () => {
+  it('that was asked for so stays when JupyterLab has its own: messages are on their way to it', async () => {
     const started = new PromiseDelegate<void>();
     kernel.info = never();
     kernel.subshellStarted = started.promise;
     await commOverSubshell(kernel.connection, CONTROL, 1);
     await settled();
-    expect(kernel.deleted).toEqual([]);
     started.resolve();
     await settled();
-    expect(kernel.deleted).toEqual([{ subshell_id: 'by control' }]);
+    expect(kernel.requested).not.toContain('delete_subshell_request');
   });
 
   it('is done without where the kernel has none', async () => {
@@ -252,6 +251,20 @@ describe('a subshell', () => {
     kernel.controlFailures = 2;
     const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(true);
+  });
+
+  it('is asked for again where no reply came', async () => {
+    jest.useFakeTimers();
+    try {
+      kernel.info = never();
+      kernel.subshellStarted = never();
+      kernel.controlLost = 1;
+      const opening = commOverSubshell(kernel.connection, CONTROL, 1);
+      await jest.advanceTimersByTimeAsync(20_000);
+      expect((await opening).subshell).toBe(true);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('is done without where it cannot be started', async () => {
