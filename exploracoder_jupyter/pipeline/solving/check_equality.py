@@ -209,9 +209,9 @@ class _EqualityRewriter(ast.NodeTransformer):
             return changed
         left, right = self.visit(node.left), self.visit(node.comparators[0])
         self.found, self._swapped = True, self._is_wanted(left) and not self._is_wanted(right)
-        sides = ("wanted", "given") if self._swapped else ("given", "wanted")
+        sides = ("expected", "actual") if self._swapped else ("actual", "expected")
         values = [
-            _captured(value) if shown and side == "given" else value
+            _captured(value) if shown and side == "actual" else value
             for side, value in zip(sides, (left, right), strict=True)
         ]
         keywords = [ast.keyword(side, value) for side, value in zip(sides, values, strict=True)]

@@ -19,13 +19,15 @@ interface ICommInternals {
   _subshellId?: string | null;
 }
 
-type Request =
-  'kernel_info_request' | 'create_subshell_request' | 'delete_subshell_request';
+type Request = 'kernel_info_request' | 'create_subshell_request';
 
 const FEATURE = 'kernel subshells';
 
 /** How long to wait for each of JupyterLab's own steps, in milliseconds. */
 const STEP_TIMEOUT = 1000;
+
+/** How long a reply on the control channel may take, in milliseconds: a dropped connection loses replies. */
+const REPLY_TIMEOUT = 10_000;
 
 /** Number of attempts on the control channel. */
 const ATTEMPTS = 3;
@@ -59,8 +61,9 @@ export async function createComm(
   if (typeof id !== 'string') {
     return { comm, subshell: false, retry: id === undefined };
   }
+  // JupyterLab may start another subshell later. Neither is deleted: the kernel routes the messages of this comm to the
+  // subshell from which it last replied, and messages to a deleted subshell are lost.
   inside._subshellId = id;
-  void deleteIfRedundant(kernel, inside.subshellStarted, id);
   return { comm, subshell: true, retry: false };
 }
 
@@ -103,34 +106,22 @@ async function createSubshell(
   return id;
 }
 
-/** Delete our subshell if JupyterLab later starts its own, which it does once it knows the kernel's features. */
-async function deleteIfRedundant(
-  kernel: Kernel.IKernelConnection,
-  started: Promise<void>,
-  id: string
-): Promise<void> {
-  if (await succeeds(started)) {
-    const content = { subshell_id: id };
-    await succeeds(
-      sendControlRequest(kernel, 'delete_subshell_request', content)
-    );
-  }
-}
-
 async function sendControlRequest(
   kernel: Kernel.IKernelConnection,
-  msgType: Request,
-  content: { subshell_id?: string } = {}
+  msgType: Request
 ): Promise<unknown> {
   const message = KernelMessage.createMessage({
     msgType: msgType as 'create_subshell_request',
     channel: 'control',
     username: kernel.username,
     session: kernel.clientId,
-    content
+    content: {}
   });
-  const reply = await kernel.sendControlMessage(message, true).done;
-  return reply?.content;
+  const future = kernel.sendControlMessage(message, true);
+  if (!(await succeedsWithin(future.done, REPLY_TIMEOUT))) {
+    throw new Error(`no reply to ${msgType}`);
+  }
+  return (await future.done).content;
 }
 
 async function succeedsWithin(

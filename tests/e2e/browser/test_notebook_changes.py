@@ -4,6 +4,7 @@ import time
 
 from tests.e2e.browser.lab import metadata, of_role, text
 from tests.e2e.browser.stories import SECOND, begun, two_scenes
+from tests.patience import is_over
 
 OPEN = "() => [...jupyterapp.shell.widgets('main')].map(widget => widget.context?.path)"
 
@@ -48,9 +49,10 @@ def test_a_misspelled_library_is_an_error_in_the_same_words_in_cell_and_sidebar(
     began = time.monotonic()
     notebook.run(1)
     notebook.until(lambda cells: "not installed" in text(cells[1]), "the error", 6)
-    shown = tab.page.locator(".jp-Explora-panel[role=alert]")
+    # The line, or the panel where the page has not answered the call in time.
+    shown = tab.page.locator(".jp-Explora-panel").and_(tab.page.locator("[role=alert], :has([role=alert])"))
     shown.wait_for()
-    assert time.monotonic() - began < 6, "a loaded machine is slower than the 1 s that it takes"
+    assert not is_over(began, 6), "it takes 1 s on an idle machine"
     announced = tab.sidebar.open().root.get_by_role("alert")
     said = announced.inner_text().removeprefix("Failed. ")
     assert said and said in shown.inner_text()

@@ -3,6 +3,25 @@
 from tests.e2e.browser.lab import candidates, metadata, of_role, source, text
 from tests.e2e.browser.stories import FIRST, SECOND, begun, two_scenes
 
+DELAY_FIRST_SUBSHELL = """(() => {
+  const own = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'onmessage');
+  const decoder = new TextDecoder();
+  let delayed = false;
+  const isReply = data => data instanceof ArrayBuffer && decoder.decode(data).includes('create_subshell_reply');
+  Object.defineProperty(WebSocket.prototype, 'onmessage', {
+    ...own,
+    set(listener) {
+      own.set.call(this, event => {
+        const delay = !delayed && isReply(event.data);
+        delayed ||= delay;
+        window.subshellDelayed = delayed;
+        delay ? setTimeout(() => listener(event), 4000) : listener(event);
+      });
+    }
+  });
+})()"""
+"""JupyterLab receives the reply to its first request for a subshell 4 s late, as on a busy machine."""
+
 
 def siblings(server):
     """Processes of runs: everything below the server but the kernels themselves."""
@@ -40,6 +59,20 @@ def test_a_subtask_is_skipped_and_retried_with_a_hint(tab, server, play):
     assert told.hints and set(told.hints) == {"look from the other side"}
     solve.open()
     notebook.until_ended()
+
+
+def test_controls_work_where_the_subshell_of_jupyterlab_starts_late(tab, server, play):
+    """The page starts one of its own then; it was deleted when the other came, and what was sent to it was lost."""
+    tab.page.add_init_script(DELAY_FIRST_SUBSHELL)
+    tab.reload()
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told)
+    gate.reached()
+    assert tab.page.evaluate("window.subshellDelayed")
+    tab.page.wait_for_timeout(5000)
+    tab.sidebar.open().stop()
+    assert metadata(of_role(notebook.until_ended(10), "plan")[0])["status"] == "stopped"
 
 
 def test_another_candidate_is_chosen_during_the_run_and_after_it(tab, server, play):

@@ -57,7 +57,7 @@ def test_an_earlier_trace_is_kept_under_a_numbered_name(tmp_path, text):
 def test_what_a_run_left_that_was_cut_off_is_kept_with_its_journal(tmp_path):
     """Issue 14, item 12: a journal may be all that there is of a run."""
     path = tmp_path / "a.ipynb"
-    explored(path, run_id="00000001", events=complete_events()[1:9], ended=False)._hold.release()
+    explored(path, run_id="00000001", events=complete_events()[1:9], ended=False)._lock.release()
     known = load(path)
     explored(path, run_id="00000002")
     assert load(tmp_path / "a.1.ipynb") == known

@@ -194,6 +194,6 @@ def test_the_command_line_tells_each_step():
     for record in recorded(run()):
         tell(record)
     text = "\n".join(lines)
-    assert "Inputs to try solutions on: NaN in both rows; <b>no</b> row; broken." in text
+    assert "NaN in both rows; <b>no</b> row; broken." in text
     assert "Solution s1 ran to its end on 1 of 3 generated inputs." in text
     assert "Solution s1 was judged wrong: NaN is paired with NaN." in text

@@ -101,14 +101,18 @@ export class FakeKernel {
 
   /** How many of the next requests on the control channel fail. */
   controlFailures = 0;
-  /** The subshells that were deleted. */
-  deleted: unknown[] = [];
+  /** How many of the next requests on the control channel are neither answered nor rejected. */
+  controlLost = 0;
+  /** The types of the requests on the control channel. */
+  requested: string[] = [];
 
   sendControlMessage(message: KernelMessage.IMessage): {
     done: Promise<unknown>;
   } {
-    if (message.header.msg_type === 'delete_subshell_request') {
-      this.deleted.push(message.content);
+    this.requested.push(message.header.msg_type);
+    if (this.controlLost > 0) {
+      this.controlLost -= 1;
+      return { done: new Promise(() => undefined) };
     }
     if (this.controlFailures > 0) {
       this.controlFailures -= 1;

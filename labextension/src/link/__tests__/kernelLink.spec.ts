@@ -182,22 +182,22 @@ describe('a request', () => {
     kernel.answers = {};
     await link.connect();
     const asked = link.request({ type: 'stop', run: 'a' });
-    await expect(asked).rejects.toMatchObject({ silence: 'timeout' });
+    await expect(asked).rejects.toMatchObject({ reason: 'timeout' });
     link.restart();
     const again = link.request({ type: 'stop', run: 'a' });
-    await expect(again).rejects.toMatchObject({ silence: 'none' });
+    await expect(again).rejects.toMatchObject({ reason: 'none' });
   });
 
   it('is rejected without a connection', async () => {
     const asked = link.request({ type: 'stop', run: 'a' });
-    await expect(asked).rejects.toMatchObject({ silence: 'none' });
+    await expect(asked).rejects.toMatchObject({ reason: 'none' });
   });
 
   it('fails when the kernel closes the comm', async () => {
     await link.connect();
     const asked = link.request({ type: 'stop', run: 'a' });
     kernel.comms[0].onClose({});
-    await expect(asked).rejects.toMatchObject({ silence: 'none' });
+    await expect(asked).rejects.toMatchObject({ reason: 'none' });
   });
 });
 
@@ -228,16 +228,15 @@ describe('a subshell', () => {
     expect(kernel.comms[0]._subshellId).toBe('by control');
   });
 
-  it('that was requested there is deleted when JupyterLab has its own', async () => {
+  it('that was requested there is kept when JupyterLab has its own', async () => {
     const started = new PromiseDelegate<void>();
     kernel.info = never();
     kernel.subshellStarted = started.promise;
     await createComm(kernel.connection, CONTROL, 1);
     await settled();
-    expect(kernel.deleted).toEqual([]);
     started.resolve();
     await settled();
-    expect(kernel.deleted).toEqual([{ subshell_id: 'by control' }]);
+    expect(kernel.requested).not.toContain('delete_subshell_request');
   });
 
   it('is not used if the kernel has none', async () => {
@@ -259,6 +258,20 @@ describe('a subshell', () => {
     kernel.controlFailures = 2;
     const opened = await createComm(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(true);
+  });
+
+  it('is requested again if no reply came', async () => {
+    jest.useFakeTimers();
+    try {
+      kernel.info = never();
+      kernel.subshellStarted = never();
+      kernel.controlLost = 1;
+      const opening = createComm(kernel.connection, CONTROL, 1);
+      await jest.advanceTimersByTimeAsync(20_000);
+      expect((await opening).subshell).toBe(true);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('is not used if it cannot be started', async () => {

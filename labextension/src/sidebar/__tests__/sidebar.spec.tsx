@@ -32,8 +32,11 @@ import {
 } from './fakeModel';
 
 jest.mock('../statusLabels', () => {
-  const words = jest.requireActual('../statusLabels');
-  return { ...words, candidateWords: jest.fn(words.candidateWords) };
+  const labels = jest.requireActual('../statusLabels');
+  return {
+    ...labels,
+    candidateStatusLabel: jest.fn(labels.candidateStatusLabel)
+  };
 });
 
 const NOW = 1_700_000_042;
@@ -1089,11 +1092,11 @@ describe('rows', () => {
   it('are rendered again only if they changed', () => {
     const model = new FakeModel([run()]);
     show(model, { foldDone: false });
-    const drawn = jest.mocked(candidateStatusLabel);
-    drawn.mockClear();
+    const rendered = jest.mocked(candidateStatusLabel);
+    rendered.mockClear();
     const copy: RunView = JSON.parse(JSON.stringify(model.runs[0]));
     copy.subtasks[1].candidates[2].status = 'ok';
     update(model, copy);
-    expect(drawn.mock.calls.map(([status]) => status)).toEqual(['ok']);
+    expect(rendered.mock.calls.map(([status]) => status)).toEqual(['ok']);
   });
 });
