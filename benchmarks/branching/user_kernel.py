@@ -24,14 +24,14 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 _RELAY = """
 def _relay(shell, path):
     import threading, time
-    from exploracoder_jupyter.kernel_agent import branching
+    from exploracoder_jupyter.kernel_agent.forking import kernel_fork
     shell.explora_forks = []
     def listen():
         while True:
             with open(path) as pipe:
                 for address in pipe:
                     begun = time.perf_counter()
-                    branching.fork(shell, address.strip())
+                    kernel_fork.fork(shell, address.strip())
                     shell.explora_forks.append((begun, time.perf_counter()))
     threading.Thread(target=listen, daemon=True).start()
 _relay(get_ipython(), {path!r})

@@ -76,5 +76,5 @@ def test_leaving_ends_the_process():
     """Issue 14, item 9: nothing is left of the reading."""
     with PageProcess() as page_of:
         page_of(File("good.md", GOOD.encode()))
-        (child,) = [one for one in psutil.Process().children() if "page_process" in " ".join(one.cmdline())]
+        (child,) = [one for one in psutil.Process().children() if "reading_process" in " ".join(one.cmdline())]
     assert not child.is_running()

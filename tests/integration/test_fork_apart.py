@@ -70,8 +70,8 @@ FAULTS = {
     ),
     "a look that fails": (
         "import threading\n[line] = [one for one in threading.enumerate() if one.name == 'explora-line']\n"
-        "hazards = line._target.__globals__['hazards']; find, hazards.find = hazards.find, None",
-        "hazards.find = find",
+        "hazards = line._target.__globals__['fork_hazards']; find, hazards.find_hazards = hazards.find_hazards, None",
+        "hazards.find_hazards = find",
     ),
 }
 LISTENING = "import threading; print([one.is_alive() for one in threading.enumerate() if one.name == 'explora-line'])"

@@ -12,8 +12,9 @@ from tests.patience import patience
 LOOK = """
 from exploracoder_jupyter.kernel_agent.forking import fork_hazards as _hazards
 import time as _time
-_hazards.find(globals()); _began = _time.perf_counter()
-_answer = (_hazards.find(globals()), _hazards.secretive(globals()), _time.perf_counter() - _began)
+_hazards.find_hazards(globals()); _began = _time.perf_counter()
+_found = (_hazards.find_hazards(globals()), _hazards.find_credential_variables(globals()))
+_answer = (*_found, _time.perf_counter() - _began)
 """
 
 
