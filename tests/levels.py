@@ -12,7 +12,7 @@ from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel, fi
 def best_level() -> SandboxLevel:
     """The level, found by trying it once."""
     with tempfile.TemporaryDirectory() as folder:
-        return find_level(write_agent_archive(Path(folder) / "inside.zip"))
+        return find_level(write_agent_archive(Path(folder) / "kernel_agent.zip"))
 
 
 def fully_confined() -> bool:

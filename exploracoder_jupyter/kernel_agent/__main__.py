@@ -1,4 +1,4 @@
-"""Entry point of the zip that is sent to other interpreters: `python inside.zip LIMITS MODULE ARGUMENT...`.
+"""Entry point of the zip that is sent to other interpreters: `python kernel_agent.zip LIMITS MODULE ARGUMENT...`.
 
 Applies the limits (JSON, see `resource_limits.apply`; the optional `filter` is a system call filter in base64), then
 runs the module of that name in this package as the main program. The zip contains this package under its usual path, so

@@ -1,7 +1,7 @@
 """Turns a kernel that is already running into a sibling: what `kernel_startup` does, but from within the kernel.
 
-Arrives with `inside.zip` in a fresh folder on the kernel's own machine (`kernels.remote.remote_payload`), which becomes
-the kernel's working directory. A watchdog (`confinement.cleanup_watchdog`) already runs beside the kernel; it removes
+Arrives with `kernel_agent.zip` in a fresh folder on the kernel's own machine (`kernels.remote.remote_payload`), which
+becomes the kernel's working directory. A watchdog (`confinement.cleanup_watchdog`) already runs beside the kernel; it removes
 the folder and ends the processes that cells have started once the kernel is gone. The kernel cannot see whether the run
 still exists, so the run sets a deadline with `AdoptedKernel.expect`; the kernel exits when the deadline passes.
 """
@@ -39,7 +39,7 @@ def adopt(shell: Any, folder: str, options: dict[str, Any]) -> None:
     for the first request), `variables` (whether the folder contains variables), `pickled` (whether pickles among them
     may be loaded).
     """
-    archive = os.path.join(folder, "inside.zip")
+    archive = os.path.join(folder, "kernel_agent.zip")
     _remove_own_package(archive)
     _enter_folder(folder)
     adopted = AdoptedKernel(folder, options["limits"])
@@ -84,7 +84,7 @@ class AdoptedKernel:
             self._program = subprocess.Popen(
                 [
                     sys.executable,
-                    os.path.join(self._folder, "inside.zip"),
+                    os.path.join(self._folder, "kernel_agent.zip"),
                     json.dumps(self._limits),
                     module,
                     *arguments,

@@ -127,7 +127,7 @@ async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str]
     folder = _make_folder()
     with _lock_folder(folder):
         try:
-            archive = write_agent_archive(folder / "inside.zip")
+            archive = write_agent_archive(folder / "kernel_agent.zip")
             needed = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], *paths])
             files = await to_thread.run_sync(
                 lambda: find_visible_files(os.environ, workdir=workdir, needed=needed, allow_read=sandbox.allow_read)

@@ -159,7 +159,7 @@ async def _open(
 
 def _detect_level() -> SandboxLevel:
     with tempfile.TemporaryDirectory() as folder:
-        return find_level(write_agent_archive(Path(folder) / "inside.zip"))
+        return find_level(write_agent_archive(Path(folder) / "kernel_agent.zip"))
 
 
 def _require_isolation(sandbox: Sandbox, level: SandboxLevel, choice: SiblingChoice) -> None:

@@ -391,7 +391,7 @@ def test_the_notebook_that_explored_leads_to_its_trace_and_makes_its_variables(t
     [
         (["nowhere.ipynb"], "no file"),
         (["notes.ipynb"], "not the trace of a run"),
-        (["asked.ipynb"], "trace of that is not there"),
+        (["asked.ipynb"], "traces were not found"),
         (["explorations/trace.ipynb", "--before", "nowhere.py"], "--before"),
         (["explorations/trace.ipynb", "--tolerance", "-1"], "--tolerance"),
         (["explorations/trace.ipynb", "--with", "x>2"], "NAME==VERSION"),

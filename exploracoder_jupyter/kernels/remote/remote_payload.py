@@ -60,7 +60,7 @@ def _explora_unpack(shell, options):
             archive.extractall(folder, filter="fully_trusted")
         else:
             archive.extractall(folder)
-    sys.path.insert(0, os.path.join(folder, "inside.zip"))
+    sys.path.insert(0, os.path.join(folder, "kernel_agent.zip"))
     importlib.import_module("exploracoder_jupyter.kernel_agent.adopted_kernel").settle(shell, folder, options)
 
 
@@ -105,14 +105,14 @@ def build_payload(
     buffer = BytesIO()
     with tempfile.TemporaryDirectory(prefix="xplora-payload-") as name:
         folder = Path(name)
-        write_agent_archive(folder / "inside.zip")
+        write_agent_archive(folder / "kernel_agent.zip")
         note = ""
         if workdir is None:
             (folder / "work").mkdir()
         else:
             note = _snapshot(workdir, folder / "work", sandbox.copy_mb).note
         with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
-            for part in ("inside.zip", "work"):
+            for part in ("kernel_agent.zip", "work"):
                 archive.add(folder / part, part, filter=_without_owner)
             if variables is not None:
                 archive.add(variables, "variables", filter=_without_owner)

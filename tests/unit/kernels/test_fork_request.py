@@ -22,7 +22,9 @@ def orders(tmp_path):
     for folder in (run / "files", home / ".ssh", home / "project" / ".git"):
         folder.mkdir(parents=True)
     files = VisibleFiles((), (), (home / ".ssh",))
-    launcher = Launcher(Sandbox(), Interpreter("python3", ("python",)), Isolation(""), run, run / "inside.zip", files)
+    launcher = Launcher(
+        Sandbox(), Interpreter("python3", ("python",)), Isolation(""), run, run / "kernel_agent.zip", files
+    )
     snapshot = Snapshot(home / "project", run / "files", (Path(".git"),), ())
     return ForkRequestBuilder(launcher, snapshot, SandboxLevel("namespaces", overlay=True))
 

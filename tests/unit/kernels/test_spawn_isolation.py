@@ -237,9 +237,9 @@ def test_an_interpreter_that_is_asked_imports_nothing_of_the_folder(tmp_path, mo
 
 
 def test_what_is_sent_is_a_program_of_its_own(tmp_path):
-    archive = write_agent_archive(tmp_path / "inside.zip")
+    archive = write_agent_archive(tmp_path / "kernel_agent.zip")
     done = subprocess.run(
-        [sys.executable, archive, "{}", "introspection.environment_report"],
+        [sys.executable, "-S", archive, "{}", "introspection.environment_report"],  # no package of ours is installed
         capture_output=True,
         check=True,
         cwd=tmp_path,
@@ -248,7 +248,7 @@ def test_what_is_sent_is_a_program_of_its_own(tmp_path):
 
 
 def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
-    archive = write_agent_archive(tmp_path / "inside.zip")
+    archive = write_agent_archive(tmp_path / "kernel_agent.zip")
     for name in ("platform.py", "email.py", "argparse.py"):
         (tmp_path / name).write_text("raise ImportError")
     (tmp_path / "mylib.py").write_text("def own(): pass")
@@ -260,7 +260,7 @@ def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
 
 @pytest.mark.parametrize(("given", "said"), [({"PYTHONHASHSEED": "7"}, "7"), ({"PYTHONHASHSEED": ""}, "random")])
 def test_the_environment_tells_what_results_depend_on(tmp_path, given, said):
-    archive = write_agent_archive(tmp_path / "inside.zip")
+    archive = write_agent_archive(tmp_path / "kernel_agent.zip")
     command = [sys.executable, archive, "{}", "introspection.environment_report"]
     environ = {**os.environ, **given, "TZ": "UTC"}
     done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=environ)
