@@ -1,9 +1,9 @@
 """Runs this interpreter as a sibling: an IPython kernel with limited output that reports what its cells have done.
 
 Started as `python kernel_agent.zip LIMITS kernel_startup OPTIONS KERNEL_ARGUMENT...`. OPTIONS is JSON: `output`
-(characters in one message), `variables` (a folder written by `variable_transfer.dump`, or null), `pickled` (whether it may contain
-pickles), `reap` (adopt orphans, for use without a process namespace), `forks` (provide a function that forks this
-kernel). After start-up this package does not affect what the cells import.
+(characters in one message), `variables` (a folder written by `variable_transfer.dump`, or null), `pickled` (whether it
+may contain pickles), `reap` (adopt orphans, for use without a process namespace), `forks` (provide a function that
+forks this kernel). After start-up this package does not affect what the cells import.
 """
 
 from __future__ import annotations
