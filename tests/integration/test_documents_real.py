@@ -86,5 +86,4 @@ def test_whether_experiments_can_import_what_could_not_be_read_is_tried(explora,
     ran = explora("run", "-t", task, "--library", "acmekit", "--docs", "ref", "--model", "offline")
     told = " ".join((ran.stderr + ran.stdout).split())
     assert f"{said} 'acmekit'" in told
-    assert "every experiment will fail" not in told
     assert ("all that use it will fail" in told) == (said == "cannot import")

@@ -142,7 +142,7 @@ def test_a_command_that_was_killed_goes_on_where_it_was(author, tmp_path, until)
     again = resumed(author, tmp_path)
     assert statuses(again) == ["done"] * 3
     assert again[0].event.resumes == first[0].event.run_id
-    [notice] = [one.event.text for one in again if one.event.kind == "notice" and "goes on from" in one.event.text]
+    [notice] = [one.event.text for one in again if one.event.kind == "notice" and "continues from" in one.event.text]
     assert "(t.ipynb, " in notice and "was cut off" in notice
     assert not any("no longer runs" in str(one.event) for one in again)
 

@@ -50,18 +50,18 @@ def _explora_unpack(shell, options):
         nothing = subprocess.DEVNULL
         leads = str(int(os.getsid(0) == os.getpid()))
         subprocess.Popen(
-        subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", {watchdog!r}, str(os.getpid()), folder, mark, leads],
             stdin=nothing, stdout=nothing, stderr=nothing, cwd="/", start_new_session=True,
         )
         os.environ[{mark!r}] = mark  # set afterwards: the watchdog must not count itself among the cells' processes
+    os.mkdir(folder, 0o700)
     with payload, tarfile.open(fileobj=payload) as archive:
         if hasattr(tarfile, "data_filter"):
             archive.extractall(folder, filter="fully_trusted")
         else:
             archive.extractall(folder)
     sys.path.insert(0, os.path.join(folder, "kernel_agent.zip"))
-    importlib.import_module("exploracoder_jupyter.kernel_agent.adopted_kernel").settle(shell, folder, options)
+    importlib.import_module("exploracoder_jupyter.kernel_agent.adopted_kernel").adopt(shell, folder, options)
 
 
 try:
