@@ -20,7 +20,7 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 from exploracoder_jupyter.core.errors import KernelError
 
 _SECONDS: Final = 15.0
-_DESCRIBE: Final = "__import__('exploracoder_jupyter.kernel_agent.forking.fork_endpoint', fromlist=['_']).tell()"
+_DESCRIBE: Final = "__import__('exploracoder_jupyter.kernel_agent.forking.fork_endpoint', fromlist=['_']).describe()"
 _FORK: Final = "__import__('exploracoder_jupyter.kernel_agent.forking.fork_endpoint', fromlist=['_']).fork({address!r})"
 
 
