@@ -27,7 +27,7 @@ OFFLINE = "offline"
 """Name of the built-in model, which is not a language model and costs nothing."""
 
 _CONFIG = "EXPLORACODER_CONFIG"
-_KEYS = ("EXPLORACODER_API_KEY", "OPENAI_API_KEY")
+KEY_VARIABLES = ("EXPLORACODER_API_KEY", "OPENAI_API_KEY")
 _ENDPOINT = {
     "model": ("EXPLORACODER_MODEL", "OPENAI_MODEL"),
     "base_url": ("EXPLORACODER_BASE_URL", "OPENAI_BASE_URL"),
@@ -43,7 +43,7 @@ _KEY = "api_key"
 _PREFIX = "EXPLORACODER_"
 VARIABLES = (
     *(name for names in _ENDPOINT.values() for name in names),
-    *_KEYS,
+    *KEY_VARIABLES,
     WEB_KEY,
     _CONFIG,
     f"{_PREFIX}GATEWAY_TOKEN",
@@ -292,7 +292,7 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
 def read_secrets(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Secrets:
     """Read the API key from `EXPLORACODER_API_KEY` or `OPENAI_API_KEY`, else from the config file."""
     environ = os.environ if environ is None else environ
-    key = next((environ[name] for name in _KEYS if environ.get(name)), None) or _read_file(path)[1]
+    key = next((environ[name] for name in KEY_VARIABLES if environ.get(name)), None) or _read_file(path)[1]
     return Secrets(api_key=SecretStr(key) if key else None)
 
 

@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.secrets.secret_patterns import has_user_info
 
 Web = Literal["off", "ddgs", "searxng", "url", "folder"]
 """How the web is searched."""
@@ -51,7 +52,7 @@ def validate_web_address(web: Web, address: str | None) -> None:
     parts = _split_url(address)
     if parts is None:
         raise UsageError(f"The address {address!r} is not an http or https URL.", remedy=WEB_REMEDY)
-    if parts.username is not None or parts.password is not None:
+    if has_user_info(parts):
         remedy = f"Write {{key}} in place of a secret, and set {WEB_KEY}."
         raise UsageError("The web search address contains a user name or password.", remedy=remedy)
     if web == "url" and "{query}" not in f"{parts.path}?{parts.query}":

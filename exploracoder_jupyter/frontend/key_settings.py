@@ -15,7 +15,9 @@ from pathlib import Path
 
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.secrets.secret_patterns import mask_address
 from exploracoder_jupyter.core.settings import (
+    KEY_VARIABLES,
     Layer,
     config_path,
     configured_path,
@@ -25,7 +27,6 @@ from exploracoder_jupyter.core.settings import (
     unknown_variables,
 )
 
-_KEY_NAMES = ("EXPLORACODER_API_KEY", "OPENAI_API_KEY")
 _OTHER_NAMES = (
     "EXPLORACODER_MODEL",
     "OPENAI_MODEL",
@@ -59,7 +60,7 @@ def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
     ]
     settings = resolve(configured, path=config_path(), environ=environ).model_dump()
     lines += [
-        f"  {section}.{name} = {_mask_credentials(value)}"
+        f"  {section}.{name} = {mask_address(str(value))}"
         for section, values in settings.items()
         for name, value in values.items()
     ]
@@ -79,18 +80,18 @@ def _model_lines(configured: Layer, environ: Mapping[str, str]) -> list[str]:
     if endpoint.base_url is None and endpoint.model in (None, "offline"):
         model = "Model: the embedded offline model, because no endpoint is configured. It is not a language model."
     else:
-        address = _mask_credentials(endpoint.base_url or "the default OpenAI endpoint")
+        address = mask_address(endpoint.base_url or "the default OpenAI endpoint")
         model = f"Model: {endpoint.model or 'not named'} at {address}"
     return [
         model,
         f"Key: {_key_source(environ)}",
         '  To set one: %explora config key (prompts for it), or a line api_key = "..." at the top of that file, or the '
-        f"environment variable {_KEY_NAMES[0]} before Jupyter starts. Never type a key into a cell.",
+        f"environment variable {KEY_VARIABLES[0]} before Jupyter starts. Never type a key into a cell.",
     ]
 
 
 def _key_source(environ: Mapping[str, str]) -> str:
-    name = next((name for name in _KEY_NAMES if environ.get(name)), None)
+    name = next((name for name in KEY_VARIABLES if environ.get(name)), None)
     if name:
         return f"taken from the environment variable {name}"
     return (
@@ -98,11 +99,6 @@ def _key_source(environ: Mapping[str, str]) -> str:
         if read_secrets(config_path(), environ={}).api_key
         else "none is set; local endpoints do not need one"
     )
-
-
-def _mask_credentials(value: object) -> str:
-    """Format a value, with credentials in a URL masked."""
-    return re.sub(r"//[^/@\s]*@", "//***@", str(value))
 
 
 def save_key(key: str) -> Path:

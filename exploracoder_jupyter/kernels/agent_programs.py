@@ -23,7 +23,7 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
-from exploracoder_jupyter.kernels.sandbox.project_credentials import find_credential_files
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import find_credential_files
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import FileView
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]

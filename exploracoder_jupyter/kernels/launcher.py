@@ -25,9 +25,10 @@ import anyio
 import psutil
 from anyio import to_thread
 
+from exploracoder_jupyter.core.secrets.secret_names import is_secret_variable
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_agent_archive
-from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, is_harmless
+from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import (
     FileView,
     Isolation,
@@ -78,7 +79,8 @@ class Launcher:
 
     def environ(self, private: Path) -> dict[str, str]:
         """Return the environment of a process whose own writable folder is `private`."""
-        given = {name: value for name, value in self.interpreter.environ.items() if is_harmless(name, value)}
+        kernelspec = self.interpreter.environ.items()
+        given = {name: value for name, value in kernelspec if not is_secret_variable(name, value)}
         own = {
             "IPYTHONDIR": str(private / "ipython"),
             "MPLCONFIGDIR": str(private / "matplotlib"),

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.secrets.secret_patterns import replace_user_info
 
 OPENAI = "https://api.openai.com/v1"
 """Default address when no `base_url` is set."""
@@ -59,7 +60,7 @@ def is_local(base_url: str | None) -> bool:
 def redact_address(base_url: str | None) -> str:
     """Return the address without user name, password or query, which may be secrets."""
     parts = urlsplit(resolve_address(base_url))
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    return replace_user_info(parts._replace(query="", fragment="").geturl())
 
 
 def _host(url: str) -> str | None:

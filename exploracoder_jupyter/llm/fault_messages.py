@@ -14,6 +14,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.secrets.secret_redactor import known_forms
 from exploracoder_jupyter.core.settings import config_path
 from exploracoder_jupyter.core.wording import choose_wording
 from exploracoder_jupyter.llm.response_limits import Traffic, format_seconds
@@ -202,8 +203,8 @@ def key_remedy() -> str:
 
 def quote_message(text: str, key: str | None) -> str:
     """Return a server's message on one line, shortened, with the key redacted."""
-    if key:
-        text = text.replace(key, "[key]")
+    for form in known_forms([key] if key else []):
+        text = text.replace(form, "[key]")
     line = " ".join(text.split())
     return line if len(line) <= _MAX_CHARACTERS else f"{line[:_MAX_CHARACTERS]}..."
 

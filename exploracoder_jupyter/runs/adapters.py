@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -15,6 +14,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.core.library_check import check_libraries, is_checked_here
+from exploracoder_jupyter.core.secrets.secret_names import replaceable_values
 from exploracoder_jupyter.core.settings import OFFLINE, Endpoint, Exploration, Secrets, Settings
 from exploracoder_jupyter.core.web_settings import web_key
 from exploracoder_jupyter.core.wording import choose_wording
@@ -33,10 +33,6 @@ from exploracoder_jupyter.runs.environment_key import environment_key
 
 Advance = Callable[[str, int, int], None]
 """Called with a description of the current work, the amount done, and the total (0: unknown)."""
-
-_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSW(?:OR)?D|CREDENTIALS?)$", re.IGNORECASE)
-_SECRET_VALUE = re.compile(r"(?=.*\d)[^\s/]\S{11,}")
-"""Excludes plain words, and paths of files that contain the secret."""
 
 _OFFLINE_SOLUTION_ROUNDS = 20
 """Maximum rounds for the offline model: solutions cost it no tokens, so it may try more of them."""
@@ -197,17 +193,14 @@ def recordable_settings(settings: Settings) -> dict[str, JsonValue]:
 def secret_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
     """Return all strings to redact.
 
-    These are the keys and the token, the password and query values of the endpoint's address, and the values of
-    environment variables whose names mark them as secrets.
+    These are the keys and the token, the password and query values of the endpoint's address, and the secrets in
+    environment variables.
     """
     parts = urlsplit(endpoint.base_url or "")
     credentials = (keys.api_key, gateway_token())
     found = [*(secret.get_secret_value() for secret in credentials if secret), parts.password, web_key()]
     query = (value for _, value in parse_qsl(parts.query))
-    variables = (
-        value for name, value in os.environ.items() if _SECRET_NAME.search(name) and _SECRET_VALUE.fullmatch(value)
-    )
-    return list(dict.fromkeys(text for text in (*found, *query, *variables) if text))
+    return list(dict.fromkeys(text for text in (*found, *query, *replaceable_values(os.environ)) if text))
 
 
 def exploration_settings(settings: Settings) -> Exploration:

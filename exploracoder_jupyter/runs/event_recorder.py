@@ -73,7 +73,6 @@ class EventRecorder:
         self._listen = listen
         self._begun = begun
         self._renamed = renamed
-        self._hidden = tuple(hidden)
         self._redactor = Redactor(hidden)
         self._path = _choose_path(order, settings)
         self._lock = TraceLock(self._path)
@@ -123,23 +122,25 @@ class EventRecorder:
         if what == self._last_progress[0] and now - self._last_progress[1] < _PROGRESS_INTERVAL:
             return
         self._last_progress = (what, now)
-        self._notify(Record(len(self.records), time.time(), Progress(what, done, total)))
+        self._notify(Record(len(self.records), time.time(), Progress(self._redactor.text(what), done, total)))
 
     def fail(self, error: BaseException) -> ExploraError:
-        """End the run with this error, and return it as an `ExploraError` whose remedy names the trace, if any."""
+        """End the run with this error, and return it as an `ExploraError` whose remedy names the trace, if any.
+
+        Secrets in its sentences are redacted: a notebook shows them too.
+        """
         known = to_explora_error(error)
         if isinstance(known, InternalError) and self.records and not self._is_finished:
             self(failure_notice("An internal error ended the run:", unwrap_group(error)))
         self._finish(str(known))
-        if not self._trace:
-            return known
-        where = f"The results so far are in {self._path}; --resume continues from there."
-        if isinstance(known, InternalError):
+        where = "" if not self._trace else f"The results so far are in {self._path}; --resume continues from there."
+        if self._trace and isinstance(known, InternalError):
             where = f"The results so far and the traceback are in {self._path}; --resume continues from there."
-        return type(known)(known.message, remedy=f"{known.remedy} {where}".strip())
+        remedy = f"{known.remedy} {where}".strip()
+        return type(known)(self._redactor.text(known.message), remedy=self._redactor.text(remedy))
 
     def _create_trace(self) -> None:
-        self._trace = Trace(self._path, secrets=self._hidden)
+        self._trace = Trace(self._path)
         for record in self.records:
             self._trace.append(record)
         if self._trace.renamed_trace:

@@ -29,11 +29,12 @@ from exploracoder_jupyter.core.events import (
     Steered,
     SubtaskFinished,
 )
+from exploracoder_jupyter.trace.cells.escaped_text import encodable
 from exploracoder_jupyter.trace.journal import Journal, read
 from exploracoder_jupyter.trace.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.run_state import Run, fold, fold_all
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
-from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
+from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor, map_record
 from exploracoder_jupyter.trace.size_limit import SizeBudget
 from exploracoder_jupyter.trace.stored_records import read_records, run_metadata, without_prompts
 from exploracoder_jupyter.trace.trace_document import build_notebook, serialize_notebook, stores_prompts
@@ -47,16 +48,13 @@ class Trace:
 
     Args:
         path: the notebook, checked by `trace_paths.prepare_path`.
-        secrets: strings that must not be written.
         interval: minimum seconds between two writes of the notebook; large notebooks are written less often.
         room: limits the size of the outputs.
     """
 
-    def __init__(
-        self, path: Path, *, secrets: Iterable[str] = (), interval: float = 1.0, room: SizeBudget | None = None
-    ) -> None:
+    def __init__(self, path: Path, *, interval: float = 1.0, room: SizeBudget | None = None) -> None:
         self.path = path
-        self._redactor = Redactor(secrets, homes=local_homes())
+        self._homes = local_homes()
         self._room = room or SizeBudget()
         self._interval = interval
         self._records: list[Record] = []
@@ -81,12 +79,15 @@ class Trace:
 
     @property
     def records(self) -> Sequence[Record]:
-        """The records appended so far, without secrets."""
+        """The records appended so far, as they are written."""
         return tuple(self._records)
 
     def append(self, record: Record) -> None:
-        """Append a record to the journal at once, and to the notebook at the end of the step."""
-        record = self._redactor.record(record if stores_prompts(self._run) else without_prompts(record))
+        """Append a record, which has no secrets, to the journal at once, and to the notebook at the end of the step.
+
+        Secrets are redacted where the record is made, because listeners receive it too; home folders are redacted here.
+        """
+        record = map_record(record if stores_prompts(self._run) else without_prompts(record), self._redact_homes)
         record = self._room.fit(record)
         self._records.append(record)
         self._append_to_journal(record)
@@ -113,6 +114,9 @@ class Trace:
                 journal.remove()
         elif not self._problem:
             self._problem = f"The trace {self.path} does not match what was written, so its journal is kept."
+
+    def _redact_homes(self, text: str) -> str:
+        return self._homes.redact(encodable(text))
 
     def _append_to_journal(self, record: Record) -> None:
         """Append a record to the journal. Once that fails, also write all records to a spare journal."""

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 
+from exploracoder_jupyter.core.secrets.secret_names import is_credential_name
+from exploracoder_jupyter.core.secrets.secret_patterns import REDACTED
+
 _MAX_QUERY_CHARS = 200
 """Characters of a query."""
 _PRIVATE_PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\[redacted\]",
+        re.escape(REDACTED),
         r"\b[a-z][a-z0-9+.-]*://\S+",  # a URL may contain a password or a token
         r"\b[\w.+-]+@[\w-]+\.[\w.-]+",
-        r"\b(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|auth(?:orization)?|credentials?)"
-        r"\s*[=:]\s*(?:bearer\s+)?(?:\"[^\"]*\"|'[^']*'|\S+)",
         r"\bbearer\s+\S+",
         r"(?<!\w)(?:~|[a-z]:)?(?:[\\/][\w.@-]*\w){2,}[\\/]?",  # an absolute path
         r"(?<![\w-])(?=(?:[\w-]*\d){4})(?=[\w-]*[a-z])[\w-]{24,}",  # long and mixed: a key, a hash
@@ -24,12 +25,17 @@ _PRIVATE_PATTERNS = tuple(
         r"\b\d{1,3}(?:\.\d{1,3}){3}\b",
     )
 )
+_PAIR = re.compile(
+    r"(?<![\w-])([\w-]+)\s*[=:]\s*(?=(?P<value>(?:bearer\s+)?(?:\"[^\"]*\"|'[^']*'|\S+)))", re.IGNORECASE
+)
+"""A name, and the value that follows it, in which further pairs may begin."""
 
 
 def sanitize_query(query: str) -> str:
     """Return the query as it may be sent; empty if nothing is left of it."""
+    query = _without_credentials(query[:2000])
     for pattern in _PRIVATE_PATTERNS:
-        query = pattern.sub(" ", query[:2000])
+        query = pattern.sub(" ", query)
     words = query.replace("`", " ").split()
     text = ""
     for word in words:
@@ -37,3 +43,13 @@ def sanitize_query(query: str) -> str:
             break
         text = f"{text} {word}".strip()
     return text if re.search(r"\w", text) else ""
+
+
+def _without_credentials(query: str) -> str:
+    """Remove the names of credentials with their values."""
+    parts, end = [], 0
+    for pair in _PAIR.finditer(query):
+        if pair.start() >= end and is_credential_name(pair[1]):
+            parts.append(query[end : pair.start()])
+            end = pair.end("value")
+    return " ".join([*parts, query[end:]])

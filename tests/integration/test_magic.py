@@ -146,8 +146,8 @@ def find(namespace):
 
 refusal = ""
 forking.kernel_fork = sys.modules[forking.__name__ + ".kernel_fork"] = types.SimpleNamespace(fork=fork)
-secretive = lambda namespace: ["api_key"]
-hazards = types.SimpleNamespace(find_hazards=find, find_credential_variables=secretive)
+api_key = "abcdefghijklmnop"
+hazards = types.SimpleNamespace(find_hazards=find)
 forking.fork_hazards = sys.modules[forking.__name__ + ".fork_hazards"] = hazards
 """
 

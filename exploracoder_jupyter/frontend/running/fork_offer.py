@@ -21,6 +21,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.frontend.mentioned_variables import find_mentioned
+from exploracoder_jupyter.frontend.running.credential_variables import find_credential_variables
 from exploracoder_jupyter.protocol.engine_messages import Hazard, LiveOffer
 
 _PROBE_SECONDS = 5.0
@@ -40,7 +41,7 @@ def make_offer(shell: InteractiveShell, *, task: str, check: str | None) -> Live
         names = find_mentioned(task, check, shell.user_ns, hidden=shell.user_ns_hidden)
         paths = [os.path.abspath(path) for path in sys.path if isinstance(path, str) and path]  # noqa: PTH100
         return LiveOffer(
-            hazards=found, secretive=fork_hazards.find_credential_variables(shell.user_ns), mentioned=names, paths=paths
+            hazards=found, secretive=find_credential_variables(shell.user_ns), mentioned=names, paths=paths
         )
     except Exception as error:  # a namespace may contain anything; unknown hazards are a reason not to fork
         what = f"the kernel could not be inspected ({type(error).__name__}: {error})"

@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.recorded_settings import recorded_layer
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX, read_facts
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.kernel_agent.credential_detection import find_credential_variables
+from exploracoder_jupyter.frontend.running.credential_variables import find_credential_variables
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.core.settings import Layer

@@ -1,4 +1,4 @@
-"""Finds what a fork of this kernel would lose or break, and variables that look like credentials.
+"""Finds what a fork of this kernel would lose or break.
 
 Runs in a kernel just before it is forked, within a few milliseconds. It only inspects: no library is imported or
 initialised, no method of a value runs, descriptors and locks are left as they are. Hazards of kind `refuse` have been
@@ -17,14 +17,11 @@ import sys
 import threading
 import types
 
-from exploracoder_jupyter.kernel_agent.credential_detection import find_credential_variables
 from exploracoder_jupyter.kernel_agent.forking import lost_workers, open_connections
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-__all__ = ["RISKY_LIBRARIES", "find_credential_variables", "find_hazards", "risky_libraries_in"]
 
 Hazard = dict[str, str]
 RISKY_LIBRARIES = (

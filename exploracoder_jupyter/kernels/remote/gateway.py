@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from exploracoder_jupyter.core.errors import ExploraError, KernelError, MissingRequirement, UsageError
+from exploracoder_jupyter.core.secrets.secret_patterns import has_user_info
 
 if TYPE_CHECKING:
     from jupyter_server.gateway.managers import GatewayKernelManager
@@ -136,7 +137,7 @@ def _validate_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError("The gateway is not an http:// or https:// address.", remedy="E.g. http://localhost:8888.")
-    if parts.username or parts.password or parts.query or parts.fragment:
+    if has_user_info(parts) or parts.query or parts.fragment:
         raise UsageError(
             "The gateway address contains more than a server and a path, possibly a token.",
             remedy=f"Remove that; put the token into the environment variable {TOKEN_VARIABLE}.",

@@ -26,7 +26,7 @@ from typing import Final
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import cleanup_watchdog
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
-from exploracoder_jupyter.kernels.sandbox.home_credentials import hidden_paths
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, take_snapshot
 
 MAX_MB: Final = 20

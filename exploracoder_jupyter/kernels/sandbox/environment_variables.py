@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from exploracoder_jupyter.core.secrets.secret_names import is_secret_variable
+
 _ALLOWED: Final = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|"
     r"VIRTUAL_ENV|CONDA_(PREFIX|DEFAULT_ENV|EXE|PYTHON_EXE|SHLVL)|PYTHON(PATH|HOME|HASHSEED|UTF8|IOENCODING|WARNINGS)|"
@@ -21,8 +23,6 @@ _ALLOWED: Final = re.compile(
     r"SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|NIX_\w+|LOCALE_ARCHIVE"
 )
 _PROXIES: Final = re.compile(r"(HTTP|HTTPS|NO|ALL)_PROXY", re.IGNORECASE)
-_SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|SESSION", re.IGNORECASE)
-_SECRET_VALUE: Final = re.compile(r"://[^/@\s]*:[^/@\s]*@|^(sk|ghp|gho|glpat|hf|xox[bp])[-_]\w{8,}|-----BEGIN")
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _MAX_THREADS: Final = 4
 
@@ -38,11 +38,6 @@ def allowed_environment(environ: Mapping[str, str], *, network: bool) -> dict[st
 
 
 def _is_allowed(name: str, value: str, *, network: bool) -> bool:
-    if not is_harmless(name, value):
+    if is_secret_variable(name, value):
         return False
     return bool(_ALLOWED.fullmatch(name)) or (network and bool(_PROXIES.fullmatch(name)))
-
-
-def is_harmless(name: str, value: str) -> bool:
-    """Whether neither the name nor the value of the variable looks like a secret."""
-    return not _SECRET_NAME.search(name) and not _SECRET_VALUE.search(value)

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from exploracoder_jupyter.kernels.sandbox.project_credentials import find_credential_files, is_credential_file
+from exploracoder_jupyter.core.secrets.credential_files import is_credential_file
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import find_credential_files
 
 _MAX_ENTRIES: Final = 20_000
 _MAX_BORROWED: Final = 200

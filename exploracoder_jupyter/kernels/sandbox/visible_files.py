@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from exploracoder_jupyter.core.secrets.credential_files import is_credential_file
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
-from exploracoder_jupyter.kernels.sandbox.home_credentials import hidden_paths, home_folders
-from exploracoder_jupyter.kernels.sandbox.project_credentials import is_credential_file
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths, home_folders
 
 _PROJECT_MARKERS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "environment.yml")
 _MAX_FOLDERS: Final = 5_000

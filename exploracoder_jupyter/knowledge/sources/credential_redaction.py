@@ -7,17 +7,14 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 
-from exploracoder_jupyter.kernel_agent.credential_detection import find_credential_variables
+from exploracoder_jupyter.core.secrets.secret_names import is_credential
+from exploracoder_jupyter.core.secrets.secret_patterns import REDACTED
 
 Clean = Callable[[str], str]
 """Removes the run's secrets, and anything shaped like a key, from a text."""
 
-_REPLACEMENT = "[redacted]"
 _MIN_VALUE_CHARS = 8
 """Shorter values are replaced only where the literal itself occurs: they could be part of ordinary words."""
-_SECRET_FILE_NAME = re.compile(
-    r"(^|[^a-z])(secrets?|credentials?|passwords?|passwd|private_?keys?|api_?keys?)([^a-z]|$)", re.I
-)
 _NOT_PYTHON = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
 _PAIR = re.compile(
     r"""(?<![\w-])(?P<name>[\w-]+)["']?\]?(?:[ \t]*:[ \t]*\w+)?[ \t]*[=:][ \t]*"""
@@ -29,9 +26,9 @@ _PAIR = re.compile(
 def redact(text: str, clean: Clean, literals: Mapping[str, str]) -> str:
     """Return the text without these literals and without what `clean` removes, encodable as UTF-8."""
     for written, value in literals.items():
-        text = text.replace(written, f'"{_REPLACEMENT}"' if written.endswith(("'", '"')) else _REPLACEMENT)
+        text = text.replace(written, f'"{REDACTED}"' if written.endswith(("'", '"')) else REDACTED)
         if len(value) >= _MIN_VALUE_CHARS:
-            text = text.replace(value, _REPLACEMENT)
+            text = text.replace(value, REDACTED)
     return clean(text).encode("utf-8", "replace").decode()
 
 
@@ -50,10 +47,10 @@ def find_secret_literals(code: str) -> dict[str, str]:
 
 def _find_in_tree(tree: ast.Module, code: str) -> dict[str, str]:
     found = {
-        ast.get_source_segment(code, node) or "": _text(node.value)
+        ast.get_source_segment(code, node) or "": text
         for near in ast.walk(tree)
         for name, node in _named_values(near)
-        if isinstance(node, ast.Constant) and find_credential_variables({name.lstrip("_"): node.value})
+        if (text := _text(node)) is not None and is_credential(name, text)
     }
     return {written: value for written, value in found.items() if written}
 
@@ -62,13 +59,8 @@ def _find_pairs(text: str) -> dict[str, str]:
     return {
         match["written"]: match["value"]
         for match in _PAIR.finditer(text)
-        if find_credential_variables({match["name"].lstrip("_"): match["value"]})
+        if is_credential(match["name"], match["value"])
     }
-
-
-def is_secret_file(stem: str) -> bool:
-    """Return whether a file with this name is assumed to contain credentials."""
-    return bool(_SECRET_FILE_NAME.search(stem))
 
 
 def parse_python(code: str) -> ast.Module | None:
@@ -106,5 +98,9 @@ def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _text(value: object) -> str:
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+def _text(node: ast.expr) -> str | None:
+    """Return the text of a literal; None for anything else."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return value if isinstance(value, str) else None

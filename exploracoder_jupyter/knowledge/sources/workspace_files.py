@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exploracoder_jupyter.knowledge.sources.credential_redaction import is_secret_file
+from exploracoder_jupyter.core.secrets.secret_names import is_credential_stem
 from exploracoder_jupyter.knowledge.sources.gitignore import Rule, is_ignored, parse_gitignore
 
 KINDS = frozenset({".py", ".md", ".ipynb"})
@@ -136,6 +136,8 @@ def _entries(folder: Path, usage: _Usage) -> list[os.DirEntry[str]]:
 
 def _is_excluded(entry: os.DirEntry[str], path: str, is_folder: bool, known: tuple[Rule, ...]) -> bool:
     name = entry.name
-    if name.startswith((".", "__")) or name in _EXCLUDED_NAMES or entry.is_symlink() or is_secret_file(Path(name).stem):
+    if name.startswith((".", "__")) or name in _EXCLUDED_NAMES or entry.is_symlink():
+        return True
+    if is_credential_stem(Path(name).stem):
         return True
     return is_ignored(path, is_folder=is_folder, rules=known)

@@ -26,6 +26,7 @@ import anyio
 from anyio import to_thread
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
+from exploracoder_jupyter.core.secrets.secret_patterns import replace_user_info
 from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
 from exploracoder_jupyter.trace.cells.escaped_text import clip
 from exploracoder_jupyter.trace.module_distributions import (
@@ -39,7 +40,6 @@ _THIS_PACKAGE = "exploracoder-jupyter"
 _MINOR = re.compile(r"\d+\.\d+")
 _ISOLATED = ("-I", "-m")
 """Isolated mode: with an untrusted trace, the current folder must not be on the module search path."""
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 _MAX_SHOWN = 300
 _UNREACHED = re.compile(r"after connection broken by|error sending request|dns error|Connection refused")
 _REASON_MARKERS = ("No matching distribution", "No solution found", "ERROR", "error")
@@ -224,7 +224,7 @@ def _build_error(log: str) -> MissingRequirement:
     matches = [place for marker in _REASON_MARKERS for place, line in enumerate(lines) if marker in line]
     first = matches[0] if matches else len(lines) - 1
     text = " ".join(line.removeprefix("ERROR: ").removeprefix("error: ") for line in lines[first : first + 2])
-    why = clip(_CREDENTIALS.sub("", text), _MAX_SHOWN).rstrip(".:") or "no reason was given"
+    why = clip(replace_user_info(text), _MAX_SHOWN).rstrip(".:") or "no reason was given"
     unreached = " (a package index could not be reached)" if _UNREACHED.search(log) else ""
     remedy = "Use another environment with --kernel, or another version with --with NAME==VERSION."
     return MissingRequirement(f"The recorded environment cannot be built: {why}{unreached}.", remedy=remedy)

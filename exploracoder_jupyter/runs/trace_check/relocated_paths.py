@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.secrets.secret_patterns import REDACTED
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.trace.comparing.output_parts import map_strings
-from exploracoder_jupyter.trace.sanitizing.record_redaction import REDACTED
 from exploracoder_jupyter.trace.trace_paths import FOLDER
 
 _HOME = re.compile(r"(?:(?<![\w.~/)}\\-])|(?<=\\[abfnrtv])|(?<=file://)|(?<=:///))~(?=/)")

@@ -18,11 +18,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from exploracoder_jupyter.core.secrets.secret_patterns import BREAKS
+
 HOME: Final = "~"
 USER: Final = "[user]"
 
-BREAKS: Final = (r"\\[abfnrtv]", *(rf"[\[;]{digits}m" for digits in ("", r"\d", r"\d\d", r"\d\d\d")))
-"""Line breaks and terminal colors as they are escaped within a string: a word may begin after them."""
 _ESCAPED: Final = "|".join(f"(?<={before})" for before in BREAKS)
 _BEGIN: Final = rf"(?:(?<![\w.~/)}}\\-])|{_ESCAPED}|(?<=[\s'\"]-[A-Za-z])|(?<=file://)|(?<=:///))"
 """Where a path may begin: also after a one-letter option and in `file:` URLs."""

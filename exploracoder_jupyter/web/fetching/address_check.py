@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 import anyio
 
+from exploracoder_jupyter.core.secrets.secret_patterns import has_user_info
 from exploracoder_jupyter.web.web_types import WebError
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -57,7 +58,7 @@ def check_address(address: str, *, any_port: bool = False) -> None:
     if len(address) > _MAX_ADDRESS_CHARS or not origin_of(address):
         raise WebError("The address is not an HTTP or HTTPS URL.")
     parts = urlsplit(address)
-    if parts.username is not None or parts.password is not None:
+    if has_user_info(parts):
         raise WebError("The address contains a user name or a password.")
     if not any_port and parts.port not in (None, _PORTS[parts.scheme]):
         raise WebError("The address uses a non-default port.")

@@ -22,14 +22,14 @@ def config(tmp_path, monkeypatch):
 def test_everything_is_named_and_no_key_is_shown(config):
     shown = explain(
         {"exploration": {"candidates": 3}},
-        {"OPENAI_API_KEY": KEY, "OPENAI_MODEL": "m", "OPENAI_BASE_URL": "https://me:secret@example.org/v1"},
+        {"OPENAI_API_KEY": KEY, "OPENAI_MODEL": "m", "OPENAI_BASE_URL": "https://me:secret@example.org/v1?code=secret"},
     )
     assert "Key: taken from the environment variable OPENAI_API_KEY" in shown
     assert "(OPENAI_MODEL, OPENAI_BASE_URL)" in shown
     assert "%config ExploraMagics.NAME = VALUE (candidates)" in shown
     assert f"{config} (does not exist yet" in shown
     assert "exploration.candidates = 3" in shown
-    assert "Model: m at https://***@example.org/v1" in shown
+    assert "Model: m at https://***@example.org/v1?code=***" in shown
     assert KEY not in shown
     assert "secret" not in shown
 

@@ -1,4 +1,4 @@
-"""What a fork cannot carry, with fakes of libraries, real threads, sockets and files; what looks like a credential."""
+"""What a fork cannot carry, with fakes of libraries, real threads, sockets and files."""
 
 import multiprocessing.pool
 import socket
@@ -194,49 +194,3 @@ def test_other_systems_refuse(monkeypatch):
 
 def test_risky_libraries_are_named_likeliest_first():
     assert fork_hazards.risky_libraries_in(["os", "pyarrow", "polars", "polars.frame"]) == ["polars", "pyarrow"]
-
-
-@pytest.mark.parametrize(
-    "name, value",
-    {
-        "OPENAI_API_KEY": "abcdefghijklmnop",
-        "hfToken": "abcdefghijklmnop",
-        "client_secret": b"abcdefghijklmnop",
-        "db_password": "hunter2",
-        "x": "sk-proj-abcdefghijklmnopqrst",
-        "url": "postgresql://me:hunter2@db/x",
-        "pem": "-----BEGIN RSA PRIVATE KEY-----\nabc",
-        "config": {"api_key": "abcdefghijklmnop"},
-        "headers": {"Authorization": "Bearer ghp_abcdefghijklmnopqrstuvwxyz"},
-    }.items(),
-)
-def test_what_looks_like_a_credential(name, value):
-    assert fork_hazards.find_credential_variables({"a": 1, name: value, "b": "text"}) == [name]
-
-
-@pytest.mark.parametrize(
-    "name, value",
-    {
-        "tokenizer": "abcdefghijklmnop",
-        "tokens": "abcdefghijklmnop",
-        "keyboard": "abcdefghijklmnop",
-        "keys": "abcdefghijklmnop",
-        "pad_token": "abcdefghijklmnop",
-        "token": "short",
-        "password_file": "/etc/passwd-file-name",
-        "token_path": "abcdefghijklmnop",
-        "api_key": None,
-        "primary_key": "customer_identifier",
-        "password": "",
-        "text": "the password: is a secret, and so is the api_key",
-        "link": "https://example.org:8080/a@b",
-        "_i3": "key = 'sk-proj-abcdefghijklmnopqrst'",
-        "by_id": {1: 2, "token": 3},
-    }.items(),
-)
-def test_what_does_not(name, value):
-    assert fork_hazards.find_credential_variables({name: value}) == []
-
-
-def test_other_values_are_not_touched_for_credentials():
-    assert fork_hazards.find_credential_variables({"secret": Rude(), "keys": {"secret": Rude(), 1: Rude()}}) == []

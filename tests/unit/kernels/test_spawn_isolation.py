@@ -13,14 +13,22 @@ from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.kernels.interpreter import find_interpreter, write_agent_archive
 from exploracoder_jupyter.kernels.launcher import remove_tree
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
-from exploracoder_jupyter.kernels.sandbox.home_credentials import hidden_paths
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import copy_snapshot, take_snapshot
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import FileView, Isolation
 
 
 def test_the_environment_is_an_allow_list_without_secrets():
     passing = {"PATH": "/bin", "LC_ALL": "C", "OMP_NUM_THREADS": "9", "CONDA_PREFIX": "/c"}
-    secret = {"OPENAI_API_KEY": "k", "NUMBA_TOKEN": "t", "MKL_MIRROR": "https://u:p@host/"}
+    secret = {
+        "OPENAI_API_KEY": "k",
+        "NUMBA_TOKEN": "t",
+        "MKL_MIRROR": "https://u:p@host/",
+        "NUMBA_DB_PASS": "p",
+        "NUMBA_DB_PWD": "p",
+        "JAX_X": "AKIAIOSFODNN7EXAMPLE",
+        "JAX_Y": "gsk_abcdefghij0123456789",
+    }
     given = {**passing, **secret, "EDITOR": "vi", "PYTHONSTARTUP": "x", "HTTPS_PROXY": "http://proxy"}
     passed = allowed_environment(given, network=False)
     assert set(given) & set(passed) == set(passing)
@@ -140,11 +148,12 @@ def test_a_snapshot_copies_what_fits_and_borrows_the_rest(project, tmp_path):
 
 
 def test_credentials_of_a_project_are_neither_copied_nor_borrowed(project, tmp_path):
-    for name in (".env.local", ".envrc", "deep/.env", "env/.env", ".git/modules/sub/config"):
+    secret = (".env.local", ".envrc", "deep/.env", ".vault-token", ".aws/credentials", "credentials.json")
+    for name in (*secret, "env/.env", ".git/modules/sub/config"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text("SECRET=1")
     snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1)
-    assert [path for path in snapshot.folder.rglob("*") if path.name.startswith(".env")] == []
+    assert [name for name in secret if (snapshot.folder / name).exists()] == []
     names = {str(path.relative_to(project)) for path in snapshot.hidden}
     assert names == {".git/config", ".git/modules/sub/config", "env/.env"}
 

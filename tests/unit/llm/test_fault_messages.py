@@ -7,6 +7,7 @@ import pytest
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.core.settings import Endpoint, Secrets
 from exploracoder_jupyter.llm import OpenAIModel
+from exploracoder_jupyter.llm.fault_messages import quote_message
 from tests.unit.served import KEY, URL, answers, ask, model, refusal, whole
 
 pytestmark = pytest.mark.anyio
@@ -87,6 +88,11 @@ async def test_the_key_is_in_no_error_and_no_log(answer, caplog):
         error = await failure(answer, n=2)
     assert KEY not in everything_said(error)
     assert KEY not in caplog.text
+
+
+@pytest.mark.parametrize("echoed", ['sk-a/b"c', "sk-a%2Fb%22c", 'sk-a/b\\"c'])
+def test_a_key_that_a_server_echoes_escaped_is_not_quoted(echoed):
+    assert quote_message(f"bad key {echoed}!", 'sk-a/b"c') == "bad key [key]!"
 
 
 async def test_an_unknown_model_is_answered_with_those_that_exist():

@@ -30,8 +30,13 @@ def test_secrets_of_other_services_are_hidden_that_the_environment_names(monkeyp
     monkeypatch.setenv("SOME_KEY", "documentation")
     monkeypatch.setenv("SSH_KEY", "/home/me/.ssh/id_ed25519")
     monkeypatch.setenv("API_TOKEN", "short1")
+    monkeypatch.setenv("SSH_PASSPHRASE", "battery-staple-42")
+    monkeypatch.setenv("DATABASE_URL", "postgres://me:st4ple-battery@host/db")
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "abcdef0123456789")
-    assert secret_strings(Endpoint(), Secrets()) == ["wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "correct-horse-42"]
+    assert secret_strings(Endpoint(), Secrets()) == [
+        *("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "correct-horse-42", "battery-staple-42"),
+        *("postgres://me:st4ple-battery@host/db", "st4ple-battery"),
+    ]
 
 
 def test_nothing_is_hidden_where_there_is_nothing():

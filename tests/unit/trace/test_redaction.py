@@ -11,7 +11,7 @@ import pytest
 
 from exploracoder_jupyter.core.events import CandidateObserved, Record, dump, load
 from exploracoder_jupyter.core.types import Change, Observation
-from exploracoder_jupyter.trace import Redactor, Trace, find_problems, journal_path, render, sanitize
+from exploracoder_jupyter.trace import Redactor, Trace, find_problems, render, sanitize
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from tests.unit.factories import complete_run, ran, recorded, shown, stream
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
@@ -35,6 +35,13 @@ PLANTED = {
     "google's client": "GOCSPX-abcdef0123456789abcdef",
     "azure": "AccountName=x;AccountKey=" + "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1" * 2 + "==;",
     "sendgrid": "SG." + "abcdef0123456789abcdef" + "." + "sendgr1d" * 5,
+    "redis, without a user": "redis://:s3cr3t-pw@db.example.org/0",
+    "password with signs": "postgres://maria:s3cr3t$pw*@db.example.org/x",
+    "password with an at sign": "postgres://maria:x@s3cr3t-pw@db.example.org/x",
+    "token as the user": "git+https://s3cr3t0123456789abcdef@git.example.org/x.git",
+    "short gitlab": "glpat-s3cr3tabcdefghij",
+    "short hugging face": "hf_s3cr3tabcdefghijklmno",
+    "short google": "AIzas3cr3tabcdefghijklmnopqrstuvwxyz",
     "pgp": "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOYBF\n-----END PGP PRIVATE KEY BLOCK-----",
     "behind a line break in a string": r"'a\nsk-proj-abc123def456ghi789'",
     "behind a colour": "\x1b[32msk-proj-abc123def456ghi789\x1b[0m",
@@ -62,6 +69,8 @@ PLANTED = {
     "own home": "/lustre/groups/mariachen-lab/data.csv",
     "own name": "/scratch/mariachen/data.csv",
 }
+OF_RUN = ("of the run", "of the run, in a string", "of the run, in an address")
+OF_PERSON = [*PLANTED][[*PLANTED].index("linux") :]
 TRACES = {
     "sk-proj",
     "abcdef0123456789",
@@ -109,24 +118,10 @@ def everywhere(text):
     return [load(json.dumps({**record, "event": planted(record["event"], text)})) for record in records]
 
 
-@pytest.mark.parametrize("text", PLANTED.values(), ids=PLANTED)
-def test_nothing_that_was_planted_in_any_string_of_a_run_is_written(tmp_path, mine, text):
-    path = tmp_path / "run.ipynb"
-    trace = Trace(path, secrets=["hunter2-hunter2", "pass\\'word"])
-    for record in everywhere(text):
-        trace.append(record)
-    written = journal_path(path).read_text()
-    trace.close()
-    written += path.read_text()
-    assert trace.problem is None
-    assert written.count(" (") > 200
-    assert not [left for left in TRACES if left in written]
-
-
 def test_a_trace_in_which_everything_was_replaced_is_valid(tmp_path, mine):
-    trace = Trace(tmp_path / "run.ipynb")
+    trace, redactor = Trace(tmp_path / "run.ipynb"), Redactor()
     for record in everywhere("/home/mariachen/x sk-proj-abc123def456ghi789"):
-        trace.append(record)
+        trace.append(redactor.record(record))
     assert find_problems(render(trace.records)) == []
 
 

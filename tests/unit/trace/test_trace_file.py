@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.events import ModelCalled, Notice, Record, SubtaskStarted
+from exploracoder_jupyter.core.events import ModelCalled, Record, SubtaskStarted
 from exploracoder_jupyter.core.types import Exchange, Message, Sampling, Usage
 from exploracoder_jupyter.llm.replay_model import ReplayModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
@@ -33,7 +33,7 @@ from exploracoder_jupyter.trace import (
 )
 from exploracoder_jupyter.trace.journal import read
 from exploracoder_jupyter.trace.trace_paths import spare_journal_path
-from tests.unit.factories import api, asked, complete_run, finished, planned, proposed, ran, recorded, started, stream
+from tests.unit.factories import api, asked, complete_run, finished, planned, proposed, ran, recorded, started
 
 NOW = datetime(2026, 3, 4, 5, 6, 7)
 
@@ -362,39 +362,6 @@ def test_load_refuses_what_is_not_a_trace(tmp_path):
             path.write_text(content)
         with pytest.raises(UsageError, match="not the trace of a run"):
             load(path)
-
-
-SECRETS = {
-    "a known key": "hunter2-hunter2",
-    "quotes and backslashes": 'a"b\\c-secret-é',
-    "openai": "sk-proj-abc123def456ghi789",
-    "bearer": "Bearer abcdef0123456789abcdef",
-    "github": "ghp_" + "a1B2" * 9,
-    "aws": "AKIAIOSFODNN7EXAMPLE",
-    "pem": "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
-}
-
-
-@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
-def test_secrets_are_never_written(tmp_path, secret):
-    records = recorded(
-        [
-            started(f"Use {secret} please", settings={"endpoint": {"note": [secret]}}),
-            Notice(secret),
-            asked(reply=secret, prompt=secret),
-            planned(secret),
-            proposed("1.1", f"key = {secret!r}"),
-            ran("1.1", stream(f"it is {secret}!")),
-        ]
-    )
-    path = tmp_path / "run.ipynb"
-    trace = traced(path, records, secrets=["hunter2-hunter2", 'a"b\\c-secret-é'], interval=0)
-    on_disk = path.read_text() + journal_path(path).read_text()
-    trace.close()
-    on_disk += path.read_text()
-    for form in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
-        assert form not in on_disk
-    assert "it is [redacted]!" in on_disk
 
 
 def test_redaction_leaves_everything_else_as_it_was():
