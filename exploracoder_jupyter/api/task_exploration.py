@@ -15,7 +15,7 @@ from exploracoder_jupyter.api.exploration import Exploration, exploration_of
 from exploracoder_jupyter.core.command_options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.core.settings import resolve
+from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.core.wording import did_you_mean
 from exploracoder_jupyter.frontend.running.variable_sending import send_variables
@@ -150,7 +150,7 @@ def _layer(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     Raises:
         UsageError: one is unknown, or belongs to the command line alone.
     """
-    known = {option.dest for option in OPTIONS if option.section}
+    known = {option.dest for option in OPTIONS if option.section and option.places}
     for name in options:
         if name not in known:
             raise UsageError(f"explore() has no option {name!r}.{did_you_mean(name, known)}")

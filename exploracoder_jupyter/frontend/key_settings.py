@@ -11,11 +11,14 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import (
+from exploracoder_jupyter.core.settings_sources import (
+    KEY_VARIABLES,
+    SETTING_VARIABLES,
     Layer,
     config_path,
     configured_path,
@@ -25,14 +28,6 @@ from exploracoder_jupyter.core.settings import (
     unknown_variables,
 )
 
-_KEY_NAMES = ("EXPLORACODER_API_KEY", "OPENAI_API_KEY")
-_OTHER_NAMES = (
-    "EXPLORACODER_MODEL",
-    "OPENAI_MODEL",
-    "EXPLORACODER_BASE_URL",
-    "OPENAI_BASE_URL",
-    "EXPLORACODER_EMBEDDING_MODEL",
-)
 _KEY_LINE = re.compile(r"^[ \t]*api_key[ \t]*=.*\n?", re.MULTILINE)
 
 
@@ -44,20 +39,20 @@ def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
     """
     environ = os.environ if environ is None else environ
     path = config_path()
-    variables = ", ".join(name for name in _OTHER_NAMES if environ.get(name)) or "none set"
+    variables = ", ".join(name for name in SETTING_VARIABLES if environ.get(name)) or "none set"
     set_here = ", ".join(sorted(name for values in configured.values() for name in values)) or "nothing set"
     lines = [
         "Settings come from, strongest first:",
         "  1. options of the %%explora line",
         f"  2. %config ExploraMagics.NAME = VALUE ({set_here})",
         f"  3. the file {path} ({_file_status(path)})",
-        f"  4. the environment: {', '.join(_OTHER_NAMES)} ({variables})",
+        f"  4. the environment: {', '.join(SETTING_VARIABLES)} ({variables})",
         "  5. defaults",
         *_model_lines(configured, environ),
         f"Code that ran is stored for later tasks in {snippets_path()}; manage it with `jupyter explora snippets`.",
         "Settings of the next run:",
     ]
-    settings = resolve(configured, path=config_path(), environ=environ).model_dump()
+    settings = asdict(resolve(configured, path=config_path(), environ=environ))
     lines += [
         f"  {section}.{name} = {_mask_credentials(value)}"
         for section, values in settings.items()
@@ -85,12 +80,12 @@ def _model_lines(configured: Layer, environ: Mapping[str, str]) -> list[str]:
         model,
         f"Key: {_key_source(environ)}",
         '  To set one: %explora config key (prompts for it), or a line api_key = "..." at the top of that file, or the '
-        f"environment variable {_KEY_NAMES[0]} before Jupyter starts. Never type a key into a cell.",
+        f"environment variable {KEY_VARIABLES[0]} before Jupyter starts. Never type a key into a cell.",
     ]
 
 
 def _key_source(environ: Mapping[str, str]) -> str:
-    name = next((name for name in _KEY_NAMES if environ.get(name)), None)
+    name = next((name for name in KEY_VARIABLES if environ.get(name)), None)
     if name:
         return f"taken from the environment variable {name}"
     return (

@@ -18,7 +18,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from pydantic import ValidationError
 
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
-from exploracoder_jupyter.core.settings import Layer, Sandbox, Settings, resolve
+from exploracoder_jupyter.core.settings import Sandbox, Settings
+from exploracoder_jupyter.core.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.core.wording import did_you_mean
 from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms

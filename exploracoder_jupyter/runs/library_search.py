@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Event, Notice
-from exploracoder_jupyter.core.settings import Layer, read_secrets, resolve, unknown_variables
+from exploracoder_jupyter.core.settings_sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.types import Parameter, ScoredApi
 from exploracoder_jupyter.kernels import choose_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries

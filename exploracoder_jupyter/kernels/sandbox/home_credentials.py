@@ -14,7 +14,7 @@ from typing import Final
 
 from jupyter_core.paths import jupyter_runtime_dir
 
-from exploracoder_jupyter.core.settings import config_path
+from exploracoder_jupyter.core.settings_sources import config_path
 
 # fmt: off
 _HIDDEN: Final = (
