@@ -45,6 +45,7 @@ from exploracoder_jupyter.frontend.tab_completion import COMMANDS
 from exploracoder_jupyter.frontend.trace_export import export_trace
 from exploracoder_jupyter.protocol.browser_messages import Continue
 from exploracoder_jupyter.protocol.engine_messages import Continuation, Replay, Resume, Start
+from exploracoder_jupyter.protocol.run_controls import Replan
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"
@@ -281,7 +282,7 @@ class Commands:
         run = next((run for run in self.runs.running() if run.state.reviewing), None)
         if run is None:
             raise UsageError("No plan is waiting for your review.", remedy="A run waits with --review.")
-        run.replan([row.title for row in run.state.subtasks if row.status == "planned"])
+        run.send(Replan(tuple(row.title for row in run.state.subtasks if row.status == "planned")))
         return "The plan is accepted."
 
     def _solution(self, _: str) -> str:
