@@ -122,10 +122,7 @@ class Retrieval(_Section):
     ] = "off"
     web_address: Annotated[
         str | None,
-        Setting(
-            "URL of the SearXNG server, URL template with `{query}`, or folder of saved pages; given as `web`, it sets "
-            "both"
-        ),
+        Setting("URL of the SearXNG server, URL template with `{query}`, or folder of saved pages; `web` may set it"),
     ] = None
     embedding_folder: Annotated[
         str | None,
