@@ -197,8 +197,8 @@ _FROM_ENGINE: TypeAdapter[FromEngine] = TypeAdapter(FromEngine)
 
 def encode(message: ToEngine | FromEngine) -> str:
     """Serialize a message to one line, including the newline."""
-    is_model = isinstance(message, BaseModel)
-    return (message.model_dump_json() if is_model else _TO_ENGINE.dump_json(message).decode()) + "\n"
+    line = message.model_dump_json() if isinstance(message, BaseModel) else _TO_ENGINE.dump_json(message).decode()
+    return f"{line}\n"
 
 
 def decode_to_engine(line: str) -> ToEngine:
