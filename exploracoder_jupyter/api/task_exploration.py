@@ -12,6 +12,7 @@ from typing import Any
 
 from anyio.from_thread import start_blocking_portal
 
+from exploracoder_jupyter import runs
 from exploracoder_jupyter.api.exploration import Exploration
 from exploracoder_jupyter.core.command_options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.errors import UsageError
@@ -20,7 +21,7 @@ from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.core.wording import did_you_mean
 from exploracoder_jupyter.frontend.running.variable_sending import send_variables
-from exploracoder_jupyter.runs import Listener, Order, RunSteering, run
+from exploracoder_jupyter.runs import Listener, Order, RunSteering
 
 Progress = bool | Callable[[Record], None]
 """Whether progress is written to standard error, or a function that receives each event of the run."""
@@ -120,7 +121,7 @@ async def execute_order(order: Order, listen: Listener, steering: RunSteering | 
         records.append(record)
         listen(record)
 
-    summary = await run(order, collect, steering=steering)
+    summary = await runs.run(order, collect, steering=steering)
     trace = summary.get("trace")
     return Exploration(tuple(records), Path(str(trace)) if trace else None, summary)
 
