@@ -30,15 +30,11 @@ from exploracoder_jupyter.protocol import engine_messages
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.protocol.engine_messages import (
     CellsChanged,
-    Choose,
     Failed,
     Finished,
     FromEngine,
     KernelForked,
     RecordMessage,
-    Replan,
-    Retry,
-    Skip,
     Start,
     Stop,
     ToEngine,
@@ -46,6 +42,7 @@ from exploracoder_jupyter.protocol.engine_messages import (
     decode_to_engine,
     encode,
 )
+from exploracoder_jupyter.protocol.run_controls import Choose, Control, Replan, Retry, Skip
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.runs import KernelForkClient, Order, Replay, ResumePoint, RunSteering
@@ -91,7 +88,7 @@ class Engine:
         self._inbox = inbox
         self._outbox = Outbox(outbox, on_broken=self.stop)
         self._steering: RunSteering | None = None
-        self._pending_controls: list[Callable[[RunSteering], None]] = []
+        self._pending_controls: list[Control] = []
         self._steering_lock = threading.Lock()
         self._kernel_line: KernelForkClient | None = None
         self._stop_requested = False
@@ -202,20 +199,14 @@ class Engine:
                 self.stop()
             case KernelForked() if self._kernel_line:
                 self._kernel_line.answered(message)
-            case Skip():
-                self._steer(lambda steering: steering.skip(message.subtask))
-            case Retry():
-                self._steer(lambda steering: steering.retry(message.subtask, message.hint))
-            case Choose():
-                self._steer(lambda steering: steering.choose(message.candidate))
-            case Replan():
-                self._steer(lambda steering: steering.replan(message.titles))
+            case Skip() | Retry() | Choose() | Replan():
+                self._steer(message)
 
-    def _steer(self, control: Callable[[RunSteering], None]) -> None:
+    def _steer(self, control: Control) -> None:
         """Apply the control to the run now, or as soon as its modules are imported."""
         with self._steering_lock:
             if self._steering:
-                control(self._steering)
+                self._steering.send(control)
             else:
                 self._pending_controls.append(control)
 
@@ -223,7 +214,7 @@ class Engine:
         with self._steering_lock:
             self._steering = steering
             for control in self._pending_controls:
-                control(steering)
+                steering.send(control)
 
 
 def main() -> int:

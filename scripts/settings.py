@@ -1,12 +1,10 @@
 """Write the table of settings in docs/configuration.md from the settings themselves; a test fails when it is stale."""
 
-import re
+from itertools import groupby
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from exploracoder_jupyter.core.command_options import OPTIONS
-from exploracoder_jupyter.core.settings import Settings
+from exploracoder_jupyter.core.settings import SettingField, setting_fields
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 BEGIN, END = "<!-- settings: begin (scripts/settings.py writes this part) -->\n", "<!-- settings: end -->"
@@ -14,7 +12,8 @@ BEGIN, END = "<!-- settings: begin (scripts/settings.py writes this part) -->\n"
 
 def table() -> str:
     """One Markdown table for each section of the settings."""
-    return "\n".join(_section(name, value) for name, value in Settings())
+    sections = groupby(setting_fields(), lambda row: row.section)
+    return "\n".join(f"{_head(section)}{''.join(map(_row, rows))}" for section, rows in sections)
 
 
 def page(text: str) -> str:
@@ -23,22 +22,15 @@ def page(text: str) -> str:
     return f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
 
 
-def _section(name: str, section: BaseModel) -> str:
-    head = f"### `[{name}]`\n\n| setting | default | flag | meaning |\n| --- | --- | --- | --- |\n"
-    return head + "".join(_row(name, field, section) for field in type(section).model_fields)
+def _head(section: str) -> str:
+    return f"### `[{section}]`\n\n| setting | default | flag | meaning |\n| --- | --- | --- | --- |\n"
 
 
-def _row(section: str, field: str, values: BaseModel) -> str:
-    default = getattr(values, field)
+def _row(row: SettingField) -> str:
+    default = row.default
     shown = "" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
-    option = next((option for option in OPTIONS if (option.section, option.field) == (section, field)), None)
-    flag = f"`{option.flag}`" if option else ""
-    meaning = type(values).model_fields[field].description or (_without_default(option.help) if option else "")
-    return f"| `{field}` | {shown} | {flag} | {meaning} |\n"
-
-
-def _without_default(help_: str) -> str:
-    return re.sub(r" \([^)]*\)$", "", help_)
+    flags = [option.flag for option in OPTIONS if option.places and (option.section, option.field) == row[:2]]
+    return f"| `{row.name}` | {shown} | {f'`{flags[0]}`' if flags else ''} | {row.setting.meaning} |\n"
 
 
 if __name__ == "__main__":

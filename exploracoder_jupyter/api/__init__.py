@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Exploration", "TriedCode", "aexplore", "explore", "load_trace", "search"]
 
-HOMES = {
-    "Exploration": "exploration",
-    "TriedCode": "exploration",
-    "load_trace": "exploration",
-    "search": "library_queries",
-    "aexplore": "task_exploration",
-    "explore": "task_exploration",
-}
-"""The module of each name."""
-
 if not TYPE_CHECKING:
-    __getattr__ = lazy_getattr(__name__, HOMES)
+    __getattr__ = lazy_getattr(
+        __name__,
+        {
+            "Exploration": "exploration",
+            "TriedCode": "exploration",
+            "load_trace": "exploration",
+            "search": "library_queries",
+            "aexplore": "task_exploration",
+            "explore": "task_exploration",
+        },
+    )

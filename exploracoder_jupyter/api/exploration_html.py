@@ -23,10 +23,10 @@ _PRE: Final = (
 
 def text(exploration: Exploration) -> str:
     """Status and reason, the solution, the cost, and the path of the trace."""
-    parts = [headline(exploration)]
+    parts = [_headline(exploration)]
     if exploration.solution:
         parts.append(exploration.solution)
-    last = [cost(exploration.usage)]
+    last = [_cost(exploration.usage)]
     if exploration.trace:
         last.append(f"Trace: {exploration.trace}")
     return "\n\n".join([*parts, "\n".join(last)])
@@ -34,22 +34,22 @@ def text(exploration: Exploration) -> str:
 
 def html(exploration: Exploration) -> str:
     """The same, with the solution's output and a list of everything that was tried. No script, no style sheet."""
-    shown = [f"<p><strong>{escape(headline(exploration))}</strong></p>"]
+    shown = [f"<p><strong>{escape(_headline(exploration))}</strong></p>"]
     if exploration.solution:
         shown.append(_code(exploration.solution))
         shown += [str(outputs_html(one.outputs, "the solution")) for one in _solutions(exploration)]
     shown.append(_tried(exploration.candidates))
     where = f" Trace: <code>{escape(str(exploration.trace))}</code>" if exploration.trace else ""
-    shown.append(f"<p>{escape(cost(exploration.usage))}{where}</p>")
+    shown.append(f"<p>{escape(_cost(exploration.usage))}{where}</p>")
     return f"<div>{''.join(shown)}</div>"
 
 
-def headline(exploration: Exploration) -> str:
+def _headline(exploration: Exploration) -> str:
     """`Solved: the check passed.`"""
     return f"{exploration.status.capitalize()}: {exploration.reason or 'no reason was recorded.'}"
 
 
-def cost(usage: Usage) -> str:
+def _cost(usage: Usage) -> str:
     """`6 model calls, 15,000 tokens, 8 executions`."""
     tokens = usage.prompt_tokens + usage.completion_tokens
     counts = ((usage.calls, "model call"), (tokens, "token"), (usage.executions, "execution"))

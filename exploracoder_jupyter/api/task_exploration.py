@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
+from anyio.from_thread import start_blocking_portal
 
-from exploracoder_jupyter.api.exploration import Exploration, exploration_of
+from exploracoder_jupyter import runs
+from exploracoder_jupyter.api.exploration import Exploration
 from exploracoder_jupyter.core.command_options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.core.settings import resolve
+from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.core.wording import did_you_mean
 from exploracoder_jupyter.frontend.running.variable_sending import send_variables
-from exploracoder_jupyter.runs import Listener, Order, RunSteering, run
+from exploracoder_jupyter.runs import Listener, Order, RunSteering
 
 Progress = bool | Callable[[Record], None]
 """Whether progress is written to standard error, or a function that receives each event of the run."""
@@ -58,31 +60,27 @@ def explore(
         EndpointError, KernelError, InternalError: it ended early; its trace is complete up to that point.
     """
     steering = RunSteering()
-    outcome: list[Exploration | BaseException] = []
-
-    async def main() -> Exploration:
-        return await aexplore(
-            task,
-            libraries=libraries,
-            check=check,
-            name=name,
-            variables=variables,
-            workdir=workdir,
-            progress=progress,
-            steering=steering,
-            **options,
-        )
-
-    def work() -> None:
+    main = partial(
+        aexplore,
+        task,
+        libraries=libraries,
+        check=check,
+        name=name,
+        variables=variables,
+        workdir=workdir,
+        progress=progress,
+        steering=steering,
+        **options,
+    )
+    with start_blocking_portal(name="explore") as portal:
+        found = portal.start_task_soon(main)
         try:
-            outcome.append(anyio.run(main))
-        except BaseException as error:
-            outcome.append(error)
-
-    _wait_for(threading.Thread(target=work, name="explore"), steering)
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+            return found.result()
+        except KeyboardInterrupt:
+            steering.stop()
+            print("Stopping the exploration ...", file=sys.stderr)  # noqa: T201
+            wait([found])
+            raise
 
 
 async def aexplore(
@@ -111,27 +109,25 @@ async def aexplore(
             variables=Path(values) if values else None,
             unsent=unsent,
         )
-        with shown(progress) as listen:
-            return await carry_out(order, listen, steering)
+        with _shown(progress) as listen:
+            return await execute_order(order, listen, steering)
 
 
-async def carry_out(order: Order, listen: Listener, steering: RunSteering | None = None) -> Exploration:
-    """Carry out an order of any front end and collect its events."""
+async def execute_order(order: Order, listen: Listener, steering: RunSteering | None = None) -> Exploration:
+    """Execute an order of `explore` or of the command line, and collect its events."""
     records: list[Record] = []
 
     def collect(record: Record) -> None:
         records.append(record)
         listen(record)
 
-    summary = await run(order, collect, steering=steering)
+    summary = await runs.run(order, collect, steering=steering)
     trace = summary.get("trace")
-    found = exploration_of(records, Path(str(trace)) if trace else None)
-    found.__dict__["summary"] = summary  # the one that also knows whether the trace could be written
-    return found
+    return Exploration(tuple(records), Path(str(trace)) if trace else None, summary)
 
 
 @contextmanager
-def shown(progress: Progress) -> Iterator[Listener]:
+def _shown(progress: Progress) -> Iterator[Listener]:
     """A listener that shows progress as asked: live on a terminal, else as lines."""
     if callable(progress):
         yield progress
@@ -150,20 +146,8 @@ def _layer(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     Raises:
         UsageError: one is unknown, or belongs to the command line alone.
     """
-    known = {option.dest for option in OPTIONS if option.section}
+    known = {option.dest for option in OPTIONS if option.section and option.places}
     for name in options:
         if name not in known:
             raise UsageError(f"explore() has no option {name!r}.{did_you_mean(name, known)}")
     return nest_settings(options)
-
-
-def _wait_for(thread: threading.Thread, steering: RunSteering) -> None:
-    """Run the thread to its end; an interrupt stops the run in order first, a second one waits no longer."""
-    thread.start()
-    try:
-        thread.join()
-    except KeyboardInterrupt:
-        steering.stop()
-        print("Stopping the exploration ...", file=sys.stderr)  # noqa: T201
-        thread.join()
-        raise

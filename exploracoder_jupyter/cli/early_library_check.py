@@ -16,6 +16,6 @@ def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> 
         UsageError: a library is not installed, or a setting is invalid.
     """
     from exploracoder_jupyter.core.library_check import check_libraries
-    from exploracoder_jupyter.core.settings import resolve
+    from exploracoder_jupyter.core.settings_sources import resolve
 
     check_libraries(libraries, resolve(settings_layer(arguments)), workdir=Path.cwd())

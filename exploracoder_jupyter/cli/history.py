@@ -58,7 +58,7 @@ def execute(arguments: argparse.Namespace) -> int:
         UsageError: there is no such run, or the history file cannot be read or changed.
     """
     from exploracoder_jupyter.core.run_history import HistoryStore
-    from exploracoder_jupyter.core.settings import history_path
+    from exploracoder_jupyter.core.settings_sources import history_path
     from exploracoder_jupyter.core.trace_peek import list_traces
 
     store = HistoryStore(history_path())
@@ -105,7 +105,7 @@ def _remove(store: HistoryStore, arguments: argparse.Namespace, traces: Sequence
 
 
 def _prune(store: HistoryStore, traces: Sequence[TraceSummary]) -> int:
-    from exploracoder_jupyter.core.settings import resolve
+    from exploracoder_jupyter.core.settings_sources import resolve
 
     limits = resolve().history
     return store.prune(days=limits.days, runs=limits.runs, beside=traces)

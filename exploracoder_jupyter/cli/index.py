@@ -12,6 +12,7 @@ from exploracoder_jupyter.cli.display import search_text
 from exploracoder_jupyter.cli.display.progress_line import show_progress
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.cli.early_library_check import check_installed
+from exploracoder_jupyter.cli.exit_on_broken_pipe import interrupt_on_broken_pipe
 from exploracoder_jupyter.core.command_options import add_reading_options, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.wording import plural
@@ -58,7 +59,7 @@ def index(arguments: argparse.Namespace) -> int:
         )
 
     notices: list[str] = []
-    with show_progress("Starting") as advance, redirect_stdout(sys.stderr):
+    with interrupt_on_broken_pipe(), show_progress("Starting") as advance, redirect_stdout(sys.stderr):
         rows = anyio.run(main)
     for sentence in notices:
         print_note(sentence)
@@ -96,7 +97,7 @@ def search(arguments: argparse.Namespace) -> int:
             libraries, arguments.query, arguments.k, layers=[settings_layer(arguments)], progress=advance
         )
 
-    with show_progress("Starting") as advance, redirect_stdout(sys.stderr):
+    with interrupt_on_broken_pipe(), show_progress("Starting") as advance, redirect_stdout(sys.stderr):
         answer = anyio.run(main)
     if arguments.json:
         print_json(answer)

@@ -23,7 +23,8 @@ from exploracoder_jupyter.core.errors import InternalError, UsageError
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from exploracoder_jupyter.runs import Listener, Order, RunSteering, Summary
+    from exploracoder_jupyter.api import Exploration
+    from exploracoder_jupyter.runs import Listener, Order, RunSteering
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,16 +50,16 @@ def execute(arguments: argparse.Namespace) -> int:
         ExploraError: the run failed.
     """
     try:
-        order, summary = run_with_display(lambda: _build_order(arguments), _run)
+        order, found = run_with_display(lambda: _build_order(arguments), _run)
     except InternalError as error:
         if error.summary and not arguments.json:
             print_summary(error.summary)
         raise
     if arguments.json:
-        print_json(summary)
+        print_json(found.summary)
     else:
-        print_summary(summary)
-    return exit_status(summary, checked=order.task.check is not None)
+        print_summary(found.summary)
+    return exit_status(found.summary, checked=order.task.check is not None)
 
 
 def exit_status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
@@ -115,10 +116,10 @@ def _task_text(arguments: argparse.Namespace) -> str:
     return ""
 
 
-async def _run(order: Order, listen: Listener, steering: RunSteering) -> Summary:
-    from exploracoder_jupyter import runs
+async def _run(order: Order, listen: Listener, steering: RunSteering) -> Exploration:
+    from exploracoder_jupyter.api.task_exploration import execute_order
 
-    return await runs.run(order, listen, steering=steering)
+    return await execute_order(order, listen, steering)
 
 
 def print_summary(summary: Mapping[str, JsonValue]) -> None:

@@ -34,7 +34,7 @@ def execute(arguments: argparse.Namespace) -> int:
         UsageError: the file cannot be changed.
     """
     from exploracoder_jupyter import runs
-    from exploracoder_jupyter.core.settings import snippets_path
+    from exploracoder_jupyter.core.settings_sources import snippets_path
 
     if arguments.clear:
         removed = runs.clear_snippets(arguments.library)

@@ -1,7 +1,7 @@
-"""The options of a run: one table for `%%explora` and `jupyter explora run`.
+"""The options of a run, for `%%explora` and `jupyter explora run`: those of `core.settings`, and a few others.
 
-Each option declares the values it takes and the setting it sets; parsers, help, completion and the settings layer are
-computed from the table. Keep imports light: `%load_ext` imports this module.
+Parsers, help, completion and the settings layer are computed from them. Keep imports light: `%load_ext` imports this
+module.
 """
 
 from __future__ import annotations
@@ -9,239 +9,26 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_args, get_origin
 
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.setting_annotations import Kind, Option, Place
+from exploracoder_jupyter.core.settings import SettingField, setting_fields
 from exploracoder_jupyter.core.wording import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-Kind = Literal["text", "whole", "number", "choice", "flag", "names", "paths", "maybe"]
-"""`maybe`: a text that may be omitted in a magic's line."""
-Place = Literal["magic", "command"]
 Scalar = str | int | float | bool
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option, e.g. `--debug-rounds R`."""
-
-    name: str
-    """Without the dashes, e.g. `debug-rounds`."""
-    help: str
-    kind: Kind = "text"
-    metavar: str = ""
-    choices: tuple[str, ...] = ()
-    section: str = ""
-    """Section of the setting that it sets; empty if it belongs to the task or to the front end."""
-    field: str = ""
-    """Field of the setting in that section."""
-    negates: bool = False
-    """Whether the flag turns its setting off."""
-    places: tuple[Place, ...] = ("magic", "command")
-    refused: tuple[tuple[str, str], ...] = ()
-    """Choices that the command line rejects, each with the reason."""
-    command_help: str = ""
-    """The help on the command line, if it differs: there is no live kernel."""
-
-    @property
-    def flag(self) -> str:
-        """The option as typed: `--debug-rounds`."""
-        return f"--{self.name}"
-
-    @property
-    def dest(self) -> str:
-        """Attribute in the parsed namespace: `debug_rounds`."""
-        return self.name.replace("-", "_")
-
-    def help_at(self, place: Place) -> str:
-        """Return the help text for this place."""
-        return (self.command_help if place == "command" else "") or self.help
-
-    def choices_at(self, place: Place) -> tuple[str, ...]:
-        """Return the choices available in this place."""
-        refused = dict(self.refused) if place == "command" else {}
-        return tuple(choice for choice in self.choices if choice not in refused)
-
 
 _MAGIC: tuple[Place, ...] = ("magic",)
 
-OPTIONS: tuple[Option, ...] = (
-    Option("model", "model name at the endpoint, or `offline`", metavar="M", section="endpoint", field="model"),
-    Option("base-url", "OpenAI-compatible endpoint", metavar="URL", section="endpoint", field="base_url"),
-    Option(
-        "preset",
-        "how thoroughly to explore, unless set by other options (standard)",
-        "choice",
-        choices=("quick", "standard", "thorough"),
-        section="exploration",
-        field="preset",
-    ),
-    Option("candidates", "snippets per subtask (5)", "whole", "m", section="exploration", field="candidates"),
-    Option("subtasks", "maximum number of subtasks (8)", "whole", "n", section="exploration", field="subtasks"),
-    Option(
-        "debug-rounds",
-        "repair rounds when all candidates of a subtask fail (2)",
-        "whole",
-        "r",
-        section="exploration",
-        field="debug_rounds",
-    ),
-    Option(
-        "review",
-        "pause after planning, so that you can change the plan before anything runs",
-        "flag",
-        section="exploration",
-        field="review",
-        places=_MAGIC,
-    ),
+_OTHER_OPTIONS = (
     Option("use", "variables of this kernel that experiments may see", "names", "NAME", places=_MAGIC),
-    Option(
-        "state",
-        "where experiments start: `live`, in a fork of this kernel, with all its variables; `fresh`, in a new kernel, "
-        "with those of --use; `auto`, live unless something prevents it (auto)",
-        "choice",
-        choices=("auto", "live", "fresh"),
-        section="sandbox",
-        field="state",
-        refused=(("live", "works only in notebooks: there is no live kernel on the command line"),),
-        command_help="where experiments start: always in a fresh kernel (auto)",
-    ),
-    Option(
-        "pickle",
-        "allow sending variables of --use to a fresh kernel as pickles, where nothing else works",
-        "flag",
-        section="sandbox",
-        field="pickle",
-        places=_MAGIC,
-    ),
     Option("check", "what the solution must pass: a file, or Python such as `assert f(1) == 2`", metavar="TEST"),
-    Option(
-        "tests",
-        "run the solution on inputs that the model generates, let it judge the outputs, and correct the solution",
-        "flag",
-        section="exploration",
-        field="tests",
-    ),
     Option("name", "name of the function that the solution defines", metavar="SOLUTION_FUNCTION"),
-    Option(
-        "share",
-        "how much of the experiments' output is sent to the model's endpoint (values)",
-        "choice",
-        choices=("values", "schema", "none"),
-        section="endpoint",
-        field="share",
-    ),
-    Option("timeout", "seconds for one execution (60)", "number", "S", section="exploration", field="timeout"),
-    Option("budget-tokens", "maximum number of tokens (200000)", "whole", "N", section="budget", field="tokens"),
-    Option("budget-seconds", "maximum time in seconds (900)", "number", "S", section="budget", field="seconds"),
-    Option(
-        "docs",
-        "documentation in addition to the library's own, or of a library that is not installed: a file, a folder or a "
-        ".zip of Markdown, reST, HTML, notebooks, objects.inv, OpenAPI or signatures; can be repeated",
-        "paths",
-        "PATH",
-        section="retrieval",
-        field="docs",
-    ),
-    Option(
-        "workspace",
-        "search the notebook's code and the Python, Markdown and notebook files next to it for help",
-        "flag",
-        section="retrieval",
-        field="workspace",
-        command_help="search the Python, Markdown and notebook files of this folder for help",
-    ),
-    Option(
-        "web",
-        "search the web too: ddgs (DuckDuckGo), the URL of a SearXNG server, a URL that contains {query}, or a folder "
-        "of saved pages (off)",
-        metavar="WHERE",
-        section="retrieval",
-        field="web",
-    ),
-    Option(
-        "embedding-folder",
-        "embed documentation with the sentence-transformers or model2vec model in this folder, on this machine",
-        metavar="FOLDER",
-        section="retrieval",
-        field="embedding_folder",
-    ),
-    Option(
-        "no-snippets",
-        "do not use code from earlier explorations, and do not store any for later ones",
-        "flag",
-        section="retrieval",
-        field="snippets",
-        negates=True,
-    ),
-    Option(
-        "isolation",
-        "best: the strongest isolation available; require: refuse to run without full isolation (best)",
-        "choice",
-        choices=("best", "require"),
-        section="sandbox",
-        field="isolation",
-    ),
-    Option(
-        "allow-read",
-        "a file or folder in your home folder that experiments may read, besides this project; can be repeated",
-        "paths",
-        "PATH",
-        section="sandbox",
-        field="allow_read",
-    ),
-    Option("network", "let experiments access the network", "flag", section="sandbox", field="network"),
-    Option("kernel", "kernelspec to explore in", metavar="KERNELSPEC", section="sandbox", field="kernel"),
-    Option(
-        "python",
-        "interpreter to explore in, if no kernelspec is given; it needs ipykernel",
-        metavar="PATH",
-        section="sandbox",
-        field="python",
-    ),
-    Option(
-        "gateway",
-        "remote Jupyter Server or Kernel Gateway that runs the experiments",
-        metavar="URL",
-        section="sandbox",
-        field="gateway",
-    ),
-    Option(
-        "show",
-        "which candidates get cells in the trace (all)",
-        "choice",
-        choices=("all", "selected", "none"),
-        section="view",
-        field="show",
-    ),
-    Option(
-        "keep-files",
-        "keep the files that the solution wrote, next to the trace",
-        "flag",
-        section="view",
-        field="keep_files",
-    ),
-    Option(
-        "no-prompts",
-        "omit prompts from the trace; replies are stored, so that the trace can be replayed",
-        "flag",
-        section="view",
-        field="prompts",
-        negates=True,
-    ),
-    Option(
-        "no-history",
-        "do not add this run to the history",
-        "flag",
-        section="history",
-        field="keep",
-        negates=True,
-    ),
-    Option("out", "path of the trace notebook", metavar="TRACE", section="view", field="out"),
     Option(
         "resume",
         "resume a run that was cut off or found no solution; TRACE is needed only outside the cell of that run",
@@ -272,9 +59,50 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("wait", "block until the run ends instead of running in the background", "flag", places=_MAGIC),
 )
+"""Options of the task and of the front end, which are not settings."""
 
-READING_OPTIONS = ("docs", "embedding-folder", "base-url", "isolation", "allow-read", "kernel", "python", "gateway")
-"""Options that determine how libraries are read; a search takes them too."""
+_ORDER = (
+    "model base-url preset candidates subtasks debug-rounds review use state pickle check tests name share timeout "
+    "budget-tokens budget-seconds docs workspace web embedding-folder no-snippets isolation allow-read network kernel "
+    "python gateway show keep-files no-prompts no-history out resume from hint replay delay wait"
+)
+"""Names of the options in the order of the help; others follow."""
+
+_KINDS: dict[object, Kind] = {bool: "flag", int: "whole", float: "number", Literal: "choice", tuple: "paths"}
+
+
+def _option_of(row: SettingField, option: Option) -> Option:
+    """Return the option of a setting, completed from the setting."""
+    kind = option.kind or _KINDS.get(get_origin(row.type) or row.type, "text")
+    end = _help_end(row.default)
+    return replace(
+        option,
+        name=option.name or row.name.replace("_", "-"),
+        help=f"{option.help or row.setting.meaning}{end}",
+        kind=kind,
+        choices=get_args(row.type) if kind == "choice" else (),
+        section=row.section,
+        field=row.name,
+        command_help=option.command_help and f"{option.command_help}{end}",
+    )
+
+
+def _help_end(default: object) -> str:
+    """Return what the help adds: the default value, if there is one, or that a list is given by repetition."""
+    if default == ():
+        return "; can be repeated"
+    shown = f"{default:g}" if isinstance(default, float) else default
+    return "" if default is None or isinstance(default, bool) else f" ({shown})"
+
+
+def _rank(option: Option) -> int:
+    names = _ORDER.split()
+    return names.index(option.name) if option.name in names else len(names)
+
+
+OPTIONS: Final = tuple(
+    sorted((*(_option_of(row, row.option) for row in setting_fields() if row.option), *_OTHER_OPTIONS), key=_rank)
+)
 
 
 class OptionParser(argparse.ArgumentParser):
@@ -343,7 +171,7 @@ def _unrecognized_options(message: str) -> Iterator[str]:
 def add_reading_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
     """Add the options that a search takes too: they determine where and how libraries are read."""
     for option in OPTIONS:
-        if place in option.places and option.name in READING_OPTIONS:
+        if place in option.places and option.reading:
             _add_option(parser, option, place)
 
 
@@ -355,7 +183,7 @@ def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
 
 
 def settings_layer(namespace: argparse.Namespace) -> dict[str, dict[str, JsonValue]]:
-    """Return the given settings as a layer for `settings.resolve`."""
+    """Return the given settings as a layer for `settings_sources.resolve`."""
     return nest_settings({option.dest: getattr(namespace, option.dest, None) for option in OPTIONS})
 
 

@@ -12,11 +12,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from exploracoder_jupyter.core.settings import Formulation
 from exploracoder_jupyter.core.types import (
     Candidate,
     Environment,
     Exchange,
-    Formulation,
     InputRun,
     Introduction,
     InventedInput,

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.settings import PRESETS, Exploration, Layer, Settings
+from exploracoder_jupyter.core.settings import PRESETS, Exploration, setting_fields
+from exploracoder_jupyter.core.settings_sources import Layer
 
 _RUN_SPECIFIC = {"view": {"out"}, "sandbox": {"engine_python"}, "history": {"keep", "days", "runs"}}
 """Settings that apply only to the recorded run."""
@@ -22,11 +23,11 @@ def recorded_layer(recorded: Mapping[str, JsonValue], stronger: Sequence[Layer] 
     If a stronger layer sets a preset, the values that presets determine are left out too.
     """
     found: dict[str, dict[str, JsonValue]] = {}
-    for section, default in Settings():
-        values, known = recorded.get(section), type(default).model_fields
-        if isinstance(values, Mapping):
-            left_out = _RUN_SPECIFIC.get(section, set()) | _names_set_by(section, stronger)
-            found[section] = {name: value for name, value in values.items() if name in known and name not in left_out}
+    for row in setting_fields():
+        values = recorded.get(row.section)
+        left_out = _RUN_SPECIFIC.get(row.section, set()) | _names_set_by(row.section, stronger)
+        if isinstance(values, Mapping) and row.name in values and row.name not in left_out:
+            found.setdefault(row.section, {})[row.name] = values[row.name]
     if found.get("sandbox", {}).get("state") == "live":
         found["sandbox"].pop("state")  # only the user may decide to fork a kernel despite known hazards
     exploration = found.get("exploration", {})

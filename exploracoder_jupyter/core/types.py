@@ -44,16 +44,9 @@ Step = Literal[
 ]
 """The steps in which the pipeline calls the model."""
 
-Formulation = Literal["task", "subtask", "error", "code", "explained"]
-"""What a query was made from (ARKS, section 2.2): the text of the task or subtask, the error that occurred, the code
-that was tried, or that code explained in words."""
-
 SourceKind = Literal["documentation", "snippet", "web", "workspace"]
 """Where a passage comes from: the library's documentation, code that ran in an earlier exploration, a web page, or the
 user's own files."""
-
-Sharing = Literal["values", "schema", "none"]
-"""How much of a candidate's output may be sent to the model's endpoint."""
 
 _MAX_HEADLINE = 300
 

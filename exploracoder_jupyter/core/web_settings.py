@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import get_args
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import has_user_info
-
-Web = Literal["off", "ddgs", "searxng", "url", "folder"]
-"""How the web is searched."""
+from exploracoder_jupyter.core.settings import Web
 
 WEB_KEY = "EXPLORACODER_WEB_KEY"
 """Environment variable whose value replaces `{key}` in an address: the address is recorded, the key never is."""

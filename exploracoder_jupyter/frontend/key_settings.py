@@ -11,13 +11,15 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import mask_address
-from exploracoder_jupyter.core.settings import (
+from exploracoder_jupyter.core.settings_sources import (
     KEY_VARIABLES,
+    SETTING_VARIABLES,
     Layer,
     config_path,
     configured_path,
@@ -27,13 +29,6 @@ from exploracoder_jupyter.core.settings import (
     unknown_variables,
 )
 
-_OTHER_NAMES = (
-    "EXPLORACODER_MODEL",
-    "OPENAI_MODEL",
-    "EXPLORACODER_BASE_URL",
-    "OPENAI_BASE_URL",
-    "EXPLORACODER_EMBEDDING_MODEL",
-)
 _KEY_LINE = re.compile(r"^[ \t]*api_key[ \t]*=.*\n?", re.MULTILINE)
 
 
@@ -45,20 +40,20 @@ def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
     """
     environ = os.environ if environ is None else environ
     path = config_path()
-    variables = ", ".join(name for name in _OTHER_NAMES if environ.get(name)) or "none set"
+    variables = ", ".join(name for name in SETTING_VARIABLES if environ.get(name)) or "none set"
     set_here = ", ".join(sorted(name for values in configured.values() for name in values)) or "nothing set"
     lines = [
         "Settings come from, strongest first:",
         "  1. options of the %%explora line",
         f"  2. %config ExploraMagics.NAME = VALUE ({set_here})",
         f"  3. the file {path} ({_file_status(path)})",
-        f"  4. the environment: {', '.join(_OTHER_NAMES)} ({variables})",
+        f"  4. the environment: {', '.join(SETTING_VARIABLES)} ({variables})",
         "  5. defaults",
         *_model_lines(configured, environ),
         f"Code that ran is stored for later tasks in {snippets_path()}; manage it with `jupyter explora snippets`.",
         "Settings of the next run:",
     ]
-    settings = resolve(configured, path=config_path(), environ=environ).model_dump()
+    settings = asdict(resolve(configured, path=config_path(), environ=environ))
     lines += [
         f"  {section}.{name} = {mask_address(str(value))}"
         for section, values in settings.items()

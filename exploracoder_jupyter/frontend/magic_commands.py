@@ -18,7 +18,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from pydantic import ValidationError
 
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
-from exploracoder_jupyter.core.settings import Layer, Sandbox, Settings, resolve
+from exploracoder_jupyter.core.settings import Sandbox, Settings
+from exploracoder_jupyter.core.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.core.wording import did_you_mean
 from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms
@@ -44,6 +45,7 @@ from exploracoder_jupyter.frontend.tab_completion import COMMANDS
 from exploracoder_jupyter.frontend.trace_export import export_trace
 from exploracoder_jupyter.protocol.browser_messages import Continue
 from exploracoder_jupyter.protocol.engine_messages import Continuation, Replay, Resume, Start
+from exploracoder_jupyter.protocol.run_controls import Replan
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"
@@ -280,7 +282,7 @@ class Commands:
         run = next((run for run in self.runs.running() if run.state.reviewing), None)
         if run is None:
             raise UsageError("No plan is waiting for your review.", remedy="A run waits with --review.")
-        run.replan([row.title for row in run.state.subtasks if row.status == "planned"])
+        run.send(Replan(tuple(row.title for row in run.state.subtasks if row.status == "planned")))
         return "The plan is accepted."
 
     def _solution(self, _: str) -> str:

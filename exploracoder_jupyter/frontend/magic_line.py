@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 
 from exploracoder_jupyter.core.command_options import (
     OPTIONS,
-    Option,
     OptionParser,
     add_options,
     read_check_text,
@@ -21,6 +20,7 @@ from exploracoder_jupyter.core.command_options import (
     validate_resume_options,
 )
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.setting_annotations import Option
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -10,17 +10,19 @@ import atexit
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError as PlainError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
-from traitlets import Bool, CaselessStrEnum, Float, Integer, List, Unicode
+from traitlets import Bool, CaselessStrEnum, Float, Integer, List, TraitType, Unicode
 
-from exploracoder_jupyter.core.command_options import nest_settings
+from exploracoder_jupyter.core.command_options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
+from exploracoder_jupyter.core.setting_annotations import Kind, Option
 from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.frontend.magic_line import help_text, parse_magic_line
 from exploracoder_jupyter.frontend.recorded_outputs import show_recorded
@@ -41,57 +43,24 @@ def _plain_errors() -> Iterator[None]:
         raise PlainError(str(error)) from None
 
 
+def _trait(option: Option) -> TraitType[Any, Any]:
+    """Return the trait that sets an option's default in `%config`; `None` leaves it unset."""
+    make: dict[Kind | None, Callable[..., TraitType[Any, Any]]] = {
+        "flag": Bool,
+        "whole": Integer,
+        "number": Float,
+        "paths": partial(List, Unicode()),
+        "choice": partial(CaselessStrEnum, option.choices),
+    }
+    text = f"{option.help[:1].upper()}{option.help[1:]}."
+    return make.get(option.kind, Unicode)(None, allow_none=True, help=text).tag(config=True)
+
+
 @magics_class
 class ExploraMagics(Magics):
     """`%config ExploraMagics.candidates = 3` sets defaults for the next runs; options of a run override them."""
 
-    model = Unicode(None, allow_none=True, help="Model name at the endpoint, or `offline`.").tag(config=True)
-    base_url = Unicode(None, allow_none=True, help="OpenAI-compatible endpoint.").tag(config=True)
-    share = CaselessStrEnum(
-        ("values", "schema", "none"), None, allow_none=True, help="How much of what experiments print is sent."
-    ).tag(config=True)
-    preset = CaselessStrEnum(
-        ("quick", "standard", "thorough"), None, allow_none=True, help="Defaults for how much is tried."
-    ).tag(config=True)
-    candidates = Integer(None, allow_none=True, help="Snippets per subtask.").tag(config=True)
-    subtasks = Integer(None, allow_none=True, help="Subtasks at most.").tag(config=True)
-    debug_rounds = Integer(None, allow_none=True, help="Repair rounds when all candidates fail.").tag(config=True)
-    tests = Bool(None, allow_none=True, help="Whether solutions are tried on generated inputs.").tag(config=True)
-    review = Bool(None, allow_none=True, help="Whether the plan waits for your review.").tag(config=True)
-    timeout = Float(None, allow_none=True, help="Seconds for one execution.").tag(config=True)
-    budget_tokens = Integer(None, allow_none=True, help="Tokens at most.").tag(config=True)
-    budget_seconds = Float(None, allow_none=True, help="Seconds at most.").tag(config=True)
-    state = CaselessStrEnum(("auto", "live", "fresh"), None, allow_none=True, help="Where experiments start.").tag(
-        config=True
-    )
-    pickle = Bool(None, allow_none=True, help="Whether variables may be sent as pickles.").tag(config=True)
-    workspace = Bool(None, allow_none=True, help="Whether the notebook and the files beside it are searched.").tag(
-        config=True
-    )
-    no_snippets = Bool(None, allow_none=True, help="Whether to neither use nor keep code that ran.").tag(config=True)
-    docs = List(Unicode(), None, allow_none=True, help="Documentation in addition to the libraries' own.").tag(
-        config=True
-    )
-    embedding_folder = Unicode(None, allow_none=True, help="Folder of an embedding model.").tag(config=True)
-    allow_read = List(Unicode(), None, allow_none=True, help="Paths in the home folder that experiments may read.").tag(
-        config=True
-    )
-    isolation = CaselessStrEnum(
-        ("best", "require"), None, allow_none=True, help="Whether to run below the full level of isolation."
-    ).tag(config=True)
-    web = Unicode(None, allow_none=True, help="Where the web is searched.").tag(config=True)
-    network = Bool(None, allow_none=True, help="Whether experiments may reach the network.").tag(config=True)
-    kernel = Unicode(None, allow_none=True, help="Kernelspec to explore in.").tag(config=True)
-    python = Unicode(None, allow_none=True, help="Interpreter to explore in.").tag(config=True)
-    gateway = Unicode(None, allow_none=True, help="Jupyter Server that runs the experiments.").tag(config=True)
-    show = CaselessStrEnum(("all", "selected", "none"), None, allow_none=True, help="Candidates shown.").tag(
-        config=True
-    )
-    keep_files = Bool(None, allow_none=True, help="Whether the solution's files are kept.").tag(config=True)
-    no_prompts = Bool(None, allow_none=True, help="Whether to omit the prompts from the trace.").tag(config=True)
-    no_history = Bool(None, allow_none=True, help="Whether to omit runs from the history.").tag(config=True)
-    out = Unicode(None, allow_none=True, help="Path of the trace notebook.").tag(config=True)
-    engine_python = Unicode(None, allow_none=True, help="Interpreter that runs the engine.").tag(config=True)
+    vars().update({option.dest: _trait(option) for option in OPTIONS if option.section})
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
@@ -123,11 +92,7 @@ class ExploraMagics(Magics):
 
     def configured(self) -> dict[str, dict[str, JsonValue]]:
         """Return what `%config` has set, as a settings layer."""
-        values = {name: getattr(self, name) for name in self.trait_names(config=True)}
-        layer = nest_settings(values)
-        if self.engine_python:
-            layer.setdefault("sandbox", {})["engine_python"] = self.engine_python
-        return layer
+        return nest_settings({name: getattr(self, name) for name in self.trait_names(config=True)})
 
     @no_var_expand
     @cell_magic("explora")  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
-from exploracoder_jupyter.core.command_options import OPTIONS, READING_OPTIONS
+from exploracoder_jupyter.core.command_options import OPTIONS
 
 COMMANDS = ("search", "status", "stop", "accept", "history", "solution", "files", "export", "clean", "config")
 """The commands of `%explora`."""
@@ -56,7 +56,7 @@ def _for_search(arguments: str) -> tuple[str, ...]:
     """Return the libraries for the first word, and nothing after it: a query cannot be completed."""
     *before, token = arguments.split(" ")
     if token.startswith("-"):
-        return ("-k", *(option.flag for option in OPTIONS if option.name in READING_OPTIONS))
+        return ("-k", *(option.flag for option in OPTIONS if option.reading))
     words = [word for flag, word in pairwise(["", *filter(None, before)]) if not (flag + word).startswith("-")]
     return () if words else installed_names()
 

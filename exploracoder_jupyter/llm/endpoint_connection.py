@@ -18,7 +18,8 @@ import anyio
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.core.settings import Endpoint, Secrets
+from exploracoder_jupyter.core.settings import Endpoint
+from exploracoder_jupyter.core.settings_sources import Secrets
 from exploracoder_jupyter.llm import endpoint_presets, fault_conversion, response_limits
 from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.fault_messages import Fault, Target, explain, key_remedy

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeGuard
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.core.settings import Endpoint, Secrets
+from exploracoder_jupyter.core.settings import Endpoint
+from exploracoder_jupyter.core.settings_sources import Secrets
 from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint_connection import Connection
 from exploracoder_jupyter.llm.fault_messages import Fault

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.core.settings import Endpoint, Secrets
+from exploracoder_jupyter.core.settings import Endpoint
+from exploracoder_jupyter.core.settings_sources import Secrets
 from exploracoder_jupyter.llm import endpoint_presets
 from exploracoder_jupyter.llm.endpoint_connection import Connection
 from exploracoder_jupyter.llm.fault_messages import Fault, explain
@@ -61,7 +62,7 @@ async def resolve_model(endpoint: Endpoint, secrets: Secrets) -> Endpoint:
         return endpoint
     found = await probe(endpoint, secrets)
     if len(found.models) == 1:
-        return endpoint.model_copy(update={"model": found.models[0]})
+        return replace(endpoint, model=found.models[0])
     if not found.reachable:
         raise EndpointError(found.sentence, remedy=found.remedy)
     names = f" Available: {_join_names(found.models)}." if found.models else ""

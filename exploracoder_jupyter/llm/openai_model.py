@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import anyio
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import Endpoint, Secrets
+from exploracoder_jupyter.core.settings import Endpoint
+from exploracoder_jupyter.core.settings_sources import Secrets
 from exploracoder_jupyter.llm import request_body
 from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint_connection import Answer, Connection

@@ -5,9 +5,9 @@ from __future__ import annotations
 from exploracoder_jupyter.core.events import Notice, PlanMade, Steered, SubtaskFinished
 from exploracoder_jupyter.core.types import Plan, Subtask
 from exploracoder_jupyter.pipeline.exploring.planning import clean_titles
-from exploracoder_jupyter.pipeline.run_controls import Choose, Control, Replan, Retry, Skip
 from exploracoder_jupyter.pipeline.run_loop import RunLoop
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
+from exploracoder_jupyter.protocol.run_controls import Choose, Control, Replan, Retry, Skip
 
 _MOST_SUBTASKS = 20
 """Limit for a plan that the user writes."""

@@ -31,7 +31,7 @@ from exploracoder_jupyter.core.types import (
     Usage,
 )
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
-from exploracoder_jupyter.pipeline.run_controls import Control
+from exploracoder_jupyter.protocol.run_controls import Control
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from exploracoder_jupyter.core.types import Experience, Opinion, Outcome, Sharing, Solution, Verdict
+from exploracoder_jupyter.core.settings import Sharing
+from exploracoder_jupyter.core.types import Experience, Opinion, Outcome, Solution, Verdict
 from exploracoder_jupyter.pipeline.solving.correctness_testing import TestingResult
 
 _UNCHECKED = "The solution ran, but nothing checked that its result is right; give a check with --check."

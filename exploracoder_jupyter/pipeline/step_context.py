@@ -7,8 +7,8 @@ from pathlib import Path
 
 import anyio.lowlevel
 
-from exploracoder_jupyter.core.settings import Exploration, Retrieval
-from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Sharing, Task
+from exploracoder_jupyter.core.settings import Exploration, Retrieval, Sharing
+from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Task
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, PassageSearch, Steering
 from exploracoder_jupyter.pipeline.retrieval.null_search import NullSoup

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.protocol.browser_messages import CellChange
+from exploracoder_jupyter.protocol.run_controls import Control
 
 _MESSAGE = ConfigDict(frozen=True, extra="ignore")
 
@@ -122,40 +123,6 @@ class Stop(BaseModel):
     type: Literal["stop"] = "stop"
 
 
-class Skip(BaseModel):
-    """Kernel to engine: abandon this subtask and continue with the next one."""
-
-    model_config = _MESSAGE
-    type: Literal["skip"] = "skip"
-    subtask: str
-
-
-class Retry(BaseModel):
-    """Kernel to engine: return to the state before this subtask, and explore it and the later ones again."""
-
-    model_config = _MESSAGE
-    type: Literal["retry"] = "retry"
-    subtask: str
-    hint: str = ""
-    """Hint for the model; may be empty."""
-
-
-class Choose(BaseModel):
-    """Kernel to engine: carry this candidate forward instead, and explore the later subtasks again."""
-
-    model_config = _MESSAGE
-    type: Literal["choose"] = "choose"
-    candidate: str
-
-
-class Replan(BaseModel):
-    """Kernel to engine: replace the subtasks that have not started with these titles; also ends a review."""
-
-    model_config = _MESSAGE
-    type: Literal["replan"] = "replan"
-    titles: list[str]
-
-
 class KernelForked(BaseModel):
     """Kernel to engine: the kernel has forked, or could not fork."""
 
@@ -219,7 +186,7 @@ class Failed(BaseModel):
     remedy: str = ""
 
 
-ToEngine = Annotated[Start | Stop | Skip | Retry | Choose | Replan | KernelForked, Field(discriminator="type")]
+ToEngine = Annotated[Start | Stop | Control | KernelForked, Field(discriminator="type")]
 RunMessage = RecordMessage | CellsChanged | TraceAt | Finished | Failed
 """Messages for observers of the run."""
 FromEngine = Annotated[RunMessage | ForkKernel, Field(discriminator="type")]
@@ -230,7 +197,8 @@ _FROM_ENGINE: TypeAdapter[FromEngine] = TypeAdapter(FromEngine)
 
 def encode(message: ToEngine | FromEngine) -> str:
     """Serialize a message to one line, including the newline."""
-    return message.model_dump_json() + "\n"
+    line = message.model_dump_json() if isinstance(message, BaseModel) else _TO_ENGINE.dump_json(message).decode()
+    return f"{line}\n"
 
 
 def decode_to_engine(line: str) -> ToEngine:

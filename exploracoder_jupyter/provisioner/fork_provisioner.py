@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from traitlets import Bool, Dict, Unicode
 
 from exploracoder_jupyter.core.errors import KernelError
@@ -106,7 +106,7 @@ class ForkProvisioner(KernelProvisionerBase):
         if not self.connection_file:
             raise KernelError("The kernelspec does not name the kernel to fork: config.connection_file is missing.")
         try:
-            sandbox = Sandbox(**self.sandbox)
+            sandbox = TypeAdapter(Sandbox).validate_python({**self.sandbox})
         except ValidationError as error:
             raise KernelError(f"The kernelspec's config.sandbox is not valid: {error.errors()[0]['msg']}.") from error
         kernel = RunningKernel(Path(self.connection_file).expanduser())

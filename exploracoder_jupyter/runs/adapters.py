@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -15,7 +16,8 @@ from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.core.library_check import check_libraries, is_checked_here
 from exploracoder_jupyter.core.secrets.secret_names import replaceable_values
-from exploracoder_jupyter.core.settings import OFFLINE, Endpoint, Exploration, Secrets, Settings
+from exploracoder_jupyter.core.settings import OFFLINE, Endpoint, Exploration, Settings
+from exploracoder_jupyter.core.settings_sources import Layer, Secrets, as_json, merge_sources
 from exploracoder_jupyter.core.web_settings import web_key
 from exploracoder_jupyter.core.wording import choose_wording
 from exploracoder_jupyter.kernels import Inspect, gateway_token
@@ -164,7 +166,7 @@ async def with_resolved_model(settings: Settings, keys: Secrets) -> Settings:
     if is_offline(settings.endpoint):
         return settings
     if settings.endpoint.model is None:
-        return settings.model_copy(update={"endpoint": await resolve_model(settings.endpoint, keys)})
+        return replace(settings, endpoint=await resolve_model(settings.endpoint, keys))
     found = await probe(settings.endpoint, keys)
     if not (found.reachable or found.passing):
         raise EndpointError(found.sentence, remedy=found.remedy)
@@ -186,8 +188,8 @@ def recordable_settings(settings: Settings) -> dict[str, JsonValue]:
     """Return the settings as recorded in the trace, without secrets in the endpoint's address."""
     endpoint = settings.endpoint
     if endpoint.base_url:
-        endpoint = endpoint.model_copy(update={"base_url": redact_address(endpoint.base_url)})
-    return settings.model_copy(update={"endpoint": endpoint}).model_dump(mode="json")
+        endpoint = replace(endpoint, base_url=redact_address(endpoint.base_url))
+    return as_json(replace(settings, endpoint=endpoint))
 
 
 def secret_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
@@ -203,12 +205,12 @@ def secret_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
     return list(dict.fromkeys(text for text in (*found, *query, *replaceable_values(os.environ)) if text))
 
 
-def exploration_settings(settings: Settings) -> Exploration:
+def exploration_settings(settings: Settings, layers: Sequence[Layer]) -> Exploration:
     """Return the exploration settings, with more solution rounds for the offline model unless set."""
     method = settings.exploration
-    if not is_offline(settings.endpoint) or "solution_rounds" in method.model_fields_set:
+    if not is_offline(settings.endpoint) or "solution_rounds" in merge_sources(*layers).get("exploration", {}):
         return method
-    return method.model_copy(update={"solution_rounds": _OFFLINE_SOLUTION_ROUNDS})
+    return replace(method, solution_rounds=_OFFLINE_SOLUTION_ROUNDS)
 
 
 def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:

@@ -8,7 +8,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.core.settings import OFFLINE, Layer, Settings, read_secrets, resolve, unknown_variables
+from exploracoder_jupyter.core.settings import OFFLINE, Settings
+from exploracoder_jupyter.core.settings_sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.llm import probe

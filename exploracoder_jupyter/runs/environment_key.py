@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -26,7 +27,7 @@ def environment_key(sandbox: Sandbox, folder: Path) -> str | None:
     if kernel is None:
         return None
     variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
-    parts = [sandbox.model_dump(mode="json"), kernel, sys.executable, sys.prefix, str(folder.absolute()), variables]
+    parts = [asdict(sandbox), kernel, sys.executable, sys.prefix, str(folder.absolute()), variables]
     return json.dumps(parts, sort_keys=True)
 
 

@@ -12,7 +12,8 @@ import anyio
 
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError, UsageError, unwrap_group
 from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunStarted
-from exploracoder_jupyter.core.settings import OFFLINE, Secrets, Settings, read_secrets, unknown_variables
+from exploracoder_jupyter.core.settings import OFFLINE, Settings
+from exploracoder_jupyter.core.settings_sources import Secrets, read_secrets, unknown_variables
 from exploracoder_jupyter.core.types import Environment, Task
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels import open_siblings
@@ -126,7 +127,7 @@ def _with_cells(listen: Listener, view: CellView, cells: CellListener) -> Listen
 
 
 async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventRecorder, steering: RunSteering) -> None:
-    meter = Meter(settings.budget)
+    meter, method = Meter(settings.budget), exploration_settings(settings, order.layers)
     await check_libraries_at_target(order.task.libraries, settings, folder=order.workdir)
     async with AsyncExitStack() as stack:
         siblings = await stack.enter_async_context(
@@ -166,7 +167,7 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
         model, soup = await _open_model_and_sources(order, settings, keys, knowledge, emit, stack)
         run = Run(
             task,
-            exploration_settings(settings),
+            method,
             model,
             knowledge,
             root,

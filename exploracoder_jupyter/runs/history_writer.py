@@ -23,7 +23,8 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
-from exploracoder_jupyter.core.settings import Settings, history_path
+from exploracoder_jupyter.core.settings import Settings
+from exploracoder_jupyter.core.settings_sources import history_path
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.runs.event_recorder import Listener, TraceCreated
 from exploracoder_jupyter.runs.run_request import Order

@@ -10,13 +10,12 @@ from dataclasses import asdict
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Event, Notice
-from exploracoder_jupyter.core.settings import Layer, read_secrets, resolve, unknown_variables
+from exploracoder_jupyter.core.settings_sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.types import Parameter, ScoredApi
 from exploracoder_jupyter.kernels import choose_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.runs.adapters import Advance, open_knowledge
 from exploracoder_jupyter.runs.documented_examples import runnable_examples
-from exploracoder_jupyter.runs.exit_on_broken_pipe import interrupt_on_broken_pipe
 
 Row = dict[str, JsonValue]
 
@@ -70,7 +69,6 @@ async def _open_library(
     for problem, remedy in unknown_variables():
         say(f"{problem} {remedy}")
     async with AsyncExitStack() as stack:
-        stack.enter_context(interrupt_on_broken_pipe())
         yield await open_knowledge(
             libraries,
             settings,

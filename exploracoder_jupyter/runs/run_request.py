@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import keyword
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,13 +13,14 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import Layer, Settings, resolve
+from exploracoder_jupyter.core.settings import Settings
+from exploracoder_jupyter.core.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.types import Environment, Exchange, Task
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.pipeline.ports import Branch, Model, PassageSearch
-from exploracoder_jupyter.pipeline.run_controls import Choose, Control, Replan, Retry, Skip
 from exploracoder_jupyter.pipeline.solving.user_check import check_code
+from exploracoder_jupyter.protocol.run_controls import Control
 
 MOST_TASK_CHARACTERS = 64_000
 
@@ -100,21 +101,12 @@ class RunSteering:
             loop, _, scope = self._bound
             _call_soon(loop, scope.cancel)
 
-    def skip(self, subtask: str) -> None:
-        """Skip a subtask."""
-        self._send(Skip(subtask))
-
-    def retry(self, subtask: str, hint: str = "") -> None:
-        """Explore a subtask again, from the state before it, and then the later ones."""
-        self._send(Retry(subtask, hint))
-
-    def choose(self, candidate: str) -> None:
-        """Carry a candidate forward instead of the selected one, and explore the later subtasks again."""
-        self._send(Choose(candidate))
-
-    def replan(self, titles: Sequence[str]) -> None:
-        """Replace the subtasks that have not started; ends a review."""
-        self._send(Replan(tuple(titles)))
+    def send(self, control: Control) -> None:
+        """Queue a control for the run."""
+        self._queue.append(control)
+        if self._bound:
+            loop, arrived, _ = self._bound
+            _call_soon(loop, arrived.set)
 
     def bind(self, scope: anyio.CancelScope) -> None:
         """Make `stop` cancel this scope. Must be called in the run's event loop, before `next`."""
@@ -130,12 +122,6 @@ class RunSteering:
             arrived.clear()
             await arrived.wait()
         return self._queue.popleft()
-
-    def _send(self, control: Control) -> None:
-        self._queue.append(control)
-        if self._bound:
-            loop, arrived, _ = self._bound
-            _call_soon(loop, arrived.set)
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:

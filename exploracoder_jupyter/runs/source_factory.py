@@ -6,7 +6,8 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from exploracoder_jupyter.core.events import Event, Notice
-from exploracoder_jupyter.core.settings import Endpoint, Secrets, Settings, snippets_path
+from exploracoder_jupyter.core.settings import Endpoint, Settings
+from exploracoder_jupyter.core.settings_sources import Secrets, snippets_path
 from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, SourceSearch, WorkspaceSource
 from exploracoder_jupyter.llm import is_local

@@ -18,12 +18,12 @@ from exploracoder_jupyter.kernel_agent.variable_transfer import dump
 from exploracoder_jupyter.protocol.engine_messages import (
     KernelForked,
     LiveOffer,
-    Skip,
     Start,
     Stop,
     decode_from_engine,
     encode,
 )
+from exploracoder_jupyter.protocol.run_controls import Skip
 from tests.patience import patience
 
 TASK = "Compute the mean of a list of numbers. Compute the median of a list of numbers."

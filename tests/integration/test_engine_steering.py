@@ -9,15 +9,12 @@ import pytest
 from werkzeug import Response
 
 from exploracoder_jupyter.protocol.engine_messages import (
-    Choose,
     Continuation,
-    Replan,
-    Retry,
-    Skip,
     Start,
     decode_from_engine,
     encode,
 )
+from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, Skip
 from exploracoder_jupyter.trace import CellView, load
 from tests.integration.test_engine import cache, engine  # noqa: F401  fixtures
 from tests.patience import patience, wait_until

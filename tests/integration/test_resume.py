@@ -16,7 +16,7 @@ import pytest
 from jupyter_client.manager import start_new_kernel
 from werkzeug import Response
 
-from exploracoder_jupyter.core.settings import snippets_path
+from exploracoder_jupyter.core.settings_sources import snippets_path
 from exploracoder_jupyter.frontend.running.engine_relay import engine_command
 from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Replay, Start, decode_from_engine, encode
 from exploracoder_jupyter.trace import load

@@ -14,7 +14,7 @@ from IPython.display import display
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.run_history import CUT_OFF, HistoryStore, PastRun
-from exploracoder_jupyter.core.settings import history_path
+from exploracoder_jupyter.core.settings_sources import history_path
 from exploracoder_jupyter.core.trace_peek import TraceSummary, list_traces, path_exists
 from exploracoder_jupyter.frontend.jupyter_server import Reach
 from exploracoder_jupyter.protocol.browser_messages import TraceView

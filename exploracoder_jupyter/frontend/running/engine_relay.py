@@ -29,22 +29,19 @@ from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.protocol.engine_messages import (
-    Choose,
     Failed,
     Finished,
     ForkKernel,
     KernelForked,
     RecordMessage,
-    Replan,
-    Retry,
     RunMessage,
-    Skip,
     Start,
     Stop,
     ToEngine,
     decode_from_engine,
     encode,
 )
+from exploracoder_jupyter.protocol.run_controls import Control
 
 PATIENCE = 3.0
 """Seconds to wait at each step of ending an engine before the next, harder step."""
@@ -69,20 +66,8 @@ class Engine(Protocol):
         """Ask the engine to finish now and to keep its results. Returns at once."""
         ...
 
-    def skip(self, subtask: str) -> None:
-        """Ask the engine to skip this subtask. Returns at once."""
-        ...
-
-    def retry(self, subtask: str, hint: str) -> None:
-        """Ask the engine to explore this subtask and the later ones again. Returns at once."""
-        ...
-
-    def choose(self, candidate: str) -> None:
-        """Ask the engine to carry this candidate forward. Returns at once."""
-        ...
-
-    def replan(self, titles: Sequence[str]) -> None:
-        """Replace the subtasks that have not begun, which also ends a review. Returns at once."""
+    def send(self, control: Control) -> None:
+        """Send the engine a control. Returns at once."""
         ...
 
     def end(self, *, patience: float = PATIENCE) -> None:
@@ -106,16 +91,7 @@ class FailedEngine:
     def stop(self) -> None:
         """Do nothing: there is no engine."""
 
-    def skip(self, subtask: str) -> None:
-        """Do nothing: there is no engine."""
-
-    def retry(self, subtask: str, hint: str) -> None:
-        """Do nothing: there is no engine."""
-
-    def choose(self, candidate: str) -> None:
-        """Do nothing: there is no engine."""
-
-    def replan(self, titles: Sequence[str]) -> None:
+    def send(self, control: Control) -> None:
         """Do nothing: there is no engine."""
 
     def end(self, *, patience: float = PATIENCE) -> None:
@@ -168,21 +144,9 @@ class Relay:
         """Ask the engine to finish now and to keep its results. Returns at once."""
         self._send(Stop())
 
-    def skip(self, subtask: str) -> None:
-        """Ask the engine to skip this subtask. Returns at once."""
-        self._send(Skip(subtask=subtask))
-
-    def retry(self, subtask: str, hint: str) -> None:
-        """Ask the engine to explore this subtask and the later ones again. Returns at once."""
-        self._send(Retry(subtask=subtask, hint=hint))
-
-    def choose(self, candidate: str) -> None:
-        """Ask the engine to carry this candidate forward instead. Returns at once."""
-        self._send(Choose(candidate=candidate))
-
-    def replan(self, titles: Sequence[str]) -> None:
-        """Replace the subtasks that have not begun, which also ends a review. Returns at once."""
-        self._send(Replan(titles=[*titles]))
+    def send(self, control: Control) -> None:
+        """Send the engine a control. Returns at once."""
+        self._send(control)
 
     def end(self, *, patience: float | None = None) -> None:
         """End the engine and release the pipes: end of input, then SIGTERM, then SIGKILL, `patience` seconds each.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from exploracoder_jupyter.core.settings import Layer, resolve
+from exploracoder_jupyter.core.settings_sources import Layer, resolve
 
 
 def with_this_interpreter(layers: Sequence[Layer]) -> list[Layer]:

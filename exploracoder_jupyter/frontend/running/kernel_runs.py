@@ -25,6 +25,7 @@ from exploracoder_jupyter.frontend.panel.panel_display import Display
 from exploracoder_jupyter.frontend.panel.panel_state import State, fold, with_failure, with_summary, with_trace
 from exploracoder_jupyter.frontend.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
 from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
+from exploracoder_jupyter.protocol.run_controls import Control
 
 MakeDisplay = Callable[["Run"], Display]
 """Creates the display of a run."""
@@ -98,21 +99,9 @@ class Run:
         self.live.mark_stopping()  # before the end, which may follow immediately
         self._relay.stop()
 
-    def skip(self, subtask: str) -> None:
-        """Ask the run to skip this subtask; returns at once, as do all of these methods."""
-        self._relay.skip(subtask)
-
-    def retry(self, subtask: str, hint: str) -> None:
-        """Ask the run to explore this subtask and the later ones again."""
-        self._relay.retry(subtask, hint)
-
-    def choose(self, candidate: str) -> None:
-        """Ask the run to carry this candidate forward instead."""
-        self._relay.choose(candidate)
-
-    def replan(self, titles: Sequence[str]) -> None:
-        """Replace the subtasks that have not begun, which also ends a review."""
-        self._relay.replan(titles)
+    def send(self, control: Control) -> None:
+        """Send the run a control; returns at once."""
+        self._relay.send(control)
 
     def join(self, seconds: float | None = None) -> None:
         """Wait until a detached run has ended and released its resources."""

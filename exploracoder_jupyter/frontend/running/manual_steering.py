@@ -17,6 +17,7 @@ from exploracoder_jupyter.protocol.browser_messages import (
     Sync,
 )
 from exploracoder_jupyter.protocol.engine_messages import Continuation
+from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, Skip
 
 RunControl = Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace
 """A control that refers to a run."""
@@ -47,7 +48,7 @@ def _replan(run: Run, titles: list[str]) -> str:
     remaining = [title.strip() for title in titles if title.strip()]
     if not remaining and all(row.status == "planned" for row in run.state.subtasks):
         return "A plan needs at least one subtask."
-    run.replan(remaining)
+    run.send(Replan(tuple(remaining)))
     return ""
 
 
@@ -57,7 +58,7 @@ def _choose(run: Run, candidate: str) -> str:
         return f"There is no candidate {candidate} in this run."
     if problem := _selection_problem(row, found):
         return problem
-    run.choose(candidate)
+    run.send(Choose(candidate))
     return ""
 
 
@@ -68,11 +69,11 @@ def _subtask(run: Run, control: SkipSubtask | RetrySubtask) -> str:
     if isinstance(control, RetrySubtask):
         if row.status == "planned":
             return f"Subtask {row.id} has not begun yet."
-        run.retry(row.id, control.hint.strip())
+        run.send(Retry(row.id, control.hint.strip()))
     elif row.status not in ("planned", "exploring"):
         return f"Subtask {row.id} is already {row.status}."
     else:
-        run.skip(row.id)
+        run.send(Skip(row.id))
     return ""
 
 

@@ -20,7 +20,7 @@ from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.frontend.running.credential_variables import find_credential_variables
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.core.settings import Layer
+    from exploracoder_jupyter.core.settings_sources import Layer
     from exploracoder_jupyter.frontend.magic_line import Call
 
 _MAX_BYTES = 300_000

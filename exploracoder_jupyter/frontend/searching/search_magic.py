@@ -11,13 +11,12 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.command_options import (
     OPTIONS,
-    READING_OPTIONS,
     OptionParser,
     add_reading_options,
     settings_layer,
 )
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import Layer, resolve
+from exploracoder_jupyter.core.settings_sources import Layer, resolve
 from exploracoder_jupyter.frontend.running.interpreter_settings import with_this_interpreter
 from exploracoder_jupyter.frontend.searching.search_process import run_search
 from exploracoder_jupyter.frontend.searching.search_progress import LineProgress, OutputProgress, Progress
@@ -164,7 +163,7 @@ def _search(request: SearchRequest, layers: Sequence[Layer], progress: Progress)
 def _options(layers: Sequence[Layer]) -> Iterator[str]:
     """Yield the settings made here as command options; the command reads the file and the environment itself."""
     for option in OPTIONS:
-        if option.name in READING_OPTIONS:
+        if option.reading:
             values = (given[option.field] for one in layers if option.field in (given := one.get(option.section, {})))
             yield from (f"{option.flag}={value}" for value in _as_list(next(values, None)))
 

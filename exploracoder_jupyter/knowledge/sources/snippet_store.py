@@ -15,8 +15,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from exploracoder_jupyter.core.settings import Sharing
 from exploracoder_jupyter.core.sqlite_store import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
-from exploracoder_jupyter.core.types import Sharing, Snippet
+from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.knowledge.knowledge_cache import digest
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 

@@ -12,8 +12,8 @@ import re
 from typing import Final, NamedTuple
 
 from exploracoder_jupyter.core.errors import EndpointError, ReplyError
-from exploracoder_jupyter.core.settings import OFFLINE
-from exploracoder_jupyter.core.types import Experience, Formulation, Subtask
+from exploracoder_jupyter.core.settings import OFFLINE, Formulation
+from exploracoder_jupyter.core.types import Experience, Subtask
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_names
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed

@@ -17,7 +17,7 @@ from typing import Literal
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.core.events import Estimated, KnowledgeSearched, Notice, PlanMade, Record, RunStarted, Steered
 from exploracoder_jupyter.core.recorded_settings import recorded_layer
-from exploracoder_jupyter.core.settings import Layer, resolve
+from exploracoder_jupyter.core.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.knowledge.sources import RecordedSearch

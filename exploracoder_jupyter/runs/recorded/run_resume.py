@@ -15,7 +15,8 @@ from pathlib import Path
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.recorded_settings import recorded_layer
-from exploracoder_jupyter.core.settings import OFFLINE, Endpoint, Layer, Settings, resolve
+from exploracoder_jupyter.core.settings import OFFLINE, Endpoint
+from exploracoder_jupyter.core.settings_sources import Layer, merge_sources, resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.llm.endpoint_presets import redact_address
@@ -133,7 +134,7 @@ def _recorded_settings(started: RunStarted, stronger: tuple[Layer, ...], confirm
         UsageError: they allow more than the current settings.
     """
     now = resolve(*stronger)
-    layer = _without_current(recorded_layer(started.settings, stronger), now)
+    layer = _without_current(recorded_layer(started.settings, stronger), merge_sources(*stronger))
     if not uses_endpoint(resolve(*stronger, layer)):
         layer = _remove_settings(layer, "endpoint", {"base_url"})
     address = layer.get("endpoint", {}).get("base_url")
@@ -142,10 +143,10 @@ def _recorded_settings(started: RunStarted, stronger: tuple[Layer, ...], confirm
     return restrict_to_current(layer, now)
 
 
-def _without_current(recorded: Layer, now: Settings) -> Layer:
+def _without_current(recorded: Layer, now: Layer) -> Layer:
     """Remove recorded settings that the user sets now by flags, the config file or the environment."""
-    layer = _remove_settings(recorded, "endpoint", _ENDPOINT & now.endpoint.model_fields_set)
-    return _remove_settings(layer, "retrieval", _WEB) if _WEB & now.retrieval.model_fields_set else layer
+    layer = _remove_settings(recorded, "endpoint", _ENDPOINT & now.get("endpoint", {}).keys())
+    return _remove_settings(layer, "retrieval", _WEB) if _WEB & now.get("retrieval", {}).keys() else layer
 
 
 def _remove_settings(layer: Layer, section: str, names: Set[str]) -> Layer:

@@ -15,8 +15,8 @@ from shlex import quote
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import Layer, Settings
-from exploracoder_jupyter.core.types import Sharing
+from exploracoder_jupyter.core.settings import Settings, Sharing
+from exploracoder_jupyter.core.settings_sources import Layer
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 
 _LESS_STRICT_SHARING: dict[Sharing, tuple[Sharing, ...]] = {

@@ -17,7 +17,8 @@ from anyio import to_thread
 
 from exploracoder_jupyter.core.errors import UsageError, unwrap_group
 from exploracoder_jupyter.core.events import CandidateObserved, Record
-from exploracoder_jupyter.core.settings import Sandbox, resolve
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Environment, Observation
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.pipeline.solving.user_check import build_check

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.settings import Sandbox, Settings
@@ -15,6 +16,7 @@ from exploracoder_jupyter.runs.trace_check.environment_builder import Lock
 from exploracoder_jupyter.trace.module_distributions import canonical_name, imported_modules, providing_distributions
 
 _REPORTED_FIELDS = ("python", "platform", "kernel", "isolation", "branching", "state")
+_SANDBOX = TypeAdapter(Sandbox)
 _MAX_LISTED = 3
 _INSTALLERS = {"pip", "setuptools", "wheel", "uv"}
 
@@ -27,7 +29,7 @@ def matching_sandbox(
     Recorded limits and isolation apply unless the current ones are stricter. The network is available only if `network`
     is true. An interpreter that the trace names by path is ignored, since it would be started before any isolation.
     """
-    current, recorded = now.sandbox.model_dump(mode="json"), _recorded_sandbox(subject)
+    current, recorded = asdict(now.sandbox), _recorded_sandbox(subject)
     allowed = restrict_to_current({"sandbox": recorded}, now)["sandbox"]
     adopted = {name: value for name, value in allowed.items() if name in current}
     forced: dict[str, JsonValue] = {"state": "fresh", "network": network}
@@ -38,9 +40,9 @@ def matching_sandbox(
     if isolation:
         forced["isolation"] = isolation
     try:
-        return Sandbox.model_validate({**current, **adopted, **forced})
+        return _SANDBOX.validate_python({**current, **adopted, **forced})
     except ValidationError:  # recorded by a version that allowed other values
-        return Sandbox.model_validate({**current, **forced})
+        return _SANDBOX.validate_python({**current, **forced})
 
 
 def _recorded_sandbox(subject: Subject) -> dict[str, JsonValue]:
@@ -122,7 +124,7 @@ def describe_differences(subject: Subject, now: Environment, sandbox: Sandbox) -
 
 def _lowered_limits(recorded: Mapping[str, JsonValue], sandbox: Sandbox) -> Iterator[str]:
     """Yield the limits that are lower now than in the run."""
-    for name, limit in sandbox:
+    for name, limit in asdict(sandbox).items():
         before = recorded.get(name)
         if type(before) is int and type(limit) is int and before > limit:
             yield f"{name} {before} -> {limit}"

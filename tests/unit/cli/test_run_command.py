@@ -6,24 +6,17 @@ import re
 import signal
 import sys
 import types
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-import exploracoder_jupyter
+from exploracoder_jupyter import runs
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core import events
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError, KernelError, UsageError
 from exploracoder_jupyter.core.types import Task
 
 RUN = ["run", "-t", "do it", "--library", "statistics"]
-
-
-@dataclass
-class _Order:
-    task: Task
-    layers: tuple = ()
 
 
 class _Steering:
@@ -37,31 +30,32 @@ class _Steering:
 @pytest.fixture
 def session(monkeypatch):
     """A session whose `answer` is returned, raised, or called."""
-    module = types.ModuleType("exploracoder_jupyter.runs")
-    module.Order, module.RunSteering, module.orders = _Order, _Steering, []
+    given = types.SimpleNamespace(answer=None, orders=[])
 
     async def run(order, listen, *, steering):
-        module.orders.append(order)
+        given.orders.append(order)
         sys.stdout.write("a library prints\n")
         listen(events.Record(0, 1.0, events.Notice("told")))
-        return _give(module.answer, steering)
+        return _give(given.answer, steering)
 
     async def index(libraries, *, layers=(), progress=None, say=None):
         progress("Reading", 5, 10)
-        return _give(module.answer)
+        return _give(given.answer)
 
     async def search(libraries, query, k, *, layers=(), progress=None):
         progress("Reading", 1500, 0)
-        module.orders.append((libraries, query, k, layers))
-        return _give(module.answer)
+        given.orders.append((libraries, query, k, layers))
+        return _give(given.answer)
 
     async def diagnose(layers):
-        return _give(module.answer)
+        return _give(given.answer)
 
-    module.run, module.index, module.search, module.diagnose = run, index, search, diagnose
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(exploracoder_jupyter, "runs", module, raising=False)
-    return module
+    for name in runs.__all__:
+        getattr(runs, name)  # the first access to a name sets others, and would replace a fake
+    for fake in (run, index, search, diagnose):
+        monkeypatch.setattr(runs, fake.__name__, fake)
+    monkeypatch.setattr(runs, "RunSteering", _Steering)
+    return given
 
 
 def _give(answer, *arguments):

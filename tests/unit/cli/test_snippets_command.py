@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.core.settings import snippets_path
+from exploracoder_jupyter.core.settings_sources import snippets_path
 from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.frontend.key_settings import explain
 from exploracoder_jupyter.knowledge.sources import SnippetStore

@@ -9,7 +9,7 @@ import pytest
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.library_check import check_libraries
-from exploracoder_jupyter.core.settings import resolve
+from exploracoder_jupyter.core.settings_sources import resolve
 
 
 @pytest.fixture(autouse=True)

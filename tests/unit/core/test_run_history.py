@@ -17,7 +17,8 @@ from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.events import Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import _MIGRATIONS, CUT_OFF, DAY, RUNNING, HistoryStore, PastRun
-from exploracoder_jupyter.core.settings import Settings, history_path
+from exploracoder_jupyter.core.settings import History, Settings
+from exploracoder_jupyter.core.settings_sources import history_path
 from exploracoder_jupyter.core.sqlite_store import SqliteStore
 from exploracoder_jupyter.core.types import LibraryInfo, Task, Usage, Verdict
 from exploracoder_jupyter.runs import Order
@@ -112,7 +113,7 @@ def test_of_the_task_the_first_line_is_kept(remember, text, kept):
 
 
 def test_what_is_not_wanted_leaves_nothing(remember):
-    off = Settings.model_validate({"history": {"keep": False}})
+    off = Settings(history=History(keep=False))
     line, told = remember(lately(complete_run()), settings=off)
     assert line is None and told and not history_path().exists()
     line, told = remember(lately(complete_run()), recording=object())
@@ -160,9 +161,9 @@ def test_lines_go_by_age_and_number(store):
 def test_the_limits_hold_from_the_next_run_on(remember, store):
     store.write(past("old", ago=8 * DAY))
     store.write(past("new", ago=DAY))
-    remember(lately(complete_run()), settings=Settings.model_validate({"history": {"days": 7}}))
+    remember(lately(complete_run()), settings=Settings(history=History(days=7)))
     assert [run.id for run in store.all()] == ["0123abcd", "new"]
-    remember([Record(1, NOW + 9, started(run_id="last"))], settings=Settings.model_validate({"history": {"runs": 1}}))
+    remember([Record(1, NOW + 9, started(run_id="last"))], settings=Settings(history=History(runs=1)))
     assert [run.id for run in store.all()] == ["last"]
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import Secrets, Settings
+from exploracoder_jupyter.core.settings import Settings
+from exploracoder_jupyter.core.settings_sources import Secrets
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.core.wording import choose_wording, did_you_mean, plural, terminal_wording
 from exploracoder_jupyter.frontend.magic_line import parse_magic_line

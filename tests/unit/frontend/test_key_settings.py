@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import config_path, read_secrets
+from exploracoder_jupyter.core.settings_sources import config_path, read_secrets
 from exploracoder_jupyter.frontend.key_settings import explain, save_key
 
 KEY = "sk-0123456789"

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.command_options import (
     settings_layer,
 )
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import resolve
+from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.frontend.magic_line import help_text, parse_magic_line
 
 
@@ -110,13 +110,6 @@ def test_a_check_is_a_file_or_text(tmp_path, monkeypatch):
         read_check_text("blob.txt")
 
 
-def test_every_option_with_a_section_is_a_real_setting():
-    settings = resolve(environ={}).model_dump()
-    for option in OPTIONS:
-        if option.section:
-            assert option.field in settings[option.section], option.name
-
-
 def test_the_command_line_has_no_options_of_the_magic_alone():
     parser = OptionParser(prog="jupyter explora run")
     add_options(parser, place="command")
@@ -166,13 +159,13 @@ def test_a_layer_takes_namespaces_that_lack_options():
 
 def test_help_names_every_option():
     shown = help_text()
-    assert all(option.flag in shown for option in OPTIONS)
+    assert all(option.flag in shown for option in OPTIONS if "magic" in option.places)
     assert "--state auto|live|fresh" in shown
 
 
 def test_the_guide_names_every_option():
     guide = (Path(__file__).parents[3] / "docs" / "usage.md").read_text()
-    assert [option.flag for option in OPTIONS if f"`{option.flag}" not in guide] == []
+    assert [option.flag for option in OPTIONS if option.places and f"`{option.flag}" not in guide] == []
 
 
 def test_a_known_option_with_a_bad_value_is_not_asked_back():

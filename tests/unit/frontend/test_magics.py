@@ -153,13 +153,23 @@ def test_config_sets_what_runs_start_from(shell, capsys):
         magics(shell)[0].candidates = "many"
 
 
-def test_every_setting_of_the_line_can_be_configured():
-    settable = {option.dest for option in OPTIONS if option.section}
-    assert settable | {"engine_python"} == set(ExploraMagics.class_trait_names(config=True))
+def test_config_takes_values_of_every_kind(shell):
+    """The kind of a trait follows from the type of its setting."""
+    found = magics(shell)[0]
+    found.no_snippets, found.docs, found.share, found.timeout = True, ["guide.md"], "Schema", 5
+    assert found.configured() == {
+        "retrieval": {"snippets": False, "docs": ["guide.md"]},
+        "endpoint": {"share": "schema"},
+        "exploration": {"timeout": 5.0},
+    }
+    with pytest.raises(TraitError):
+        found.share = "rows"
 
 
 def test_help_shows_the_options(shell, capsys):
-    assert all(option.flag in shell.find_cell_magic("explora").__doc__ for option in OPTIONS)
+    assert all(
+        option.flag in shell.find_cell_magic("explora").__doc__ for option in OPTIONS if "magic" in option.places
+    )
     assert "%explora stop" in shell.find_line_magic("explora").__doc__
 
 

@@ -12,7 +12,7 @@ from traitlets.config import Config
 import exploracoder_jupyter
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
-from exploracoder_jupyter.core.settings import resolve
+from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Task, Verdict
 from exploracoder_jupyter.frontend.magic_line import parse_magic_line
 from exploracoder_jupyter.frontend.running.kernel_runs import Runs

@@ -12,7 +12,7 @@ from traitlets.config import Config
 import exploracoder_jupyter
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
-from exploracoder_jupyter.core.settings import history_path
+from exploracoder_jupyter.core.settings_sources import history_path
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.frontend.browser.browser_controls import Controls
 from exploracoder_jupyter.frontend.browser.browser_run import LiveRun

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.core.settings import Endpoint, Secrets
+from exploracoder_jupyter.core.settings import Endpoint
+from exploracoder_jupyter.core.settings_sources import Secrets
 from exploracoder_jupyter.llm import EndpointEmbedder
 from tests.unit.served import KEY, URL
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from exploracoder_jupyter.core.errors import EndpointError, MissingRequirement, UsageError
-from exploracoder_jupyter.core.settings import Sandbox, Secrets, resolve
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.core.settings_sources import Secrets, resolve
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
 from exploracoder_jupyter.runs import search

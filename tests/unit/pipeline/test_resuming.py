@@ -23,8 +23,8 @@ from exploracoder_jupyter.core.types import Sampling, Selection, Usage, Verdict
 from exploracoder_jupyter.llm import RecordedRepliesModel, ReplayModel, ScriptedModel
 from exploracoder_jupyter.pipeline import ResumePoint, run_task
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
-from exploracoder_jupyter.pipeline.run_controls import Choose
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
+from exploracoder_jupyter.protocol.run_controls import Choose
 from exploracoder_jupyter.runs import prepare_replay
 from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, recorded_progress, with_hint
 from exploracoder_jupyter.runs.recorded.replay_differences import (

@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.settings import Budget
 from exploracoder_jupyter.core.types import Introduction
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import CarriedSubtask, Meter, ResumePoint, run_task
-from exploracoder_jupyter.pipeline.run_controls import Choose, Replan, Retry, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, Skip
 from exploracoder_jupyter.runs import RunSteering
 from exploracoder_jupyter.trace import render
 from tests.patience import patience
@@ -894,15 +894,15 @@ async def test_the_record_of_a_steered_run_is_a_whole_notebook_at_every_step():
 
 async def test_controls_come_from_any_thread_in_their_order():
     steering = RunSteering()
-    steering.skip("1")
+    steering.send(Skip("1"))
     with anyio.CancelScope() as scope:
         steering.bind(scope)
         assert await steering.next() == Skip("1")
 
         def ask():
-            steering.retry("2", "h")
-            steering.choose("1.1")
-            steering.replan(["a"])
+            steering.send(Retry("2", "h"))
+            steering.send(Choose("1.1"))
+            steering.send(Replan(("a",)))
 
         thread = threading.Thread(target=ask)
         thread.start()
@@ -916,7 +916,7 @@ async def test_waiting_that_is_cancelled_loses_no_control():
     steering.bind(anyio.CancelScope())
     with anyio.move_on_after(0):
         await steering.next()
-    steering.skip("1")
+    steering.send(Skip("1"))
     assert await steering.next() == Skip("1")
 
 
@@ -927,5 +927,5 @@ def test_controls_after_the_end_are_passed_over():
         steering.bind(anyio.CancelScope())
 
     anyio.run(bound)
-    steering.skip("1")
+    steering.send(Skip("1"))
     steering.stop()

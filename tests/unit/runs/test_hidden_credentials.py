@@ -5,7 +5,8 @@ import os
 import pytest
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.settings import Endpoint, Secrets
+from exploracoder_jupyter.core.settings import Endpoint
+from exploracoder_jupyter.core.settings_sources import Secrets
 from exploracoder_jupyter.runs.adapters import secret_strings
 
 

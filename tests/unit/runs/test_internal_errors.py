@@ -11,7 +11,7 @@ import pytest
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.errors import EndpointError, InternalError
 from exploracoder_jupyter.core.events import Notice
-from exploracoder_jupyter.core.settings import resolve
+from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Passage, Task
 from exploracoder_jupyter.engine import Engine
 from exploracoder_jupyter.pipeline import run_task

@@ -14,7 +14,7 @@ from exploracoder_jupyter import runs
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
-from exploracoder_jupyter.core.settings import resolve
+from exploracoder_jupyter.core.settings_sources import as_json, resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order, prepare_replay, resume_order, trace_lock
 from exploracoder_jupyter.runs.event_recorder import EventRecorder
@@ -27,15 +27,17 @@ from tests.unit.factories import RUN_ID, asked, complete_events, recorded, start
 NOTHING = Task("", ())
 CUT_OFF = 16
 """Events up to the end of the first subtask."""
-SETTINGS = resolve(
-    {
-        "exploration": {"preset": "thorough", "candidates": 7},
-        "endpoint": {"base_url": "http://127.0.0.1:9/v1", "model": "toy"},
-        "view": {"out": "old.ipynb", "show": "selected"},
-        "sandbox": {"engine_python": "/gone", "processes": 99},
-    },
-    environ={},
-).model_dump(mode="json")
+SETTINGS = as_json(
+    resolve(
+        {
+            "exploration": {"preset": "thorough", "candidates": 7},
+            "endpoint": {"base_url": "http://127.0.0.1:9/v1", "model": "toy"},
+            "view": {"out": "old.ipynb", "show": "selected"},
+            "sandbox": {"engine_python": "/gone", "processes": 99},
+        },
+        environ={},
+    )
+)
 
 
 ADDRESS = SETTINGS["endpoint"]["base_url"]
@@ -243,7 +245,7 @@ BEYOND = {
 
 
 def set_to(folder, layer):
-    settings = resolve(layer, environ={}).model_dump(mode="json")
+    settings = as_json(resolve(layer, environ={}))
     events = [started(settings=settings), *complete_events()[1:CUT_OFF]]
     nbformat.write(render(recorded(events)), folder / "old.ipynb")
     return folder / "old.ipynb"
@@ -287,7 +289,7 @@ def test_what_is_given_now_stands_in_place_of_what_was_reached(tmp_path, layer, 
     reached = {name: BEYOND[section][name] for name in wanted}
     path = set_to(tmp_path, {section: reached})
     order = again(path, Order(NOTHING, (layer,), workdir=tmp_path))
-    assert kept in getattr(resolve(*order.layers, environ={}), section).model_dump().values()
+    assert kept in as_json(resolve(*order.layers, environ={}))[section].values()
 
 
 def test_the_interpreter_of_now_is_no_other_where_the_trace_tells_it_from_a_home(tmp_path, monkeypatch):
@@ -462,7 +464,7 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
     assert [teller.path.name for teller in tellers] == ["old-resumed.ipynb", "old-resumed-2.ipynb"]
     assert tellers[0].path.parent == folder
     assert resumed_path(tellers[1].path).name == "old-resumed-3.ipynb"
-    same = settings.model_copy(update={"view": settings.view.model_copy(update={"out": "there/old.ipynb"})})
+    same = replace(settings, view=replace(settings.view, out="there/old.ipynb"))
     with pytest.raises(UsageError, match="--out names the trace that is resumed"):
         EventRecorder(order, same, print, begun=print)
     of_journal = replace(order, earlier=replace(order.earlier, trace=journal_path(folder / "old.ipynb")))

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import Secrets, resolve, snippets_path
+from exploracoder_jupyter.core.settings_sources import Secrets, resolve, snippets_path
 from exploracoder_jupyter.core.types import LibraryInfo, Passage, Snippet, Task
 from exploracoder_jupyter.knowledge.documents import DocumentSource
 from exploracoder_jupyter.knowledge.sources import SnippetStore

@@ -8,7 +8,7 @@ import pytest
 
 from exploracoder_jupyter.core.events import CandidateProposed, Record
 from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint, run_task
-from exploracoder_jupyter.pipeline.run_controls import Choose, Retry, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Retry, Skip
 from exploracoder_jupyter.trace.recorded_executions import executions
 from tests.unit.factories import complete_run, recorded
 from tests.unit.pipeline.test_steering import FAILING, steered

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.settings import resolve
+from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.knowledge.sources import SourceSearch
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.runs.web_source_factory import open_web

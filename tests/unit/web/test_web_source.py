@@ -12,7 +12,8 @@ import httpx2
 import pytest
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.core.settings import Retrieval, resolve
+from exploracoder_jupyter.core.settings import Retrieval
+from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.runs.web_source_factory import open_web
 from exploracoder_jupyter.web import (
     DuckDuckGo,
@@ -499,7 +500,7 @@ async def test_a_key_is_put_into_the_address_and_nowhere_else(tmp_path, monkeypa
     asked.respond_with_json([{"title": "T", "url": "https://127.0.0.1/", "snippet": "use squeeze"}])
     address = httpserver.url_for("/find") + "?key={key}&q={query}"
     settings = resolve({"retrieval": {"web": address}}).retrieval
-    assert "tiger" not in settings.model_dump_json()
+    assert "tiger" not in str(settings)
     events = []
     async with AsyncExitStack() as stack:
         source = await open_web(settings, tmp_path, tmp_path / "cache", events.append, stack)

@@ -1,8 +1,12 @@
-"""What the user may ask of a run in progress, besides stopping it."""
+"""What the user may ask of a run in progress, besides stopping it.
+
+The kernel sends a control to the engine as a line of JSON, and the pipeline applies it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,6 +14,7 @@ class Skip:
     """Skip this subtask and continue."""
 
     subtask: str
+    type: Literal["skip"] = "skip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,7 @@ class Retry:
 
     subtask: str
     hint: str = ""
+    type: Literal["retry"] = "retry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +32,7 @@ class Choose:
     again."""
 
     candidate: str
+    type: Literal["choose"] = "choose"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,7 @@ class Replan:
     """Replace the subtasks that have not started with these titles; ends a review."""
 
     titles: tuple[str, ...]
+    type: Literal["replan"] = "replan"
 
 
 Control = Skip | Retry | Choose | Replan
