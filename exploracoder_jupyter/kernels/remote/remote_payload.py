@@ -50,7 +50,6 @@ def _explora_unpack(shell, options):
         nothing = subprocess.DEVNULL
         leads = str(int(os.getsid(0) == os.getpid()))
         subprocess.Popen(
-        subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", {watchdog!r}, str(os.getpid()), folder, mark, leads],
             stdin=nothing, stdout=nothing, stderr=nothing, cwd="/", start_new_session=True,
         )
@@ -61,7 +60,7 @@ def _explora_unpack(shell, options):
         else:
             archive.extractall(folder)
     sys.path.insert(0, os.path.join(folder, "inside.zip"))
-    importlib.import_module("exploracoder_jupyter.kernel_agent.adopted_kernel").settle(shell, folder, options)
+    importlib.import_module("exploracoder_jupyter.kernel_agent.adopted_kernel").adopt(shell, folder, options)
 
 
 try:
