@@ -6,7 +6,6 @@ Listing them imports nothing and is cached (`kernel_agent.plugin_registry`). A p
 from __future__ import annotations
 
 import re
-from importlib import metadata
 from typing import Any
 
 from exploracoder_jupyter.core.errors import MissingRequirement, format_error
@@ -67,6 +66,8 @@ def _remedy(plugin: Plugin, error: BaseException) -> str:
 
 def _extra_with(distribution: str, module: str) -> str:
     """Return the extra of the distribution that requires a distribution of the module's name; empty if none does."""
+    from importlib import metadata  # slow to import, and seldom needed
+
     try:
         requirements = metadata.requires(distribution) or []
     except metadata.PackageNotFoundError:

@@ -107,10 +107,9 @@ def _foreign_plugins() -> tuple[Plugin, ...]:
     for distribution in metadata.distributions(path=search_path()):
         with suppress(Exception):  # metadata that cannot be read registers nothing
             if PREFIX in (distribution.read_text("entry_points.txt") or ""):
-                name = distribution.metadata["Name"]
+                name = str(distribution.metadata["Name"])
                 found.setdefault(name, [*_plugins_of(distribution, name)])
-    found.pop(PACKAGE, None)
-    return tuple(plugin for name in sorted(found) for plugin in found[name])
+    return tuple(plugin for name in sorted(found) if name not in (PACKAGE, "None") for plugin in found[name])
 
 
 def search_path() -> list[str]:
