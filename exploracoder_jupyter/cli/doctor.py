@@ -35,13 +35,26 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def format_report(found: Mapping[str, JsonValue]) -> str:
     """Format the findings as text."""
-    lines = [f"{name + ':':<13} {_format_value(value)}" for name, value in found.items() if name != "problems"]
+    plugins = found.get("plugins")
+    facts = {name: _format_value(value) for name, value in found.items() if name not in ("problems", "plugins")}
+    if isinstance(plugins, dict):
+        facts |= {group: _format_plugins(known) for group, known in plugins.items()}
+    lines = [f"{name + ':':<13} {value}" for name, value in facts.items()]
     problems = found["problems"]
     if isinstance(problems, list) and problems:
         lines += ["", "Problems:", *(f"- {_format_problem(problem)}" for problem in problems)]
     else:
         lines += ["", "No problems were found."]
     return "\n".join(lines)
+
+
+def _format_plugins(known: JsonValue) -> str:
+    """Format the plugins of one group: their names by distribution."""
+    names: dict[str, list[str]] = {}
+    for plugin in known if isinstance(known, list) else ():
+        if isinstance(plugin, dict):
+            names.setdefault(f"{plugin['distribution']} {plugin['version']}", []).append(str(plugin["name"]))
+    return "; ".join(f"{', '.join(own)} ({origin})" for origin, own in names.items()) or "none"
 
 
 def _format_value(value: JsonValue) -> str:

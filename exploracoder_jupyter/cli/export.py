@@ -9,22 +9,28 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result, write_line
+from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
 
-if TYPE_CHECKING:
-    from exploracoder_jupyter.export.export_formats import Form
-
-_FORMS: Final = ("script", "html", "notebook")
-_FORM_BY_SUFFIX: Final[dict[str, Form]] = {".py": "script", ".html": "html", ".htm": "html", ".ipynb": "notebook"}
-_SUFFIX: Final[dict[Form, str]] = {"script": ".py", "html": ".html", "notebook": ".ipynb"}
+_FORM_BY_SUFFIX: Final = {".py": "script", ".html": "html", ".htm": "html", ".ipynb": "notebook"}
+_SUFFIX: Final = {"script": ".py", "html": ".html", "notebook": ".ipynb"}
 _GENERATOR_TAG: Final = '<meta name="generator" content="exploracoder_jupyter '
 _TAG_SEARCH_LENGTH: Final = 2000
 """Number of characters at the beginning of a page in which to look for the generator tag."""
 _STDOUT: Final = "-"
+
+
+class _Forms(tuple[str, ...]):
+    """The built-in formats, which the help lists; those of plugins count as members too."""
+
+    __slots__ = ()
+
+    def __contains__(self, form: object) -> bool:
+        return super().__contains__(form) or plugins.find("exporters", str(form)) is not None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", metavar="TRACE", help="trace notebook of a run, or its journal")
     parser.add_argument(
         "--to",
-        choices=_FORMS,
+        choices=_Forms(_SUFFIX),
         help="script: the solution with its requirements; html: a report in one file; notebook: without the candidates "
-        "that were not selected (default: from the extension of --out, else notebook)",
+        "that were not selected; or a format of a plugin (default: from the extension of --out, else notebook)",
     )
     parser.add_argument(
         "--out",
@@ -68,7 +74,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _validate_form(arguments: argparse.Namespace) -> Form:
+def _validate_form(arguments: argparse.Namespace) -> str:
     form = _choose_form(arguments.to, arguments.out)
     if arguments.json and arguments.out == _STDOUT:
         raise UsageError("--json and --out - both write to standard output.", remedy="Omit one of them.")
@@ -77,7 +83,7 @@ def _validate_form(arguments: argparse.Namespace) -> Form:
     return form
 
 
-def _choose_form(form: Form | None, out: str | None) -> Form:
+def _choose_form(form: str | None, out: str | None) -> str:
     """Return the format given by `--to` or by the path's extension; raise UsageError if they disagree."""
     if out is None or out == _STDOUT:
         return form or "notebook"
@@ -86,12 +92,12 @@ def _choose_form(form: Form | None, out: str | None) -> Form:
     if form is None:
         remedy = "Use the extension .py, .html or .ipynb, or add --to."
         raise UsageError(f"The extension of {out!r} does not determine a format.", remedy=remedy)
-    if form != form_of_suffix and (form_of_suffix or form == "notebook"):
+    if form in _SUFFIX and form != form_of_suffix and (form_of_suffix or form == "notebook"):
         raise UsageError(f"{out!r} does not match --to {form}.", remedy=f"Use the extension {_SUFFIX[form]}.")
     return form
 
 
-def _output_path(out: str, form: Form, content: str) -> Path:
+def _output_path(out: str, form: str, content: str) -> Path:
     """Return the path of `--out`, expanded, after checking that a script may have that name."""
     from exploracoder_jupyter.export.export_formats import avoid_module_clash
 
@@ -117,7 +123,7 @@ def _check_not_trace(target: Path) -> None:
     raise UsageError(f"{str(target)!r} is a trace.", remedy="Choose another file, to preserve the trace.")
 
 
-def _write_export(target: Path, form: Form, content: str) -> None:
+def _write_export(target: Path, form: str, content: str) -> None:
     try:
         target = target.resolve()
         _check_overwrite(target, form, content)
@@ -130,7 +136,7 @@ def _write_export(target: Path, form: Form, content: str) -> None:
         ) from error
 
 
-def _check_overwrite(target: Path, form: Form, content: str) -> None:
+def _check_overwrite(target: Path, form: str, content: str) -> None:
     """Raise UsageError if writing would overwrite something that is not an export."""
     if target.is_dir():
         raise UsageError(f"{str(target)!r} is a folder.", remedy="Give the path of a file.")
@@ -143,7 +149,7 @@ def _check_overwrite(target: Path, form: Form, content: str) -> None:
         )
 
 
-def _is_replaceable(target: Path, form: Form, content: str) -> bool:
+def _is_replaceable(target: Path, form: str, content: str) -> bool:
     """Return whether overwriting this file with the export loses nothing that was written by hand."""
     try:
         existing = target.read_text(encoding="utf-8")

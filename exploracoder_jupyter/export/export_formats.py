@@ -1,12 +1,17 @@
-"""The export formats of a trace, and their single implementation, shared by the command line and nbconvert."""
+"""The export formats of a trace, and their single implementation, shared by the command line and nbconvert.
+
+A format is an `Exporter` that is registered in the group `exploracoder_jupyter.exporters`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Protocol
 
+from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.export.html_page import render_page
@@ -15,17 +20,65 @@ from exploracoder_jupyter.trace import trace_document
 from exploracoder_jupyter.trace.cells.escaped_text import encodable
 from exploracoder_jupyter.trace.module_distributions import imported_modules
 from exploracoder_jupyter.trace.reduced_notebook import without_unselected
-from exploracoder_jupyter.trace.run_state import fold_all
+from exploracoder_jupyter.trace.run_state import Run, fold_all
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.trace_paths import notebook_path
 
-Form = Literal["script", "html", "notebook"]
-ENDINGS: Final[dict[Form, str]] = {"script": ".py", "html": ".html", "notebook": "-selected.ipynb"}
-"""Replacement for `.ipynb` in the name of the trace."""
+
+class Exporter(Protocol):
+    """What an entry point in the group `exploracoder_jupyter.exporters` refers to."""
+
+    @property
+    def ending(self) -> str:
+        """Replacement for `.ipynb` in the name of the trace: `.html`."""
+        ...
+
+    def render(self, run: Run, trace: Path, *, pinned: bool) -> str:
+        """Return the content of the file.
+
+        Args:
+            run: the run, in which secrets and home folders are redacted.
+            trace: the trace, whose name may be mentioned.
+            pinned: whether to require the versions that the run used.
+
+        Raises:
+            UsageError: the run cannot be converted to this format.
+        """
+        ...
 
 
-def export_run(records: Iterable[Record], form: Form, trace: Path, *, pinned: bool = True) -> str:
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """A built-in format; implements `Exporter`."""
+
+    ending: str
+    convert: Callable[[Run, Path, bool], str]
+
+    def render(self, run: Run, trace: Path, *, pinned: bool) -> str:
+        return self.convert(run, trace, pinned)
+
+
+def _render_notebook(run: Run) -> str:
+    return trace_document.serialize_notebook(without_unselected(trace_document.build_notebook(run, ()))).decode()
+
+
+SCRIPT = _Format(".py", lambda run, trace, pinned: render_script(run, trace, pinned=pinned))
+HTML = _Format(".html", lambda run, trace, pinned: render_page(run, trace))
+NOTEBOOK = _Format("-selected.ipynb", lambda run, trace, pinned: _render_notebook(run))
+
+
+def exporter(form: str) -> Exporter:
+    """Return the exporter of a format.
+
+    Raises:
+        MissingRequirement: it is not registered, or cannot be loaded.
+    """
+    found: Exporter = plugins.get("exporters", form)
+    return found
+
+
+def export_run(records: Iterable[Record], form: str, trace: Path, *, pinned: bool = True) -> str:
     """Convert a run to another format, with secrets and paths of home folders redacted.
 
     Args:
@@ -36,20 +89,13 @@ def export_run(records: Iterable[Record], form: Form, trace: Path, *, pinned: bo
 
     Raises:
         UsageError: the run cannot be converted to this format.
+        MissingRequirement: the format is not registered, or cannot be loaded.
     """
     redactor = Redactor(homes=Homes())
     trace = trace.with_name(encodable(trace.name))
     run = fold_all(redactor.record(record) for record in records)
     _check_start_time(run.started_at)
-    match form:
-        case "script":
-            return render_script(run, trace, pinned=pinned)
-        case "html":
-            return render_page(run, trace)
-        case "notebook":
-            return trace_document.serialize_notebook(
-                without_unselected(trace_document.build_notebook(run, ()))
-            ).decode()
+    return exporter(form).render(run, trace, pinned=pinned)
 
 
 def _check_start_time(at: float) -> None:
@@ -61,9 +107,9 @@ def _check_start_time(at: float) -> None:
         ) from None
 
 
-def default_export_path(trace: Path, form: Form, content: str) -> Path:
+def default_export_path(trace: Path, form: str, content: str) -> Path:
     """Return the default output path: next to the trace, with the same name or a similar one."""
-    path = trace.with_name(f"{notebook_path(trace).stem}{ENDINGS[form]}")
+    path = trace.with_name(f"{notebook_path(trace).stem}{exporter(form).ending}")
     return avoid_module_clash(path, content) if form == "script" else path
 
 

@@ -13,7 +13,7 @@ from traitlets import default
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.export.export_formats import ENDINGS, Form, default_export_path, export_run
+from exploracoder_jupyter.export.export_formats import default_export_path, export_run, exporter
 from exploracoder_jupyter.trace import load
 from exploracoder_jupyter.trace.stored_records import read_records
 
@@ -24,11 +24,11 @@ _Result = tuple[str, Any]
 class _TraceExporter(Exporter):
     """Base class: exports a trace in one format."""
 
-    form: ClassVar[Form]
+    form: ClassVar[str]
 
     @default("file_extension")
     def _ending(self) -> str:
-        return f".{ENDINGS[self.form].rpartition('.')[2]}"
+        return f".{exporter(self.form).ending.rpartition('.')[2]}"
 
     def from_filename(self, filename: str, resources: Any = None, **options: Any) -> Any:
         """Convert the trace in this file, or the journal next to it if that is more recent.

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import mask_address
@@ -74,6 +75,8 @@ def _model_lines(configured: Layer, environ: Mapping[str, str]) -> list[str]:
     endpoint = resolve(configured, path=config_path(), environ=environ).endpoint
     if endpoint.base_url is None and endpoint.model in (None, "offline"):
         model = "Model: the embedded offline model, because no endpoint is configured. It is not a language model."
+    elif (plugin := plugins.find("models", endpoint.model)) and not plugin.built_in:
+        model = f"Model: {plugin.name}, of {plugin.origin}"
     else:
         address = mask_address(endpoint.base_url or "the default OpenAI endpoint")
         model = f"Model: {endpoint.model or 'not named'} at {address}"

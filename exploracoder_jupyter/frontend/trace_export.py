@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.errors import UsageError
 
 _MAIN = "import sys; from exploracoder_jupyter.cli import main; sys.exit(main())"
@@ -27,7 +28,7 @@ def export_trace(trace: Path, arguments: str) -> Path:
         UsageError: the export failed; the message is that of the command line.
     """
     form, path = _FORM.search(arguments), _FORM.sub("", arguments, count=1).strip()
-    if path.startswith("--") or (form and form[1] not in _FORMS):
+    if path.startswith("--") or (form and form[1] not in _FORMS and not plugins.find("exporters", form[1])):
         raise UsageError("%explora export takes `--to script|html|notebook` and a path.")
     to = ("--to", form[1]) if form else ()
     out = ("--out", path.strip("'\"")) if path else ()

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.core.version import __version__
+from exploracoder_jupyter.kernel_agent.plugin_registry import PACKAGE, PREFIX, own_plugins
 
 if TYPE_CHECKING:
     from jupyter_client.kernelspec import KernelSpec
@@ -134,7 +136,24 @@ def write_agent_archive(path: Path) -> Path:
             source = entry.read_bytes()
             archive.writestr(f"{home}{name}", source)
             archive.writestr(f"{home}{name}c", _compile(source, f"{home}{name}"))
+        for name, text in _metadata().items():
+            archive.writestr(f"{PACKAGE.replace('-', '_')}-{__version__}.dist-info/{name}", text)
     return path
+
+
+def _metadata() -> dict[str, str]:
+    """Return the metadata files that register the built-in summarizers in a kernel.
+
+    Raises:
+        MissingRequirement: none are registered here.
+    """
+    lines = [f"{plugin.name} = {plugin.value}" for plugin in own_plugins() if plugin.group == "summarizers"]
+    if not lines:
+        raise MissingRequirement(f"The metadata of {PACKAGE} is missing or old.", remedy=f"Install {PACKAGE} again.")
+    return {
+        "METADATA": f"Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: {__version__}\n",
+        "entry_points.txt": "\n".join([f"[{PREFIX}summarizers]", *lines, ""]),
+    }
 
 
 @cache

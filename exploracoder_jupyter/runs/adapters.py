@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 from platformdirs import user_cache_path
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.core.library_check import check_libraries, is_checked_here
@@ -26,12 +27,11 @@ from exploracoder_jupyter.knowledge import Embedder, TaskLibraries, embedder_fal
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.public_surface import find_libraries
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
-from exploracoder_jupyter.llm import EndpointEmbedder, OpenAIModel, is_local, probe, resolve_model
+from exploracoder_jupyter.llm import EndpointEmbedder, is_local, probe, resolve_model
 from exploracoder_jupyter.llm.endpoint_presets import redact_address
 from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
-from exploracoder_jupyter.llm.offline import OfflineModel
-from exploracoder_jupyter.pipeline.ports import Knowledge, Model
 from exploracoder_jupyter.runs.environment_key import environment_key
+from exploracoder_jupyter.runs.model_factory import is_offline, model_plugin
 
 Advance = Callable[[str, int, int], None]
 """Called with a description of the current work, the amount done, and the total (0: unknown)."""
@@ -45,15 +45,10 @@ def cache_folder() -> Path:
     return user_cache_path("exploracoder_jupyter")
 
 
-def is_offline(endpoint: Endpoint) -> bool:
-    """Whether the embedded offline model is used: it is named, or neither a model nor an endpoint is configured."""
-    return endpoint.model == OFFLINE or (endpoint.model is None and endpoint.base_url is None)
-
-
 def uses_endpoint(settings: Settings) -> bool:
     """Whether anything is sent to the endpoint: model requests, or texts to embed."""
     embeds = settings.endpoint.embedding_model and not settings.retrieval.embedding_folder
-    return not is_offline(settings.endpoint) or bool(embeds)
+    return not (is_offline(settings.endpoint) or model_plugin(settings.endpoint)) or bool(embeds)
 
 
 async def open_knowledge(
@@ -157,13 +152,18 @@ async def _open_embedder(
 async def with_resolved_model(settings: Settings, keys: Secrets) -> Settings:
     """Return the settings with the endpoint's model resolved.
 
-    This sends one request to the endpoint, so that a wrong configuration fails at once.
+    This sends one request to the endpoint, or loads the plugin that provides the model, so that a wrong configuration
+    fails at once.
 
     Raises:
+        MissingRequirement: the plugin cannot be loaded.
         EndpointError: the endpoint cannot be reached, refuses the key, or lists not exactly one model where none is
             named.
     """
     if is_offline(settings.endpoint):
+        return settings
+    if plugin := model_plugin(settings.endpoint):
+        plugins.load(plugin)
         return settings
     if settings.endpoint.model is None:
         return replace(settings, endpoint=await resolve_model(settings.endpoint, keys))
@@ -171,17 +171,6 @@ async def with_resolved_model(settings: Settings, keys: Secrets) -> Settings:
     if not (found.reachable or found.passing):
         raise EndpointError(found.sentence, remedy=found.remedy)
     return settings
-
-
-async def choose_model(
-    settings: Settings, keys: Secrets, knowledge: Knowledge, stack: AsyncExitStack, *, advance: Advance
-) -> Model:
-    """Create the model for settings returned by `with_resolved_model`; `stack` closes its connection."""
-    if is_offline(settings.endpoint):
-        return OfflineModel(knowledge)
-    return await stack.enter_async_context(
-        OpenAIModel(settings.endpoint, keys, report=lambda sentence: advance(sentence, 0, 0))
-    )
 
 
 def recordable_settings(settings: Settings) -> dict[str, JsonValue]:
@@ -234,14 +223,11 @@ def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
             notebook="`%explora config` shows how to configure an endpoint.",
         )
         return [Notice(text + key)]
-    if is_local(endpoint.base_url):
+    plugin = model_plugin(endpoint)
+    if not plugin and is_local(endpoint.base_url):
         return []
-    return [
-        Notice(
-            f"{_SENT_DATA[endpoint.share]} is sent to {redact_address(endpoint.base_url)}."
-            f" {_SHARE_LESS_HINTS[endpoint.share]}".strip()
-        )
-    ]
+    receiver = f"the model {plugin.name!r} of {plugin.origin}" if plugin else redact_address(endpoint.base_url)
+    return [Notice(f"{_SENT_DATA[endpoint.share]} is sent to {receiver}. {_SHARE_LESS_HINTS[endpoint.share]}".strip())]
 
 
 _SENT_DATA = {

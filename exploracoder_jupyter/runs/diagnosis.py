@@ -13,8 +13,9 @@ from exploracoder_jupyter.core.settings_sources import Layer, read_secrets, reso
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.llm import probe
-from exploracoder_jupyter.runs.adapters import is_offline
 from exploracoder_jupyter.runs.labextension_lookup import find_labextension
+from exploracoder_jupyter.runs.model_factory import is_offline, model_plugin
+from exploracoder_jupyter.runs.plugin_diagnosis import diagnose_plugins
 
 Problems = list[dict[str, str]]
 
@@ -32,6 +33,7 @@ async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
         "endpoint": endpoint,
         **siblings,
         "labextension": _diagnose_labextension(problems),
+        "plugins": await diagnose_plugins(settings, problems),
         "problems": [dict(problem) for problem in problems],
     }
 
@@ -39,6 +41,8 @@ async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
 async def _diagnose_endpoint(settings: Settings, problems: Problems) -> str:
     if is_offline(settings.endpoint):
         return f"none configured: the embedded model `{OFFLINE}` is used"
+    if plugin := model_plugin(settings.endpoint):
+        return f"not used: the model `{plugin.name}` of {plugin.origin} is used"
     found = await probe(settings.endpoint, read_secrets())
     if found.remedy:
         problems.append({"what": found.sentence, "remedy": found.remedy})

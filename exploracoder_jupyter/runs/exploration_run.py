@@ -26,7 +26,6 @@ from exploracoder_jupyter.pipeline.solving.check_names import missing_names_noti
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.runs.adapters import (
     check_libraries_at_target,
-    choose_model,
     exploration_settings,
     model_notices,
     open_knowledge,
@@ -37,6 +36,7 @@ from exploracoder_jupyter.runs.adapters import (
 from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, Summary, TraceCreated
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from exploracoder_jupyter.runs.import_check import check_imports
+from exploracoder_jupyter.runs.model_factory import choose_model
 from exploracoder_jupyter.runs.run_request import (
     Order,
     ResumedRun,

@@ -14,6 +14,8 @@ from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.core.settings import Retrieval
 from exploracoder_jupyter.core.web_settings import WEB_REMEDY, web_key
 from exploracoder_jupyter.pipeline.ports import Source
+from exploracoder_jupyter.runs.adapters import cache_folder
+from exploracoder_jupyter.runs.source_context import SourceContext
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.web import HttpClient, SearchEngine
@@ -22,6 +24,13 @@ _WEB_NOTICE = (
     "The web is searched: queries made of words from the task, library names and error types are sent to {}."
     " Pages that are found are downloaded, and relevant passages are sent to the model."
 )
+
+
+async def open_web_source(context: SourceContext) -> Source | None:
+    """Open the web as a source; see `open_web`."""
+    return await open_web(
+        context.settings.retrieval, context.workdir, cache_folder(), context.emit, context.stack, clean=context.clean
+    )
 
 
 async def open_web(

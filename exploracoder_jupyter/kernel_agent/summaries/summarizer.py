@@ -2,10 +2,10 @@
 
 The first line has the import path of the type and the first fact; the other facts follow, indented, as long as they
 fit. The facts come from the first of these that applies: a printer registered with the formatter of `text/llm+plain`;
-the class's own `_repr_llm_`; a describer of the type's family (`summarizer_registry`); the object's attributes
-(`objects.python_objects`). All of that runs in a forked child (`forked_probe`), so a value whose code hangs, raises or
-has side effects costs half a second and one line. Only purely built-in values, modules, and families that do not work
-in a fork are summarized in this process.
+the class's own `_repr_llm_`; a plugin's describer (`plugin_summarizers`); a describer of the type's family
+(`summarizer_registry`); the object's attributes (`objects.python_objects`). All of that runs in a forked child
+(`forked_probe`), so a value whose code hangs, raises or has side effects costs half a second and one line. Only purely
+built-in values, modules, and families that do not work in a fork are summarized in this process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
-from exploracoder_jupyter.kernel_agent.summaries import forked_probe, summarizer_registry
+from exploracoder_jupyter.kernel_agent.summaries import forked_probe, plugin_summarizers, summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.objects import python_objects
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
 from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH, Draft, with_note
@@ -48,6 +48,7 @@ class Summarizer:
         A formatter that is not ours (`foreign`) is called itself; otherwise only the printers registered with it are.
         """
         self._formatter, self._foreign = formatter, foreign
+        plugin_summarizers.find_plugins()
 
     def tell(self, values: Sequence[Any], *, seconds: float = forked_probe.SECONDS_ALL) -> list[Summary]:
         """Return a summary of each value; only the type where no time is left. Never raises an `Exception`."""
@@ -75,7 +76,7 @@ class Summarizer:
             return
         entry = summarizer_registry.find(value)
         describe = entry.describe if entry and entry.describe else python_objects.describe
-        yield from describe(value, options)
+        yield from (plugin_summarizers.find_describer(value) or describe)(value, options)
 
     def _custom_text(self, value: Any) -> str | None:
         """Return the text of a registered printer or of the class's own `_repr_llm_`, if any."""

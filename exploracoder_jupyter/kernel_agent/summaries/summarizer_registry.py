@@ -1,20 +1,14 @@
-"""Finds the describer of a value's type, without importing any library."""
+"""Finds the describer of a value's type, without importing any library.
+
+The built-in families are found here; `plugin_summarizers` finds those of other distributions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays import labelled_arrays, numpy_arrays, tensors
-from exploracoder_jupyter.kernel_agent.summaries.charts import chart_specifications, figures, images
-from exploracoder_jupyter.kernel_agent.summaries.objects import (
-    builtin_values,
-    display_objects,
-    estimators,
-    graphs,
-    python_objects,
-    threads_and_processes,
-)
+from exploracoder_jupyter.kernel_agent.plugin_registry import own_plugins
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     Brief,
     Describe,
@@ -22,25 +16,9 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     TypeFamily,
     visible_measure,
 )
-from exploracoder_jupyter.kernel_agent.summaries.tables import arrow_tables, pandas_tables, polars_tables
 
-FAMILIES: tuple[TypeFamily, ...] = (
-    numpy_arrays.FAMILY,
-    arrow_tables.FAMILY,
-    chart_specifications.FAMILY,
-    display_objects.FAMILY,
-    estimators.FAMILY,
-    figures.FAMILY,
-    graphs.FAMILY,
-    images.FAMILY,
-    labelled_arrays.FAMILY,
-    python_objects.FAMILY,
-    pandas_tables.FAMILY,
-    builtin_values.FAMILY,
-    polars_tables.FAMILY,
-    threads_and_processes.FAMILY,
-    tensors.FAMILY,
-)
+FAMILIES: tuple[TypeFamily, ...] = tuple(plugin.load() for plugin in own_plugins() if plugin.group == "summarizers")
+"""The built-in families. They are loaded at once, because kernels cannot import this package later."""
 
 _BY_NAME: dict[str, TypeFamily] = {
     name: family for family in FAMILIES for name in (*family.describers, *family.measures)
@@ -74,7 +52,7 @@ class RegistryEntry(NamedTuple):
 def find(value: Any) -> RegistryEntry | None:
     """Return the entry for the value's type, or for its nearest registered base class."""
     kind = type(value)
-    for name, cls in _qualified_names(kind):
+    for name, cls in qualified_names(kind):
         family = _BY_NAME.get(name)
         if family is not None:
             own = _top_package(cls) == _top_package(kind)
@@ -84,7 +62,13 @@ def find(value: Any) -> RegistryEntry | None:
     return None
 
 
-def _qualified_names(kind: type) -> Iterator[tuple[str, type]]:
+def is_known(name: str) -> bool:
+    """Return whether a built-in family has this name of a type."""
+    return name in _BY_NAME
+
+
+def qualified_names(kind: type) -> Iterator[tuple[str, type]]:
+    """Yield the type and its base classes, the nearest first, each after its name by top-level package."""
     for cls in _bases(kind):
         if cls is not object:
             yield f"{_top_package(cls)}.{_qualname(cls)}", cls

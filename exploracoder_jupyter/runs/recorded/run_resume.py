@@ -21,7 +21,8 @@ from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.llm.endpoint_presets import redact_address
 from exploracoder_jupyter.pipeline import ResumePoint
-from exploracoder_jupyter.runs.adapters import is_offline, uses_endpoint
+from exploracoder_jupyter.runs.adapters import uses_endpoint
+from exploracoder_jupyter.runs.model_factory import is_offline, model_plugin
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
 from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.recorded.trace_permissions import refuse_escalation, restrict_to_current
@@ -158,7 +159,8 @@ def _model_change_message(started: RunStarted, now: Endpoint) -> str:
     then, model = started.model, now.model
     if is_offline(now):
         model = OFFLINE
-    place = f" at {redact_address(now.base_url)}" if model != OFFLINE and now.base_url else ""
+    at_endpoint = model != OFFLINE and not model_plugin(now)
+    place = f" at {redact_address(now.base_url)}" if at_endpoint and now.base_url else ""
     return f" That run used the model {then}; this one uses {model}{place}." if model and model != then else ""
 
 

@@ -284,3 +284,27 @@ def test_nbconvert_says_what_is_no_trace(tmp_path):
         exporters.ReportExporter().from_filename(str(tmp_path / "plain.ipynb"))
     with pytest.raises(conversion, match="is not the trace of a run"):
         exporters.ReportExporter().from_notebook_node(plain)
+
+
+TEXT_EXPORTER = """
+from types import SimpleNamespace
+
+def render(run, trace, *, pinned):
+    return f"{trace.name}: {run.finished.verdict.outcome}"
+
+TEXT = SimpleNamespace(ending=".txt", render=render)
+"""
+
+
+def test_a_plugin_adds_a_format(trace, capsys, register_plugin):
+    register_plugin({"exporters": "text = explora_tides:TEXT"}, TEXT_EXPORTER)
+    assert main(["export", str(trace), "--to", "text"]) == 0
+    assert trace.with_suffix(".txt").read_text() == "my run.ipynb: solved"
+    assert main(["export", str(trace), "--to", "text", "--out", str(trace.with_name("page.html"))]) == 0
+    assert "text" not in capsys.readouterr().err
+
+
+def test_a_format_that_cannot_be_loaded_is_named(trace, capsys, register_plugin):
+    register_plugin({"exporters": "text = explora_tides:TEXT"}, "import missing_tides")
+    assert main(["export", str(trace), "--to", "text"]) == 2
+    assert "The exporter 'text' of explora-tides 0.1 cannot be loaded" in capsys.readouterr().err

@@ -263,12 +263,20 @@ def test_the_doctor_tells_problems_with_their_remedies(session, capsys):
         "branching": "rerun",
         "isolation": "limits only",
         "labextension": "not in this version",
+        "plugins": {
+            "models": [
+                {"name": "offline", "distribution": "exploracoder-jupyter", "version": "0.1.0"},
+                {"name": "tides", "distribution": "explora-tides", "version": "2"},
+            ],
+            "sources": [],
+        },
         "problems": [{"what": "Bubblewrap is missing.", "remedy": "Install it."}],
     }
     assert main(["doctor"]) == 1
     said = capsys.readouterr().out
     assert "- Bubblewrap is missing. Install it." in said
     assert "branching:    rerun" in said
+    assert "models:       offline (exploracoder-jupyter 0.1.0); tides (explora-tides 2)\nsources:      none\n" in said
     session.answer = {**session.answer, "problems": []}
     assert main(["doctor", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == session.answer

@@ -93,3 +93,52 @@ def test_that_earlier_code_may_leave_the_machine_is_said(tmp_path, base_url, sha
     SnippetStore(snippets_path()).add([Snippet("statistics", "3.11.7", "x", "x", (), "", "3.11")], "values")
     told = _opened(tmp_path, _kinds, base_url=base_url, share=share)[1]
     assert [text[: len(start)] for text, start in zip(told, said, strict=True)] == said
+
+
+PLUGIN = """
+from exploracoder_jupyter.core.types import Passage, ScoredPassage
+
+class Tides:
+    kind = "{kind}"
+
+    async def search(self, query, k):
+        return [ScoredPassage(Passage(self.kind, "Tides", "high water", "tides"), 1.0)]
+
+async def open_tides(context):
+    assert context.workdir and context.clean("x") == "x"
+    return Tides()
+"""
+TIDES = {"sources": "tides = explora_tides:open_tides"}
+
+
+def test_the_source_of_a_plugin_is_searched_too(tmp_path, register_plugin):
+    register_plugin(TIDES, PLUGIN.format(kind="documentation"))
+
+    async def search(soup):
+        return [hit.passage.text for hit in await soup.search("high water", 3)]
+
+    assert _opened(tmp_path, search) == (
+        ["high water"],
+        ["The source 'tides' of explora-tides 0.1 is searched too."],
+    )
+
+
+@pytest.mark.parametrize("kind", ["web", "workspace"])
+def test_a_plugin_searches_neither_the_web_nor_files_where_that_is_not_wanted(tmp_path, register_plugin, kind):
+    register_plugin(TIDES, PLUGIN.format(kind=kind))
+    assert _opened(tmp_path, _kinds) == ({"snippet"}, [])
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("import missing_tides", "cannot be loaded: ModuleNotFoundError: No module named 'missing_tides'"),
+        ("async def open_tides(context): context.nothing", "AttributeError"),
+        ("open_tides = len", "TypeError"),
+    ],
+)
+def test_a_source_that_cannot_be_opened_is_named_once_and_left_out(tmp_path, register_plugin, code, why):
+    register_plugin(TIDES, code)
+    kinds, [text] = _opened(tmp_path, _kinds)
+    assert kinds == {"snippet"}
+    assert text.startswith("The source 'tides' of explora-tides 0.1 is not searched: ") and why in text
