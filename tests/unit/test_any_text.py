@@ -96,6 +96,7 @@ from exploracoder_jupyter.pipeline.prompting import (
 from exploracoder_jupyter.pipeline.retrieval import query_rewriting, web_query_filter
 from exploracoder_jupyter.pipeline.solving import generated_inputs, judge_replies, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
+from exploracoder_jupyter.text import html_tree, invisible_characters
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
 from exploracoder_jupyter.trace.comparing import output_comparison
@@ -107,8 +108,6 @@ from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
 from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
 from exploracoder_jupyter.web import query_sanitizer as web_queries
 from exploracoder_jupyter.web.fetching import robots_txt
-from exploracoder_jupyter.web.reading import hidden_elements
-from exploracoder_jupyter.web.reading import html_parser as web_markup
 from exploracoder_jupyter.web.reading import page_sections as web_sections
 from tests.unit.factories import complete_events, recorded
 from tests.unit.texts import HARD, few, quick, texts
@@ -315,11 +314,11 @@ KNOWLEDGE = {
         credential_redaction.parse_python,
     ),
     "the web": each(
-        lambda text: web_sections.extract_sections(web_markup.parse_html(text)),
+        lambda text: web_sections.extract_sections(html_tree.parse_html(text)),
         web_sections.split_markdown,
         web_queries.sanitize_query,
         robots_txt.parse_robots,
-        hidden_elements.strip_invisible,
+        invisible_characters.strip_invisible,
     ),
 }
 

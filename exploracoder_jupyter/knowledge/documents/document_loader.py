@@ -29,7 +29,7 @@ from exploracoder_jupyter.knowledge.documents.section_passages import page_passa
 from exploracoder_jupyter.knowledge.extraction import docstring_examples
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
-FORMAT = 3
+FORMAT = 4
 """Version of what is read from documents; incrementing it invalidates cached results."""
 
 MAX_APIS = 50_000

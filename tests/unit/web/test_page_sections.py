@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from exploracoder_jupyter.text.html_tree import parse_html
+from exploracoder_jupyter.text.invisible_characters import strip_invisible
 from exploracoder_jupyter.web.passage_ranking import Ranking
-from exploracoder_jupyter.web.reading.hidden_elements import strip_invisible
-from exploracoder_jupyter.web.reading.html_parser import parse_html
 from exploracoder_jupyter.web.reading.page_sections import split_markdown
 from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import Page
@@ -106,8 +106,8 @@ SPHINX = f"""<div class="bd-sidebar"><p>{PROSE}</p></div><main><article class="b
 def test_documentation_made_by_sphinx_is_told_by_its_apis(address, licence):
     [section] = page(SPHINX, address).sections
     assert section.text == (
-        "```python\nnumpy.squeeze(a, axis=None)\n```\n\nRemove axes of length one from a.\n\nParameters\n\n"
-        "a : array_like\n\nInput data.\n\n```python\n>>> x = np.zeros((1, 3))\n>>> x.shape\n(1, 3)\n```"
+        "```python\nnumpy.squeeze(a, axis=None)\n```\n\nRemove axes of length one from a.\n\nParameters\n"
+        "    a : array_like\n        Input data.\n\n```python\n>>> x = np.zeros((1, 3))\n>>> x.shape\n(1, 3)\n```"
     )
     assert (section.title, section.apis, section.licence) == ("numpy.squeeze", ("numpy.squeeze",), licence)
 
@@ -121,7 +121,7 @@ def test_documentation_of_older_versions_is_told_by_its_apis_too():
     [section] = page(body, "https://docs.scipy.org/doc/numpy-1.13.0/x.html").sections
     assert section.title == "numpy.argsort" and section.apis == ("numpy.argsort",)
     assert section.text == (
-        f"```python\nnumpy.argsort(a)\n```\n\n{PROSE.strip()}\n\nParameters:\n\na : array\nTo sort."
+        f"```python\nnumpy.argsort(a)\n```\n\n{PROSE.strip()}\n\nParameters:\n\na : array\n    To sort."
     )
 
 

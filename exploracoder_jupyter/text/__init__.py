@@ -1,0 +1,1 @@
+"""Reads text: HTML pages as Markdown."""
