@@ -1,1 +1,1 @@
-"""Reads text: HTML pages as Markdown."""
+"""Reads text: HTML pages as Markdown, words and their stems, and an index of texts by their words."""

@@ -56,7 +56,6 @@ from exploracoder_jupyter.knowledge.extraction import api_parameters as parsed_c
 from exploracoder_jupyter.knowledge.extraction import docstring_sections
 from exploracoder_jupyter.knowledge.search import indexed_text as api_texts
 from exploracoder_jupyter.knowledge.search import query_terms as knowledge_query
-from exploracoder_jupyter.knowledge.search import tokenizer
 from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_words
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
@@ -96,7 +95,7 @@ from exploracoder_jupyter.pipeline.prompting import (
 from exploracoder_jupyter.pipeline.retrieval import query_rewriting, web_query_filter
 from exploracoder_jupyter.pipeline.solving import generated_inputs, judge_replies, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
-from exploracoder_jupyter.text import html_tree, invisible_characters
+from exploracoder_jupyter.text import html_tree, invisible_characters, tokenizer
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
 from exploracoder_jupyter.trace.comparing import output_comparison

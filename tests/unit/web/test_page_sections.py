@@ -7,7 +7,6 @@ import pytest
 
 from exploracoder_jupyter.text.html_tree import parse_html
 from exploracoder_jupyter.text.invisible_characters import strip_invisible
-from exploracoder_jupyter.web.passage_ranking import Ranking
 from exploracoder_jupyter.web.reading.page_sections import split_markdown
 from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import Page
@@ -300,10 +299,3 @@ def test_a_long_section_is_told_in_parts_that_are_whole_markdown():
 def test_fences_in_code_do_not_end_it():
     [section] = page(f"<main><p>{PROSE}</p><pre>```\nx\n```</pre></main>").sections
     assert section.text.endswith("````\n```\nx\n```\n````")
-
-
-def test_texts_are_ranked_by_words_and_parts_of_names():
-    ranking = Ranking(["Read a CSV file with pandas.read_csv", "Squeeze axes", "nothing"])
-    assert [at for at, _ in ranking.best("reading csv")] == [0]
-    assert [at for at, _ in ranking.best("np.squeeze axis")] == [1]
-    assert ranking.best("the of") == Ranking([]).best("x") == []
