@@ -13,6 +13,7 @@ import anyio
 import nbformat
 import pytest
 from hypothesis import given
+from protego import Protego
 from pydantic import ValidationError
 from rich.console import Console
 
@@ -59,7 +60,7 @@ from exploracoder_jupyter.knowledge.search import query_terms as knowledge_query
 from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_words
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
-from exploracoder_jupyter.knowledge.sources import credential_redaction, gitignore
+from exploracoder_jupyter.knowledge.sources import credential_redaction, workspace_files
 from exploracoder_jupyter.llm.fault_messages import Fault, Target, explain, quote_message
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.offline.drafting import result_conversions
@@ -106,7 +107,6 @@ from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, sa
 from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
 from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
 from exploracoder_jupyter.web import query_sanitizer as web_queries
-from exploracoder_jupyter.web.fetching import robots_txt
 from exploracoder_jupyter.web.reading import page_sections as web_sections
 from tests.unit.factories import complete_events, recorded
 from tests.unit.texts import HARD, few, quick, texts
@@ -308,7 +308,7 @@ KNOWLEDGE = {
             partial(lambda text, name: list(soup_chunks.split_file(name, text)), name=name)
             for name in ("a.py", "a.md", "a.ipynb")
         ),
-        lambda text: gitignore.parse_gitignore(text, ""),
+        lambda text: workspace_files.parse_gitignore(text).check_file("a/b.py"),
         lambda text: credential_redaction.redact(text, str, credential_redaction.find_secret_literals(text)),
         credential_redaction.parse_python,
     ),
@@ -316,7 +316,7 @@ KNOWLEDGE = {
         lambda text: web_sections.extract_sections(html_tree.parse_html(text)),
         web_sections.split_markdown,
         web_queries.sanitize_query,
-        robots_txt.parse_robots,
+        lambda text: Protego.parse(text).can_fetch("https://x.example/x", "exploracoder-jupyter"),
         invisible_characters.strip_invisible,
     ),
 }
