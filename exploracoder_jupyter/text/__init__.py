@@ -1,1 +1,1 @@
-"""Reads text: HTML pages as Markdown, words and their stems, and an index of texts by their words."""
+"""Reads text: HTML as Markdown, words and stems, an index of texts by their words, characters, Python code."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.text.invisible_characters import strip_invisible
+from exploracoder_jupyter.text.characters import strip_invisible
 
 _MAX_DEPTH = 150
 """Nesting depth; deeper elements are left out, so that recursion over a tree cannot overflow."""

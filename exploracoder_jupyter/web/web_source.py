@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, SourceKind
-from exploracoder_jupyter.text.invisible_characters import strip_invisible
+from exploracoder_jupyter.text.characters import strip_invisible
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
 from exploracoder_jupyter.web.fetching.address_check import origin_of
 from exploracoder_jupyter.web.fetching.web_cache import WebCache

@@ -48,7 +48,7 @@ from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
 from exploracoder_jupyter.frontend.panel.panel_state import State, fold
 from exploracoder_jupyter.frontend.searching.highlighted_code import highlight_python
 from exploracoder_jupyter.frontend.searching.search_magic import parse_search_line as search_line
-from exploracoder_jupyter.kernels.observing.output_text import apply_carriage_returns, cut_middle, strip_ansi
+from exploracoder_jupyter.kernels.observing.output_text import cut_middle
 from exploracoder_jupyter.knowledge.documents import section_passages as document_chunks
 from exploracoder_jupyter.knowledge.documents.document_files import File
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import parse_page
@@ -97,6 +97,7 @@ from exploracoder_jupyter.pipeline.retrieval import query_rewriting, web_query_f
 from exploracoder_jupyter.pipeline.solving import generated_inputs, judge_replies, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
 from exploracoder_jupyter.text import html_tree, invisible_characters, tokenizer
+from exploracoder_jupyter.text.characters import apply_carriage_returns, strip_ansi
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
 from exploracoder_jupyter.trace.comparing import output_comparison

@@ -19,7 +19,7 @@ from typing import Literal, get_origin, get_type_hints
 from urllib.parse import quote
 
 from exploracoder_jupyter.core.events import Record, load
-from exploracoder_jupyter.trace.cells.escaped_text import encodable
+from exploracoder_jupyter.text.characters import encodable
 from exploracoder_jupyter.trace.sanitizing.path_redaction import BREAKS, Homes
 
 REDACTED = "[redacted]"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from exploracoder_jupyter.text.characters import strip_invisible
 from exploracoder_jupyter.text.html_markdown import to_blocks
 from exploracoder_jupyter.text.html_tree import Node
-from exploracoder_jupyter.text.invisible_characters import strip_invisible
 
 _MARKDOWN_HEADING = re.compile(r"(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")

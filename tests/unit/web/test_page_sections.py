@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from exploracoder_jupyter.text.characters import strip_invisible
 from exploracoder_jupyter.text.html_tree import parse_html
-from exploracoder_jupyter.text.invisible_characters import strip_invisible
 from exploracoder_jupyter.web.reading.page_sections import split_markdown
 from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import Page
