@@ -12,7 +12,7 @@ from functools import lru_cache
 
 _WORD = re.compile(r"[^\W\d_]\w*|\d+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_FOREIGN_PART = re.compile(r"[^\W_]+")
+_ALPHANUMERIC = re.compile(r"[^\W_]+")
 _STOP_WORDS = frozenset(
     """a about above after all also am an and any are as at be because been before being below between both but by can
     could did do does doing down during each either else etc few for from further had has have having here how however i
@@ -47,8 +47,9 @@ def _terms(word: str) -> tuple[str, ...]:
 
 
 def split_identifier(name: str) -> list[str]:
-    """Return the words of an identifier: `read_csv` and `DataFrame` have two."""
-    return _PART.findall(name) if name.isascii() else _FOREIGN_PART.findall(name)
+    """Return the words of an identifier or a text: `read_csv` and `DataFrame` have two."""
+    words = _ALPHANUMERIC.findall(name)
+    return [part for word in words for part in (_PART.findall(word) if word.isascii() else [word])]
 
 
 def stem(word: str) -> str:

@@ -23,7 +23,7 @@ from exploracoder_jupyter.knowledge.search.rank_fusion import (
     scale_to_max,
 )
 from exploracoder_jupyter.text.lexical_index import Field, LexicalIndex
-from exploracoder_jupyter.text.tokenizer import stem, tokens
+from exploracoder_jupyter.text.tokenizer import split_identifier, stem, tokens
 
 
 def api(path: str, description: str, **more) -> ApiDoc:
@@ -311,6 +311,7 @@ def test_words_of_asking_say_nothing_unless_an_api_bears_them():
 
 def test_words_of_other_scripts_are_not_cut_at_their_letters():
     assert tokens("Größe, naïve_größe") == [stem("größe"), "naïve_größe", stem("naïve"), stem("größe")]
+    assert split_identifier("naïve readCsv") == ["naïve", "read", "Csv"]
 
 
 def test_texts_are_ranked_by_words_and_parts_of_names():
