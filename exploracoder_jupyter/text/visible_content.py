@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from exploracoder_jupyter.text.html_tree import Node
 
@@ -45,19 +44,12 @@ def _is_hidden(node: Node) -> bool:
 def find_main_element(root: Node) -> Node:
     """Return what the page marks as its main part, or else `root`. Navigation and the like are removed from `root`."""
     root.remove(lambda node: node.tag in _SURROUNDING_TAGS)
-    for elements in _marked_as_main(root):
-        if elements:
-            return max(elements, key=lambda node: len(node.raw))
+    mains = [node for node in root.walk() if node.tag == "main" or node.attributes.get("role") == "main"]
+    articles = list(root.find_all(tag="article"))
+    if marked := mains or (articles if len(articles) == 1 else []):
+        return max(marked, key=lambda node: len(node.raw))
     root.remove(lambda node: node.tag == "header")
     return root
-
-
-def _marked_as_main(root: Node) -> Iterator[list[Node]]:
-    yield [node for node in root.walk() if node.tag == "main" or node.attributes.get("role") == "main"]
-    articles = list(root.find_all(tag="article"))
-    yield articles if len(articles) == 1 else []
-    for class_ in ("body", "document"):  # as Sphinx and docutils name it
-        yield list(root.find_all(tag="div", class_=class_))
 
 
 def remove_menus(node: Node) -> tuple[int, int, int]:

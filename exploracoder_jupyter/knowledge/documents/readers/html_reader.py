@@ -7,7 +7,7 @@ from dataclasses import replace
 from exploracoder_jupyter.knowledge.documents.document_page import Page
 from exploracoder_jupyter.knowledge.documents.readers import markdown_reader, sphinx_html
 from exploracoder_jupyter.text.html_markdown import to_markdown
-from exploracoder_jupyter.text.html_tree import parse_html
+from exploracoder_jupyter.text.html_tree import Node, parse_html
 from exploracoder_jupyter.text.visible_content import find_main_element, remove_hidden, remove_menus
 
 _TOOL_CLASSES = frozenset(
@@ -32,8 +32,16 @@ def read(text: str, *, xhtml: bool = False) -> Page:
     root.remove(lambda node: not _TOOL_CLASSES.isdisjoint(node.classes))
     remove_menus(root)
     apis = sphinx_html.take_apis(root)
-    page = markdown_reader.read(to_markdown(find_main_element(root)))
+    page = markdown_reader.read(to_markdown(_find_content(root)))
     described = {api.path for api in apis}
     others = (api for api in page.apis if api.path not in described)
     sections = tuple(replace(section, place=f"#{section.title}" if section.title else "") for section in page.sections)
     return replace(page, title=page.title or title, apis=(*apis, *others), sections=sections)
+
+
+def _find_content(root: Node) -> Node:
+    """Return the main element, which older versions of Sphinx and docutils mark by a class only."""
+    main = find_main_element(root)
+    classed = (list(root.find_all(tag="div", class_=class_)) for class_ in ("body", "document"))
+    marked = next(filter(None, classed), []) if main is root else []
+    return max(marked, key=lambda node: len(node.raw), default=main)
