@@ -308,7 +308,8 @@ def test_the_content_of_older_sphinx_pages_is_marked_by_its_class(read):
 
 
 def test_elements_of_xhtml_may_close_themselves(read):
-    page = "<html><head><script src='x'/></head><body><p>This text of a page is not in a script.</p></body></html>"
+    text = "This text of a page is long enough to be a passage, and is not in a script."
+    page = f"<html><head><script src='x'/></head><body><p>{text}</p></body></html>"
     [passage] = read("page.xhtml", page).passages
     assert "not in a script" in passage.text
 
