@@ -29,8 +29,8 @@ from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.search import indexed_text, word_embedder
 from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
-from exploracoder_jupyter.knowledge.search.lexical_index import LexicalIndex
 from exploracoder_jupyter.knowledge.search.rank_fusion import combine_queries
+from exploracoder_jupyter.text.lexical_index import LexicalIndex
 
 DEPTHS = (5, 10, 20)
 ENOUGH = 200

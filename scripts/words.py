@@ -33,8 +33,8 @@ from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge.extraction.library_reader import LibraryReader
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 from exploracoder_jupyter.knowledge.search import indexed_text
-from exploracoder_jupyter.knowledge.search.tokenizer import tokens
 from exploracoder_jupyter.knowledge.search.word_embedder import PATH
+from exploracoder_jupyter.text.tokenizer import tokens
 
 LIBRARIES = """
     scipy sklearn skimage statsmodels networkx sympy matplotlib seaborn polars xarray pyarrow sqlalchemy PIL nltk

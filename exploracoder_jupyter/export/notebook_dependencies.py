@@ -8,13 +8,14 @@ from collections.abc import Container, Iterator
 from pathlib import Path, PurePosixPath
 
 from exploracoder_jupyter.pipeline.exploring.dependency_slice import ALWAYS_DEFINED, names_in, unbound_names
+from exploracoder_jupyter.text.python_code import parse_python
 
 _FILE = re.compile(r"[\w .()+@~/\\-]{1,200}\.\w{1,12}")
 
 
 def needed_variables(code: str, uses: Container[str]) -> list[str]:
     """Return the names that the code reads but never binds, and those of `uses` that it reads before binding them."""
-    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(_parse(code))):
+    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(parse_python(code))):
         return sorted(
             name for name in unbound_names(code) or () if name in uses
         )  # the rest may come from the star import
@@ -41,14 +42,6 @@ def home_paths(code: str) -> list[str]:
 
 
 def _string_constants(code: str) -> Iterator[str]:
-    for node in ast.walk(_parse(code)):
+    for node in ast.walk(parse_python(code)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
-
-
-def _parse(code: str) -> ast.Module:
-    """Parse the code; return an empty module if it cannot be parsed."""
-    try:
-        return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])

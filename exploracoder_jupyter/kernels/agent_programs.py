@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio import to_thread
 from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.text import TextReceiveStream
 
@@ -23,7 +22,6 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
-from exploracoder_jupyter.kernels.sandbox.hidden_credentials import find_credential_files
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import FileView
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
@@ -82,13 +80,12 @@ async def inspect(
     """
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)
-    hidden = (*launcher.files.hidden, *await to_thread.run_sync(lambda: tuple(find_credential_files([workdir]))))
     view = FileView(
         workdir=workdir,
         temporary=private / "tmp",
         writable=(private,),
         readable=launcher.readable,
-        hidden=hidden,
+        hidden=(*launcher.files.hidden, *launcher.files.credentials),
         covered=launcher.files.covered,
         private=launcher.folder,
     )

@@ -20,9 +20,10 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.kernels.observing.message_validation import Message, parse_message, replace_surrogates
+from exploracoder_jupyter.kernels.observing.message_validation import Message, parse_message
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.process_tree import TreeUsage
+from exploracoder_jupyter.text.characters import encodable
 
 Cause = Literal["finished", "timeout", "flooded", "died"]
 
@@ -130,7 +131,7 @@ class Sibling:
         started = time.monotonic()
         try:
             id_ = self._client.execute(  # `stop_on_error=False`: an error must not abort the requests sent after it
-                replace_surrogates(code), store_history=True, allow_stdin=False, stop_on_error=False
+                encodable(code), store_history=True, allow_stdin=False, stop_on_error=False
             )
         except zmq.Again:
             await self.end("earlier code broke its connection, and its kernel was ended")

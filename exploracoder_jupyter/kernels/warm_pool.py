@@ -17,7 +17,6 @@ from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
 
 CORES: Final = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-_MAX_WARM: Final = 8
 
 S = TypeVar("S", bound=AnySibling)
 
@@ -37,7 +36,7 @@ class Factory(Protocol[S]):
 class WarmPool(Generic[S]):
     """Siblings started ahead. Starts run in the task group, which must outlive the pool."""
 
-    def __init__(self, tasks: TaskGroup, factory: Factory[S], *, size: int = min(CORES, _MAX_WARM) + 1) -> None:
+    def __init__(self, tasks: TaskGroup, factory: Factory[S], *, size: int) -> None:
         self._tasks, self._factory, self._size = tasks, factory, size
         self._sender, self._receiver = anyio.create_memory_object_stream[S | ExploraError](float("inf"))
         self._starting = self._takers = 0

@@ -50,7 +50,8 @@ async def open_web(
     """
     if settings.web == "off":
         return None
-    _check_installed("lxml", "Searching the web")
+    for package in ("lxml", "protego"):
+        _check_installed(package, "Searching the web")
 
     from exploracoder_jupyter import web  # not needed by most runs, and an HTTP client is slow to import
 

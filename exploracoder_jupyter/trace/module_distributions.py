@@ -9,6 +9,7 @@ from typing import Final
 
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import distributions_by_module
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name as canonical_name
+from exploracoder_jupyter.text.python_code import parse_python
 
 __all__ = [
     "PINNED",
@@ -66,19 +67,12 @@ def optional_requirements(requirements: Iterable[str]) -> list[str]:
 
 def imported_modules(code: str) -> set[str]:
     """Return the top-level modules that the code imports anywhere; none if it is not plain Python."""
-    return {name for node in ast.walk(_parse(code)) for name in _imported_modules(node)}
+    return {name for node in ast.walk(parse_python(code)) for name in _imported_modules(node)}
 
 
 def unconditional_imports(code: str) -> set[str]:
     """Return the modules that are imported unconditionally: not within a function, an `if` or a `try`."""
-    return {name for node in _parse(code).body for name in _imported_modules(node)}
-
-
-def _parse(code: str) -> ast.Module:
-    try:
-        return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
+    return {name for node in parse_python(code).body for name in _imported_modules(node)}
 
 
 def _imported_modules(node: ast.AST) -> Iterator[str]:

@@ -29,7 +29,7 @@ from exploracoder_jupyter.core.events import (
     Steered,
     SubtaskFinished,
 )
-from exploracoder_jupyter.trace.cells.escaped_text import encodable
+from exploracoder_jupyter.text.characters import encodable
 from exploracoder_jupyter.trace.journal import Journal, read
 from exploracoder_jupyter.trace.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.run_state import Run, fold, fold_all

@@ -15,8 +15,8 @@ from threading import Lock, Thread
 
 import anyio.to_thread
 
+from exploracoder_jupyter.text.lexical_index import LexicalIndex
 from exploracoder_jupyter.web.fetching.address_check import origin_of
-from exploracoder_jupyter.web.passage_ranking import Ranking
 from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, Page, PageFormat, SearchHit, WebError
 
@@ -50,7 +50,7 @@ class SavedPages:
         self._pages: dict[str, Page] | None = None
         self._sections: list[tuple[str, str]] = []
         """Address and title of each section."""
-        self._ranking = Ranking([])
+        self._index = LexicalIndex.build([])
         self._lock = Lock()  # an abandoned search finishes reading, for the next one
 
     def prepare(self) -> None:
@@ -84,8 +84,8 @@ class SavedPages:
     def _find(self, query: str, most: int) -> list[SearchHit]:
         self._read()
         best: dict[str, str] = {}
-        for at, _ in self._ranking.best(query):
-            best.setdefault(*self._sections[at])
+        for row in self._index.best(query):
+            best.setdefault(*self._sections[row])
         return [SearchHit(title, address) for address, title in best.items()][:most]
 
     def _read(self) -> dict[str, Page]:
@@ -104,7 +104,7 @@ class SavedPages:
             for section in extract_content(page).sections:
                 self._sections.append((page.address, section.title))
                 texts.append(f"{section.title} {section.text}")
-        self._ranking = Ranking(texts)
+        self._index = LexicalIndex.build(texts)
         return pages
 
     def _pages_found(self, others: Container[str]) -> Iterator[Page]:

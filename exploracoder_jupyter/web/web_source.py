@@ -13,11 +13,11 @@ import anyio
 import anyio.to_thread
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, SourceKind
+from exploracoder_jupyter.text.characters import strip_invisible
+from exploracoder_jupyter.text.lexical_index import LexicalIndex
 from exploracoder_jupyter.web.fetching.address_check import origin_of
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
-from exploracoder_jupyter.web.passage_ranking import Ranking
 from exploracoder_jupyter.web.query_sanitizer import sanitize_query
-from exploracoder_jupyter.web.reading.hidden_elements import strip_invisible
 from exploracoder_jupyter.web.reading.page_sections import Section
 from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import Page, PageReader, SearchEngine, SearchHit, WebError
@@ -143,8 +143,8 @@ def _passages(page: Page, hit: SearchHit, query: str) -> list[Passage]:
 
 
 def _relevant(query: str, found: Sequence[Section]) -> list[Section]:
-    order = Ranking([f"{section.title} {section.text}" for section in found]).best(query)
-    return [found[at] for at, _ in order]
+    index = LexicalIndex.build([f"{section.title} {section.text}" for section in found])
+    return [found[row] for row in index.best(query)]
 
 
 def _addressed(found: Sequence[Section], address: str) -> Iterator[tuple[Section, str]]:

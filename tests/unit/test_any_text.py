@@ -13,6 +13,7 @@ import anyio
 import nbformat
 import pytest
 from hypothesis import given
+from protego import Protego
 from pydantic import ValidationError
 from rich.console import Console
 
@@ -47,7 +48,7 @@ from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
 from exploracoder_jupyter.frontend.panel.panel_state import State, fold
 from exploracoder_jupyter.frontend.searching.highlighted_code import highlight_python
 from exploracoder_jupyter.frontend.searching.search_magic import parse_search_line as search_line
-from exploracoder_jupyter.kernels.observing.output_text import apply_carriage_returns, cut_middle, strip_ansi
+from exploracoder_jupyter.kernels.observing.output_text import cut_middle
 from exploracoder_jupyter.knowledge.documents import section_passages as document_chunks
 from exploracoder_jupyter.knowledge.documents.document_files import File
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import parse_page
@@ -56,11 +57,10 @@ from exploracoder_jupyter.knowledge.extraction import api_parameters as parsed_c
 from exploracoder_jupyter.knowledge.extraction import docstring_sections
 from exploracoder_jupyter.knowledge.search import indexed_text as api_texts
 from exploracoder_jupyter.knowledge.search import query_terms as knowledge_query
-from exploracoder_jupyter.knowledge.search import tokenizer
 from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_words
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
-from exploracoder_jupyter.knowledge.sources import credential_redaction, gitignore
+from exploracoder_jupyter.knowledge.sources import credential_redaction, workspace_files
 from exploracoder_jupyter.llm.fault_messages import Fault, Target, explain, quote_message
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.offline.drafting import result_conversions
@@ -96,6 +96,8 @@ from exploracoder_jupyter.pipeline.prompting import (
 from exploracoder_jupyter.pipeline.retrieval import query_rewriting, web_query_filter
 from exploracoder_jupyter.pipeline.solving import generated_inputs, judge_replies, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
+from exploracoder_jupyter.text import html_tree, invisible_characters, tokenizer
+from exploracoder_jupyter.text.characters import apply_carriage_returns, strip_ansi
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
 from exploracoder_jupyter.trace.comparing import output_comparison
@@ -106,9 +108,6 @@ from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, sa
 from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
 from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
 from exploracoder_jupyter.web import query_sanitizer as web_queries
-from exploracoder_jupyter.web.fetching import robots_txt
-from exploracoder_jupyter.web.reading import hidden_elements
-from exploracoder_jupyter.web.reading import html_parser as web_markup
 from exploracoder_jupyter.web.reading import page_sections as web_sections
 from tests.unit.factories import complete_events, recorded
 from tests.unit.texts import HARD, few, quick, texts
@@ -310,16 +309,16 @@ KNOWLEDGE = {
             partial(lambda text, name: list(soup_chunks.split_file(name, text)), name=name)
             for name in ("a.py", "a.md", "a.ipynb")
         ),
-        lambda text: gitignore.parse_gitignore(text, ""),
+        lambda text: workspace_files.parse_gitignore(text).check_file("a/b.py"),
         lambda text: credential_redaction.redact(text, str, credential_redaction.find_secret_literals(text)),
         credential_redaction.parse_python,
     ),
     "the web": each(
-        lambda text: web_sections.extract_sections(web_markup.parse_html(text)),
+        lambda text: web_sections.extract_sections(html_tree.parse_html(text)),
         web_sections.split_markdown,
         web_queries.sanitize_query,
-        robots_txt.parse_robots,
-        hidden_elements.strip_invisible,
+        lambda text: Protego.parse(text).can_fetch("https://x.example/x", "exploracoder-jupyter"),
+        invisible_characters.strip_invisible,
     ),
 }
 

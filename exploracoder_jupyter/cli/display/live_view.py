@@ -14,7 +14,6 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from exploracoder_jupyter.cli.display.standard_streams import sanitize
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.types import SubtaskStatus
 from exploracoder_jupyter.frontend.panel.panel_state import (
@@ -26,6 +25,7 @@ from exploracoder_jupyter.frontend.panel.panel_state import (
     describe_cost,
     fold,
 )
+from exploracoder_jupyter.text.characters import printable
 
 _STATUS_STYLES: dict[SubtaskStatus, tuple[str, str]] = {
     "planned": ("·", "dim"),
@@ -85,7 +85,7 @@ class LiveView:
 def render_view(state: State, *, now: float) -> RenderableType:
     """Render the state of the run at `now`, in seconds since the epoch."""
     parts: list[RenderableType] = [_render_header(state)]
-    parts += [Text(sanitize(notice), style="yellow") for notice in state.notices[-3:]]
+    parts += [Text(printable(notice), style="yellow") for notice in state.notices[-3:]]
     rows = [*state.subtasks, *([state.solution_row] if state.solution_row.candidates else [])]
     if rows:
         parts.append(_render_table(rows, over=state.over))
@@ -94,14 +94,14 @@ def render_view(state: State, *, now: float) -> RenderableType:
 
 def _render_header(state: State) -> Text:
     about = (", ".join(state.libraries), state.model, state.isolation)
-    return Text(sanitize("  ".join(part for part in about if part)), style="dim")
+    return Text(printable("  ".join(part for part in about if part)), style="dim")
 
 
 def _render_table(rows: list[SubtaskRow], *, over: bool) -> Table:
     table = Table.grid(padding=(0, 1))
     for row in rows:
         symbol, style = _STATUS_STYLES[row.status]
-        name = sanitize(_row_title(row, over=over))
+        name = printable(_row_title(row, over=over))
         table.add_row(Text(symbol, style), Text(name, style if row.status == "exploring" else ""))
         if row.candidates:
             table.add_row("", _render_candidates(row))
@@ -130,12 +130,12 @@ def _last_problem(candidates: tuple[CandidateRow, ...]) -> str:
     problems = [
         candidate.note for candidate in candidates if candidate.note and candidate.state not in ("duplicate", "no code")
     ]
-    return sanitize(problems[-1].splitlines()[0])[:100] if problems else ""
+    return printable(problems[-1].splitlines()[0])[:100] if problems else ""
 
 
 def _render_footer(state: State, now: float) -> Text:
     minutes, seconds = divmod(int(state.seconds(now)), 60)
-    parts = [sanitize(state.activity), f"{describe_cost(state)}, {minutes}:{seconds:02d}"]
+    parts = [printable(state.activity), f"{describe_cost(state)}, {minutes}:{seconds:02d}"]
     if not state.over:
         parts += [state.estimate, "Ctrl-C stops"]
     return Text("  ".join(part for part in parts if part), style="dim")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from exploracoder_jupyter.cli.display.standard_streams import sanitize
 from exploracoder_jupyter.core.events import (
     CandidateObserved,
     CandidateProposed,
@@ -33,6 +32,7 @@ from exploracoder_jupyter.core.events import (
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Candidate, Exchange, InputRun, Observation, Plan, Status
 from exploracoder_jupyter.core.wording import plural
+from exploracoder_jupyter.text.characters import printable
 
 _STATUS_VERBS: dict[Status, str] = {
     "ok": "ran",
@@ -63,7 +63,7 @@ class EventLines:
         if isinstance(record.event, PlanMade):
             self._titles |= {subtask.id: subtask.title for subtask in record.event.plan.subtasks}
         if text and self._is_new(record.event):
-            self._write(f"[{record.at - self._started_at:6.1f}s] {' '.join(sanitize(text).split())}")
+            self._write(f"[{record.at - self._started_at:6.1f}s] {' '.join(printable(text).split())}")
 
     def _is_new(self, event: Event) -> bool:
         """Return whether the event has no problem or a new one, so that a recurring problem is reported only once."""

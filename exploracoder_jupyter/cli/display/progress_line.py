@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from exploracoder_jupyter.cli.display.standard_streams import print_note, sanitize
+from exploracoder_jupyter.cli.display.standard_streams import print_note
 from exploracoder_jupyter.core.wording import plural
+from exploracoder_jupyter.text.characters import printable
 
 _STEP = 1000
 """Number of APIs between two lines of progress if the total is unknown."""
@@ -23,7 +24,7 @@ def show_progress(initial: str) -> Iterator[Callable[[str, int, int], None]]:
     from rich.text import Text
 
     with Console(stderr=True).status(initial) as status:
-        yield lambda what, done, total: status.update(Text(sanitize(_format_step(what, done, total))))
+        yield lambda what, done, total: status.update(Text(printable(_format_step(what, done, total))))
 
 
 class _ProgressLines:

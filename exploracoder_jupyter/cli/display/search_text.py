@@ -10,9 +10,10 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from exploracoder_jupyter.cli.display.standard_streams import print_note, print_result, sanitize, write_line
+from exploracoder_jupyter.cli.display.standard_streams import print_note, print_result, write_line
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.wording import plural
+from exploracoder_jupyter.text.characters import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -79,7 +80,7 @@ def _print_styled(answer: Row, *, details: bool) -> None:
     for number, row in enumerate(answer["results"], 1):
         results.add_row(Text(f"{number}.", "dim", justify="right"), Group(*_format_styled(row, details=details)))
     with screen.capture() as captured:
-        screen.print(Text(sanitize(search_summary(answer)), "dim"))
+        screen.print(Text(printable(search_summary(answer)), "dim"))
         screen.print(results if answer["results"] else "Nothing was found.")
     write_line(sys.stdout, captured.get().rstrip("\n"))
 
@@ -89,15 +90,15 @@ def _format_styled(row: Row, *, details: bool) -> Iterator[RenderableType]:
     from rich.syntax import Syntax
     from rich.text import Text
 
-    head = Text.assemble((sanitize(row["path"]), "bold"), (sanitize(row["signature"]), "cyan"))
+    head = Text.assemble((printable(row["path"]), "bold"), (printable(row["signature"]), "cyan"))
     yield head.append("  deprecated", "yellow") if row["deprecated"] else head
     if row["description"]:
-        yield Text(sanitize(" ".join(row["description"].split())))
+        yield Text(printable(" ".join(row["description"].split())))
     if details:
-        yield from (Text.assemble(sanitize(label), "  ", (sanitize(text), "dim")) for label, text in _details(row))
+        yield from (Text.assemble(printable(label), "  ", (printable(text), "dim")) for label, text in _details(row))
         for code in row["examples"][:1]:
             shown = Syntax(
-                sanitize(code),
+                printable(code),
                 "python",
                 theme="ansi_dark",
                 background_color="default",

@@ -13,19 +13,15 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.text.characters import printable
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
 
-def sanitize(text: str) -> str:
-    """Replace control characters, except line breaks and tabs."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
-
-
 def print_result(text: str) -> None:
     """Print a line of the result on standard output, sanitized only for a terminal."""
-    write_line(sys.stdout, sanitize(text) if sys.stdout.isatty() else text)
+    write_line(sys.stdout, printable(text) if sys.stdout.isatty() else text)
 
 
 def print_code(code: str) -> None:
@@ -37,13 +33,13 @@ def print_code(code: str) -> None:
 
     screen = Console(file=sys.stdout)
     with screen.capture() as captured:
-        screen.print(Syntax(sanitize(code), "python", background_color="default", word_wrap=True))
+        screen.print(Syntax(printable(code), "python", background_color="default", word_wrap=True))
     write_line(sys.stdout, captured.get().rstrip("\n"))
 
 
 def print_note(text: str) -> None:
     """Print a line on standard error, separate from the result."""
-    write_line(sys.stderr, sanitize(text))
+    write_line(sys.stderr, printable(text))
 
 
 def print_json(value: JsonValue) -> None:

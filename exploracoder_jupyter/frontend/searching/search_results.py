@@ -16,6 +16,7 @@ from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Parameter
 from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.frontend.searching.search_html import hit_html, results_html
+from exploracoder_jupyter.text.characters import printable
 
 _MAX_LINE = 160
 _MAX_SHOWN = 50
@@ -56,10 +57,10 @@ class Hit:
         return next(iter(self.examples), "")
 
     def __str__(self) -> str:
-        return _without_control_characters("\n".join(filter(None, (self._head(), self.documentation, self.example))))
+        return printable("\n".join(filter(None, (self._head(), self.documentation, self.example))))
 
     def __repr__(self) -> str:
-        return _without_control_characters(self._head())
+        return printable(self._head())
 
     def _head(self) -> str:
         return f"{self.path}{self.signature}{' (deprecated)' if self.deprecated else ''}"
@@ -122,7 +123,7 @@ class Results(Sequence[Hit]):
 
     def __repr__(self) -> str:
         rows = (f"{number}. {hit.line()}" for number, hit in enumerate(self.results[:_MAX_SHOWN], 1))
-        return "\n".join(filter(None, [*map(_without_control_characters, self._head()), *rows, self._more()]))
+        return "\n".join(filter(None, [*map(printable, self._head()), *rows, self._more()]))
 
     def _head(self) -> list[str]:
         return [self.headline, *self.notices]
@@ -139,7 +140,7 @@ class Results(Sequence[Hit]):
 
     def _repr_llm_(self) -> str:
         examples = (f"# {hit.path}\n{hit.example}" for hit in self.results[:3] if hit.example)
-        return "\n\n".join([repr(self), *map(_without_control_characters, examples)])
+        return "\n\n".join([repr(self), *map(printable, examples)])
 
 
 _RESULTS: TypeAdapter[Results] = TypeAdapter(Results)
@@ -155,9 +156,4 @@ def parse_results(answer: str | bytes) -> Results:
 
 
 def _one_line(text: str) -> str:
-    return _without_control_characters(one_line(text, _MAX_LINE))
-
-
-def _without_control_characters(text: str) -> str:
-    """Replace control characters, which a terminal would interpret."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return printable(one_line(text, _MAX_LINE))

@@ -8,12 +8,13 @@ observation that reports it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Any, Final, Self
 
 import anyio
 import zmq.asyncio
@@ -35,11 +36,12 @@ from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
 from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory
+from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
-from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
+from exploracoder_jupyter.kernels.warm_pool import CORES, Factory, WarmPool
 from exploracoder_jupyter.kernels.zmq_context import close_context
 
-_MAX_CONCURRENT: Final = max(4, CORES)
+_MAX_WARM: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,88 +58,29 @@ class Step:
         return self.status in ("ok", "error")
 
 
-class SiblingSource(Protocol):
-    """What a branch that re-runs needs from the siblings of its run: implemented by `RerunSiblings` and
-    `remote_siblings.RemoteSiblings`."""
+class RerunSource(ABC):
+    """The siblings of a run whose branches re-run. An async context manager; the same task must enter and leave it."""
 
-    run_limiter: anyio.CapacityLimiter
+    factory: Factory[Any]
+    _environment: Environment
 
-    @property
-    def output_kb(self) -> int:
-        """Limit on the output kept from one execution."""
-        ...
-
-    @property
-    def files(self) -> VisibleFiles | None:
-        """The user's files that siblings can see; `None` on another machine."""
-        ...
-
-    def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
-        """Return a branch in the state after these steps."""
-        ...
-
-    def discard(self, branch: RerunBranch) -> None:
-        """Remove a branch that has been closed."""
-        ...
-
-    def expect(self) -> None:
-        """Start missing warm siblings in the background. Returns at once."""
-        ...
-
-    async def take(self) -> AnySibling:
-        """Return a fresh sibling, watched from now on, or raise KernelError."""
-        ...
-
-    async def dispose(self, sibling: AnySibling) -> None:
-        """End the sibling for good. Idempotent; not interrupted by cancellation."""
-        ...
-
-    async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
-        """Copy what was written in the sibling's working directory; see `Branch.files`."""
-        ...
-
-
-class RerunSiblings:
-    """The siblings of one run. An async context manager; the same task must enter and leave it.
-
-    `setup` is code that every sibling runs first; `variables` a folder written by
-    `kernel_agent.variable_transfer.dump`.
-    """
-
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        *,
-        workdir: Path,
-        setup: str = "",
-        variables: Path | None = None,
-        state: str = "fresh",
-    ) -> None:
+    def __init__(self, sandbox: Sandbox, *, workdir: Path, max_concurrent: int, warm_siblings: int) -> None:
         self._sandbox, self._workdir = sandbox, workdir.resolve()
-        self.state = state
-        """Where experiments start, and why; recorded as `Environment.state`."""
-        self._setup, self._variables = setup, variables
         self._stack = AsyncExitStack()
         self._branches: set[RerunBranch] = set()
-        self.run_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
+        self._warm_siblings = warm_siblings
+        self.run_limiter = anyio.CapacityLimiter(max_concurrent)
         """Limits concurrent executions: with more, they would make each other time out."""
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            self._launcher: Launcher = await stack.enter_async_context(
-                open_launcher(self._sandbox, workdir=self._workdir)
-            )
-            self.factory = await self._make_factory(stack)
-            launcher = self._launcher
-            self.watchdog = ResourceWatchdog(
-                memory=launcher.memory, processes=self._sandbox.processes, disk=launcher.disk
-            )
+            watch = await self._open(stack)
             stack.push_async_callback(self._close_branches)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
-            self.pool = WarmPool(tasks, self.factory)
-            tasks.start_soon(self.watchdog.run)
-            self.pool.warm_up()
+            self._pool: WarmPool[AnySibling] = WarmPool(tasks, self.factory, size=self._warm_siblings)
+            tasks.start_soon(watch)
+            self._pool.warm_up()
             self._environment = await self._read_environment()
             self._stack = stack.pop_all()
         return self
@@ -147,20 +90,35 @@ class RerunSiblings:
     ) -> bool | None:
         return await self._stack.__aexit__(kind, error, traceback)
 
+    @abstractmethod
+    async def _open(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
+        """Set `factory`, and return what runs in the background while the siblings live."""
+
+    @abstractmethod
+    async def _read_environment(self) -> Environment: ...
+
+    @property
+    @abstractmethod
+    def files(self) -> VisibleFiles | None:
+        """The user's files that siblings can see; `None` on another machine."""
+
+    @abstractmethod
+    async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
+        """Copy what was written in the sibling's working directory; see `Branch.files`."""
+
     @property
     def output_kb(self) -> int:
         """Limit on the output kept from one execution."""
         return self._sandbox.output_kb
 
     @property
-    def files(self) -> VisibleFiles:
-        """The user's files that siblings can see."""
-        return self._launcher.files
-
-    @property
     def notices(self) -> tuple[str, ...]:
-        """Sentences for the user: none, since re-running needs no explanation."""
+        """Sentences for the user."""
         return ()
+
+    def environment(self) -> Environment:
+        """Return where the siblings run and how far they are isolated."""
+        return self._environment
 
     async def root(self) -> RerunBranch:
         """Return a branch in the initial state."""
@@ -178,21 +136,73 @@ class RerunSiblings:
 
     def expect(self) -> None:
         """Start missing warm siblings in the background. Returns at once."""
-        self.pool.warm_up()
+        self._pool.warm_up()
 
     async def take(self) -> AnySibling:
-        """Return a fresh sibling, watched from now on.
+        """Return a fresh sibling.
 
         Raises:
             KernelError: no sibling could be started.
         """
-        sibling = await self.pool.take()
-        self.watchdog.watch(sibling)
-        return sibling
+        return await self._pool.take()
 
     async def dispose(self, sibling: AnySibling) -> None:
         """End the sibling for good. Idempotent; not interrupted by cancellation."""
         await self.factory.dispose(sibling)
+
+    async def _close_branches(self) -> None:
+        with anyio.CancelScope(shield=True):
+            await self._pool.close()
+            async with anyio.create_task_group() as tasks:
+                for branch in tuple(self._branches):
+                    tasks.start_soon(branch.close)
+
+
+class RerunSiblings(RerunSource):
+    """The siblings of one run on this machine.
+
+    `setup` is code that every sibling runs first; `variables` a folder written by
+    `kernel_agent.variable_transfer.dump`.
+    """
+
+    factory: SiblingFactory
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        *,
+        workdir: Path,
+        setup: str = "",
+        variables: Path | None = None,
+        state: str = "fresh",
+    ) -> None:
+        super().__init__(
+            sandbox, workdir=workdir, max_concurrent=max(4, CORES), warm_siblings=min(CORES, _MAX_WARM) + 1
+        )
+        self.state = state
+        """Where experiments start, and why; recorded as `Environment.state`."""
+        self._setup, self._variables = setup, variables
+
+    async def _open(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
+        launcher = open_launcher(self._sandbox, workdir=self._workdir)
+        self._launcher: Launcher = await stack.enter_async_context(launcher)
+        self.factory = await self._make_factory(stack)
+        self.watchdog = ResourceWatchdog(
+            memory=self._launcher.memory, processes=self._sandbox.processes, disk=self._launcher.disk
+        )
+        return self.watchdog.run
+
+    @property
+    def files(self) -> VisibleFiles:
+        """The user's files that siblings can see."""
+        return self._launcher.files
+
+    async def take(self) -> AnySibling:
+        """Return a fresh sibling, watched from now on, or raise KernelError."""
+        sibling = await super().take()
+        assert isinstance(sibling, Sibling)
+        self.watchdog.watch(sibling)
+        return sibling
 
     async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Copy what was written in the sibling's working directory; see `Branch.files`."""
@@ -202,10 +212,6 @@ class RerunSiblings:
     def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
         """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         return inspect(self._launcher, module, arguments, workdir=self._workdir)
-
-    def environment(self) -> Environment:
-        """Return where the siblings run and how far they are isolated."""
-        return self._environment
 
     async def _read_environment(self) -> Environment:
         described = self._launcher.isolation.description
@@ -233,17 +239,11 @@ class RerunSiblings:
         )
         return SiblingFactory(launcher, snapshot, context, self._setup, self._variables)
 
-    async def _close_branches(self) -> None:
-        with anyio.CancelScope(shield=True):
-            await self.pool.close()
-            for branch in tuple(self._branches):
-                await branch.close()
-
 
 class RerunBranch:
     """One state: a `Branch` that is reproduced by repeating its steps."""
 
-    def __init__(self, siblings: SiblingSource, steps: tuple[Step, ...]) -> None:
+    def __init__(self, siblings: RerunSource, steps: tuple[Step, ...]) -> None:
         self._siblings = siblings
         self._steps = steps
         self._sibling: AnySibling | None = None

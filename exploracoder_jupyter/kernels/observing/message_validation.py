@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from exploracoder_jupyter.text.characters import encodable
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -32,16 +34,11 @@ def parse_message(raw: Any) -> Message | None:
         return None
 
 
-def replace_surrogates(text: str) -> str:
-    """Replace each lone surrogate, which cannot be encoded, with a question mark."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
-
-
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return replace_surrogates(value)
+        return encodable(value)
     if isinstance(value, dict):
-        return {replace_surrogates(key): _clean(item) for key, item in value.items()}
+        return {encodable(key): _clean(item) for key, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, list) else value
 
 

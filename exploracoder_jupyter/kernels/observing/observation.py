@@ -14,11 +14,11 @@ from exploracoder_jupyter.kernels.observing.output_text import (
     schema_text,
     short_traceback,
     shown_text,
-    strip_ansi,
     without_model_texts,
 )
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
 from exploracoder_jupyter.kernels.sibling_kernel import ExecutionResult
+from exploracoder_jupyter.text.characters import strip_ansi
 
 _PATH: Final = re.compile(r"""['"]([^'"\n\0]*/[^'"\n\0]+)['"]""")
 _MAX_CHARACTERS, _MAX_PATHS = 4000, 5

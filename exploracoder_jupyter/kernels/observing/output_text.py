@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from exploracoder_jupyter.core.types import Output
+from exploracoder_jupyter.text.characters import apply_carriage_returns, strip_ansi
 
 TEXT_BUDGET: Final = 4000
 """Characters of one observation that are sent to a model."""
@@ -20,7 +21,6 @@ SHORT_VALUE: Final = 400
 SCHEMA_MIME: Final = "application/vnd.exploracoder.schema+plain"
 """Like `LLM_MIME`, without any data values."""
 
-_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 _UNINFORMATIVE = re.compile(
     r"<Figure size .*>|<\S+ (?:object )?at 0x[0-9a-f]+>| at 0x[0-9a-f]+|^\s*\d+(?=\s)|\b(?:Name|Length|dtype|array)\b",
     re.MULTILINE,
@@ -31,11 +31,6 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _FRAME = re.compile(r"(Cell In\b|Input In\b|File )")
 _HEADING = re.compile(r"\A(\w[\w.]*) +Traceback \(most recent call last\)")
 _OWN_FRAME = re.compile(r"(Cell In\b|Input In\b|File <ipython-input|File <string>)")
-
-
-def strip_ansi(text: str) -> str:
-    """Remove terminal colours and other escape sequences."""
-    return _ANSI.sub("", text)
 
 
 def short_traceback(frames: Sequence[str]) -> str:
@@ -128,8 +123,3 @@ def _mime_text(output: Output, mime: str) -> str:
     data = output.get("data")
     value = data.get(mime) if isinstance(data, dict) else None
     return value if isinstance(value, str) else ""
-
-
-def apply_carriage_returns(text: str) -> str:
-    """Apply carriage returns as a terminal does: a rewritten line (progress bars) keeps only its last version."""
-    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

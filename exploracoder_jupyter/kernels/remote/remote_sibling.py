@@ -21,12 +21,13 @@ import anyio
 from anyio import to_thread
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels.observing.message_validation import parse_message, replace_surrogates
+from exploracoder_jupyter.kernels.observing.message_validation import parse_message
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.remote.gateway import Gateway
 from exploracoder_jupyter.kernels.remote.kernel_reaper import CannotStart, KernelReaper
 from exploracoder_jupyter.kernels.remote.remote_payload import Payload
 from exploracoder_jupyter.kernels.sibling_kernel import Cause, ExecutionResult
+from exploracoder_jupyter.text.characters import encodable
 
 if TYPE_CHECKING:
     from jupyter_server.gateway.managers import GatewayKernelManager
@@ -228,7 +229,7 @@ class RemoteSibling:
         self._request = request
         try:
             await self._send(_expect(timeout), silent=True)
-            request.begin(await self._send(replace_surrogates(code), silent=False))
+            request.begin(await self._send(encodable(code), silent=False))
         except KernelError:
             return ExecutionResult(note=self.end_reason)
         async with anyio.create_task_group() as tasks:

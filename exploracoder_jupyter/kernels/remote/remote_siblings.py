@@ -10,12 +10,11 @@ themselves (`kernel_agent.adopted_kernel`).
 from __future__ import annotations
 
 import codecs
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final
 
 import anyio
 from anyio import to_thread
@@ -25,14 +24,13 @@ from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, Us
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts
-from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch, Step
+from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSource
 from exploracoder_jupyter.kernels.remote.gateway import Gateway, gateway_token, open_gateway
 from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
 from exploracoder_jupyter.kernels.remote.remote_payload import MAX_MB, Payload, build_payload, unpack_written
 from exploracoder_jupyter.kernels.remote.remote_sibling import SILENCE_LIMIT_SECONDS, RemoteSibling
 from exploracoder_jupyter.kernels.sibling_factory import run_setup
 from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
-from exploracoder_jupyter.kernels.warm_pool import WarmPool
 
 _MAX_CONCURRENT: Final = 4
 _WARM_SIBLINGS: Final = 3
@@ -78,12 +76,14 @@ class RemoteFactory:
                 await sibling.notify_alive()
 
 
-class RemoteSiblings:
-    """The siblings of one run on the server of `sandbox.gateway`. An async context manager, like `RerunSiblings`.
+class RemoteSiblings(RerunSource):
+    """The siblings of one run on the server of `sandbox.gateway`.
 
     Entering raises UsageError or MissingRequirement when the server cannot be used with these settings, and KernelError
     when it starts no kernel. `token` is the server's token, by default from the environment.
     """
+
+    factory: RemoteFactory
 
     def __init__(
         self,
@@ -94,37 +94,14 @@ class RemoteSiblings:
         variables: Path | None = None,
         token: SecretStr | None = None,
     ) -> None:
-        self._sandbox, self._workdir = sandbox, workdir.resolve()
+        super().__init__(sandbox, workdir=workdir, max_concurrent=_MAX_CONCURRENT, warm_siblings=_WARM_SIBLINGS)
         self._setup, self._variables, self._token = setup, variables, token
-        self._stack = AsyncExitStack()
-        self._branches: set[RerunBranch] = set()
-        self.run_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
-        """Limits concurrent executions."""
 
-    async def __aenter__(self) -> Self:
+    async def _open(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
         _check_supported(self._sandbox)
-        async with AsyncExitStack() as stack:
-            factory = _open_factory(self._sandbox, self._workdir, self._variables, self._setup, self._token)
-            self.factory = await stack.enter_async_context(factory)
-            stack.push_async_callback(self._close_branches)
-            tasks = await stack.enter_async_context(anyio.create_task_group())
-            stack.callback(tasks.cancel_scope.cancel)
-            self.pool = WarmPool(tasks, self.factory, size=_WARM_SIBLINGS)
-            tasks.start_soon(self.factory.keep_alive)
-            self.pool.warm_up()
-            self._environment = await self._read_environment()
-            self._stack = stack.pop_all()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        return await self._stack.__aexit__(kind, error, traceback)
-
-    @property
-    def output_kb(self) -> int:
-        """Limit on the output kept from one execution."""
-        return self._sandbox.output_kb
+        factory = _open_factory(self._sandbox, self._workdir, self._variables, self._setup, self._token)
+        self.factory = await stack.enter_async_context(factory)
+        return self.factory.keep_alive
 
     @property
     def files(self) -> None:
@@ -138,36 +115,6 @@ class RemoteSiblings:
         sent = f"The working directory is sent to {gateway.host}, at most {self._max_mb} MB of it."
         return (f"{sent} The connection is not encrypted." if gateway.is_exposed else sent,)
 
-    async def root(self) -> RerunBranch:
-        """Return a branch in the initial state."""
-        return self.branch(())
-
-    def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
-        """Return a branch in the state after these steps."""
-        branch = RerunBranch(self, steps)
-        self._branches.add(branch)
-        return branch
-
-    def discard(self, branch: RerunBranch) -> None:
-        """Remove a branch that has been closed."""
-        self._branches.discard(branch)
-
-    def expect(self) -> None:
-        """Start missing warm siblings in the background. Returns at once."""
-        self.pool.warm_up()
-
-    async def take(self) -> AnySibling:
-        """Return a fresh sibling.
-
-        Raises:
-            KernelError: no sibling could be started.
-        """
-        return await self.pool.take()
-
-    async def dispose(self, sibling: AnySibling) -> None:
-        """Delete the sibling's kernel. Idempotent; not interrupted by cancellation."""
-        await self.factory.dispose(sibling)
-
     async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Fetch what was written in the sibling's working directory; see `Branch.files`."""
         assert isinstance(sibling, RemoteSibling)
@@ -180,17 +127,14 @@ class RemoteSiblings:
 
     async def inspect(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
         """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
-        sibling = await self.pool.take()
+        sibling = await self._pool.take()
+        assert isinstance(sibling, RemoteSibling)
         try:
             async with aclosing(_program_lines(sibling, module, arguments)) as lines:
                 async for line in lines:
                     yield line
         finally:
             await self.factory.dispose(sibling)
-
-    def environment(self) -> Environment:
-        """Return where the siblings run, and what is known of their isolation."""
-        return self._environment
 
     @property
     def _max_mb(self) -> int:
@@ -204,13 +148,6 @@ class RemoteSiblings:
             branching="rerun (remote)",
             state="fresh: the siblings are on another machine",
         )
-
-    async def _close_branches(self) -> None:
-        with anyio.CancelScope(shield=True):
-            await self.pool.close()
-            async with anyio.create_task_group() as tasks:
-                for branch in tuple(self._branches):
-                    tasks.start_soon(branch.close)
 
 
 def remote_inspector(sandbox: Sandbox, *, token: SecretStr | None = None) -> Inspect:

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from exploracoder_jupyter.core.secrets.credential_files import is_credential_file
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
-from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths, home_folders
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import find_credential_files, hidden_paths, home_folders
 
 _PROJECT_MARKERS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "environment.yml")
 _MAX_FOLDERS: Final = 5_000
@@ -47,6 +47,8 @@ class VisibleFiles:
     hidden: tuple[Path, ...]
     """Files and folders that appear empty, wherever they are."""
     workdir: Path = Path()
+    credentials: tuple[Path, ...] = ()
+    """Files with credentials in the working directory, for programs that see it directly and not as a copy."""
 
     def covers(self, path: str) -> bool:
         """Whether something exists at this path, relative to the working directory, that experiments cannot see.
@@ -72,11 +74,13 @@ def find_visible_files(
     homes = home_folders(environ)
     covered = tuple(home for home in homes if os.path.isdir(home) and not home.is_relative_to(workdir))  # noqa: PTH112
     project, credentials = _find_project(workdir, homes)
+    in_workdir = credentials if project else find_credential_files([workdir])  # one walk for both
     candidates = [*needed, *_paths_in_variables(environ), *_download_folders(homes), *_linked_sources(needed), *project]
     found = {path for path in candidates if not any(home.is_relative_to(path) for home in homes)}
     named = _with_targets(workdir / Path(path).expanduser() for path in allow_read)
     hidden = {*hidden_paths(environ), *credentials, *_dot_entries(homes, covered)} - named
-    return VisibleFiles(covered, tuple(sorted(_with_targets(found) | named)), tuple(sorted(hidden)), workdir)
+    shown = tuple(sorted(_with_targets(found) | named))
+    return VisibleFiles(covered, shown, tuple(sorted(hidden)), workdir, tuple(in_workdir))
 
 
 def _with_targets(paths: Iterable[Path]) -> set[Path]:

@@ -22,14 +22,15 @@ from exploracoder_jupyter.knowledge.documents.document_files import (
     ReadProgress,
     iter_documents,
 )
-from exploracoder_jupyter.knowledge.documents.document_page import Page, replace_surrogates
+from exploracoder_jupyter.knowledge.documents.document_page import Page
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import NotText, ReadPage, TookTooLong, read_page
 from exploracoder_jupyter.knowledge.documents.section_passages import page_passages
 from exploracoder_jupyter.knowledge.extraction import docstring_examples
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
+from exploracoder_jupyter.text.characters import encodable
 
-FORMAT = 3
+FORMAT = 4
 """Version of what is read from documents; incrementing it invalidates cached results."""
 
 MAX_APIS = 50_000
@@ -85,7 +86,7 @@ def _find_documents(paths: Iterable[Path], reading: ReadProgress) -> Iterator[Fi
                 bodies.add(file.body)
                 name = file.name if file.name not in names else f"{path.absolute().parent.name}/{file.name}"
                 names.add(name)
-                yield replace(file, name=replace_surrogates(name))
+                yield replace(file, name=encodable(name))
 
 
 def _digest(found: Iterable[File]) -> str:

@@ -42,11 +42,6 @@ class Page:
         return bool(self.sections or self.apis or self.programs)
 
 
-def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which file names and JSON escapes may contain."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def find_programs(text: str) -> tuple[str, ...]:
     """Return the runnable code of a document."""
     return docstring_examples.extract_examples(f"{text[:_MAX_EXAMPLE_CHARS]}\n")

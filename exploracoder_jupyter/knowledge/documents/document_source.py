@@ -13,9 +13,9 @@ import numpy as np
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage, ScoredPassage, SourceKind
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
-from exploracoder_jupyter.knowledge.search.lexical_index import LexicalIndex
+from exploracoder_jupyter.text.lexical_index import LexicalIndex
 
-_FORMAT = "1"
+_FORMAT = "2"
 _MENTION = re.compile(r"([A-Za-z_][\w.]*)\(|`([A-Za-z_][\w.]*)")
 _MAX_APIS = 8
 

@@ -22,12 +22,12 @@ from exploracoder_jupyter.knowledge.search.api_prior import prior
 from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
 from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings
 from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
-from exploracoder_jupyter.knowledge.search.lexical_index import Arrays, LexicalIndex
 from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, drop_library_names, find_named_apis
 from exploracoder_jupyter.knowledge.search.rank_fusion import combine_queries, diversify, rescale_positive, scale_to_max
-from exploracoder_jupyter.knowledge.search.tokenizer import tokens
+from exploracoder_jupyter.text.lexical_index import Arrays, LexicalIndex
+from exploracoder_jupyter.text.tokenizer import tokens
 
-FORMAT = 3
+FORMAT = 4
 """Version of the stored arrays and of the indexed texts; incrementing it invalidates stored indexes."""
 
 _DENSE_ROWS = 1000

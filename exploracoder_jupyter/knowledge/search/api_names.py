@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.search import indexed_text
-from exploracoder_jupyter.knowledge.search.tokenizer import tokens
+from exploracoder_jupyter.text.tokenizer import tokens
 
 _MAX_WORDS = 4
 """The longest name, in words, that is looked for in a query."""

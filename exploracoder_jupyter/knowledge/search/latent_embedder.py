@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from exploracoder_jupyter.knowledge.search.lexical_index import Arrays
-from exploracoder_jupyter.knowledge.search.tokenizer import tokens
+from exploracoder_jupyter.text.lexical_index import Arrays
+from exploracoder_jupyter.text.tokenizer import tokens
 
 _DIMENSIONS = 256
 _MIN_DIMENSIONS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from exploracoder_jupyter.knowledge.search.tokenizer import stem, tokens
+from exploracoder_jupyter.text.tokenizer import stem, tokens
 
 _NAME_PATTERNS = tuple(
     map(

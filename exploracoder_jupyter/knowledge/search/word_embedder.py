@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from exploracoder_jupyter.knowledge.search.tokenizer import tokens
+from exploracoder_jupyter.text.tokenizer import tokens
 
 PATH = Path(__file__).with_name("words.npz")
 

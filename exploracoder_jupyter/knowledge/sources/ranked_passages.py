@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage
 from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
-from exploracoder_jupyter.knowledge.search.lexical_index import Field, LexicalIndex
 from exploracoder_jupyter.knowledge.search.rank_fusion import scale_to_max
-from exploracoder_jupyter.knowledge.search.tokenizer import tokens
+from exploracoder_jupyter.text.lexical_index import Field, LexicalIndex
+from exploracoder_jupyter.text.tokenizer import tokens
 
 _MIN_SHARED_WORDS = 2
 """Words that passage and query must share (or all, if the query has fewer): a single one can be a coincidence."""

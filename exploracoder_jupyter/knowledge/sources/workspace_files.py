@@ -7,19 +7,25 @@ environments, paths in `.gitignore`, exploration traces, and files whose names s
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
 from exploracoder_jupyter.core.secrets.secret_names import is_credential_stem
-from exploracoder_jupyter.knowledge.sources.gitignore import Rule, is_ignored, parse_gitignore
 
 KINDS = frozenset({".py", ".md", ".ipynb"})
 _EXCLUDED_NAMES = frozenset({"explorations", "site-packages", "node_modules", "build", "dist"})
 _ENVIRONMENT_MARKERS = frozenset({"pyvenv.cfg", "conda-meta"})
+_Ignored = tuple[str, GitIgnoreSpec]
+"""A folder with a trailing `/`, empty for the searched one, and the rules of its `.gitignore`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ def read_file(path: Path, limits: Limits) -> str | None:
 
 
 def _paths(folder: Path, usage: _Usage) -> Iterator[str]:
-    queue: deque[tuple[str, tuple[Rule, ...]]] = deque([("", ())])
+    queue: deque[tuple[str, tuple[_Ignored, ...]]] = deque([("", ())])
     for _ in range(usage.limits.folders):
         if not queue or usage.is_exhausted or usage.entries >= usage.limits.entries:
             return
@@ -106,10 +112,8 @@ def _paths(folder: Path, usage: _Usage) -> Iterator[str]:
         if folder_path and names & _ENVIRONMENT_MARKERS:
             continue
         if ".gitignore" in names:
-            known = (
-                *known,
-                *parse_gitignore(read_file(folder / folder_path / ".gitignore", usage.limits) or "", folder_path),
-            )
+            text = read_file(folder / folder_path / ".gitignore", usage.limits) or ""
+            known = (*known, (folder_path, parse_gitignore(text)))
         for entry in entries:
             path, is_folder = folder_path + entry.name, entry.is_dir(follow_symlinks=False)
             if _is_excluded(entry, path, is_folder, known):
@@ -134,10 +138,20 @@ def _entries(folder: Path, usage: _Usage) -> list[os.DirEntry[str]]:
     return sorted(found, key=lambda entry: entry.name)
 
 
-def _is_excluded(entry: os.DirEntry[str], path: str, is_folder: bool, known: tuple[Rule, ...]) -> bool:
+def _is_excluded(entry: os.DirEntry[str], path: str, is_folder: bool, known: Sequence[_Ignored]) -> bool:
     name = entry.name
     if name.startswith((".", "__")) or name in _EXCLUDED_NAMES or entry.is_symlink():
         return True
     if is_credential_stem(Path(name).stem):
         return True
-    return is_ignored(path, is_folder=is_folder, rules=known)
+    checked = (spec.check_file(f"{path}/"[len(folder) : None if is_folder else -1]) for folder, spec in reversed(known))
+    return next((result.include for result in checked if result.include is not None), False)
+
+
+def parse_gitignore(text: str) -> GitIgnoreSpec:
+    """Parse a `.gitignore`; invalid lines are skipped."""
+    patterns: list[GitIgnoreSpecPattern] = []
+    for line in text.splitlines():
+        with suppress(ValueError, re.error):
+            patterns.append(GitIgnoreSpecPattern(line))
+    return GitIgnoreSpec(patterns)

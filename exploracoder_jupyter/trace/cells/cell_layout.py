@@ -18,6 +18,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.types import Output, Solution
+from exploracoder_jupyter.text.characters import encodable
 from exploracoder_jupyter.trace.cell_metadata import (
     NAMESPACE,
     SCHEMA_VERSION,
@@ -29,7 +30,6 @@ from exploracoder_jupyter.trace.cell_metadata import (
     Role,
 )
 from exploracoder_jupyter.trace.cells import cell_markdown
-from exploracoder_jupyter.trace.cells.escaped_text import encodable
 from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, InputResult, InputRound, Run, Section
 
 Show = Literal["all", "selected", "none"]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from exploracoder_jupyter.text.characters import encodable
+
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "$": "&#36;", "\\": "&#92;"}
 _MARKUP = "`*_[]{}|~#!"
 _AS_HTML = str.maketrans(_HTML)
@@ -39,11 +41,6 @@ def span(text: str) -> str:
 def html(text: str) -> str:
     """Escape text for an HTML block: no tags, no math, no blank line that would end the block."""
     return _one_line(text).translate(_AS_HTML)
-
-
-def encodable(text: str) -> str:
-    """Replace lone surrogates, which cannot be encoded as UTF-8."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _one_line(text: str) -> str:

@@ -13,9 +13,10 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Final
 
+from exploracoder_jupyter.text.characters import apply_carriage_returns, strip_ansi
+
 MASK: Final = "…"
 
-_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{9,16}\b|(?<=\bat )0x[0-9a-fA-F]{6,8}\b")
 """Shorter hexadecimal numbers are more likely data, such as colors and checksums, except after "at"."""
 _OBJECT_ID = re.compile(r"(?<![\w.])(?:1[34]\d{13}|9[34]\d{12})(?![\w.])")
@@ -79,8 +80,8 @@ _MAX_TIME_ZONE_OFFSET: Final = timedelta(days=1)
 def normalize(text: str, *, day: date) -> str:
     """Remove what depends on the time, the machine and the process; `day` is when the text was made."""
     for rule in (
-        without_colours,
-        final_line_states,
+        strip_ansi,
+        apply_carriage_returns,
         without_progress,
         without_cell_files,
         without_temporary_names,
@@ -98,16 +99,6 @@ def normalize(text: str, *, day: date) -> str:
     ):
         text = rule(text)
     return text
-
-
-def without_colours(text: str) -> str:
-    """Remove terminal escape sequences."""
-    return _ANSI.sub("", text)
-
-
-def final_line_states(text: str) -> str:
-    """Keep only the final state of lines that were rewritten after a carriage return."""
-    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
 
 
 def without_progress(text: str) -> str:

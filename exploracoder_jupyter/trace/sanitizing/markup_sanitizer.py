@@ -13,7 +13,7 @@ from collections import Counter
 
 import nh3
 
-from exploracoder_jupyter.trace.cells.escaped_text import encodable
+from exploracoder_jupyter.text.characters import encodable
 
 _BLOCKS = "address article aside blockquote center details div dl dt dd figcaption figure footer h1 h2 h3 h4 h5 h6"
 _BLOCKS += " header hr li main nav ol p pre section summary ul table caption colgroup col thead tbody tfoot tr th td"

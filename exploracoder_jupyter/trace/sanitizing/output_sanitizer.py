@@ -19,7 +19,7 @@ from itertools import accumulate
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.types import Output
-from exploracoder_jupyter.trace.cells.escaped_text import encodable
+from exploracoder_jupyter.text.characters import encodable
 from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
 from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
 from exploracoder_jupyter.trace.size_limit import omitted_values

@@ -27,12 +27,13 @@ from exploracoder_jupyter.web.fetching.address_check import (
     resolve_public,
 )
 from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
-from exploracoder_jupyter.web.fetching.robots_txt import AGENT
 from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
 AddressCheck = Callable[[str], Awaitable[None]]
 """Raises WebError for an address that must not be fetched."""
 
+AGENT = "exploracoder-jupyter"
+"""Our user agent name."""
 _SECONDS = 30.0
 _IDLE_SECONDS = 10.0
 _MAX_REDIRECTS = 5

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from urllib.parse import urldefrag, urlsplit
 
 import anyio.to_thread
+from protego import Protego
 from pydantic import ValidationError
 
 from exploracoder_jupyter.web.fetching.address_check import origin_of
-from exploracoder_jupyter.web.fetching.http_client import HttpClient
-from exploracoder_jupyter.web.fetching.robots_txt import DISALLOW_ALL, RobotsRules, parse_robots
+from exploracoder_jupyter.web.fetching.http_client import AGENT, HttpClient
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.reading.stack_exchange import ApiReply, Thread, parse_question_url
 from exploracoder_jupyter.web.web_types import Page, PageFormat, WebError
@@ -25,6 +25,8 @@ _FORMS: dict[str, PageFormat] = {
 }
 _API = "https://api.stackexchange.com/2.3/questions"
 _JSON = ("application/json",)
+_DISALLOW_ALL = "User-agent: *\nDisallow: /"
+"""Used when a site's rules cannot be fetched."""
 
 
 class PageFetcher:
@@ -34,7 +36,7 @@ class PageFetcher:
         self._http = http
         self._cache = cache
         self._trusted = trusted
-        self._robots: dict[str, RobotsRules] = {}
+        self._robots: dict[str, Protego] = {}
 
     async def read(self, address: str) -> Page:
         """Return the page at an address.
@@ -57,20 +59,19 @@ class PageFetcher:
         return Page(answer.address, _FORMS[answer.type], answer.text)
 
     async def _check_robots(self, address: str) -> None:
-        origin, parts = origin_of(address), urlsplit(address)
+        origin = origin_of(address)
         if origin not in self._robots:
             self._robots[origin] = await self._fetch_robots(origin)
-        path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-        if not self._robots[origin].allows(path):
-            raise WebError(f"{parts.hostname} disallows robots for this page.")
+        if not self._robots[origin].can_fetch(address, AGENT):
+            raise WebError(f"{urlsplit(address).hostname} disallows robots for this page.")
 
-    async def _fetch_robots(self, origin: str) -> RobotsRules:
+    async def _fetch_robots(self, origin: str) -> Protego:
         try:
             answer = await self._http.get(f"{origin}/robots.txt", ("text/",), trusted=self._trusted)
         except WebError as error:
             is_missing = 400 <= error.status < 500 and error.status != 429
-            return RobotsRules() if is_missing else DISALLOW_ALL
-        return parse_robots(answer.text)
+            return Protego.parse("" if is_missing else _DISALLOW_ALL)
+        return Protego.parse(answer.text.removeprefix("\ufeff"))
 
     async def _fetch_thread(self, address: str) -> Page | None:
         """Fetch a question with its answers from the API.

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from exploracoder_jupyter.web.reading.html_parser import Node
+from exploracoder_jupyter.text.html_tree import Node
+from exploracoder_jupyter.text.visible_content import find_main_element
 
-_SURROUNDING_TAGS = frozenset(("nav", "header", "footer", "aside"))
 _MIN_MAIN_CHARS = 200
 """Minimum text length of a main element, in characters."""
 _MAX_HTML_CHARS = 500_000
@@ -23,21 +23,6 @@ def find_main_content(root: Node) -> Node:
         return found
     lines = _main_lines(root)
     return _smallest_with(root, lines) if lines else root
-
-
-def find_main_element(root: Node) -> Node:
-    """Return what the page marks as its main part, or else `root`. Navigation and the like are removed from `root`."""
-    _remove_surroundings(root)
-    mains = [node for node in root.walk() if node.tag == "main" or node.attributes.get("role") == "main"]
-    articles = list(root.find_all(tag="article"))
-    return next(iter(mains or (articles if len(articles) == 1 else [])), root)
-
-
-def _remove_surroundings(root: Node) -> None:
-    for node in list(root.walk()):
-        node.children = [
-            child for child in node.children if isinstance(child, str) or child.tag not in _SURROUNDING_TAGS
-        ]
 
 
 def _main_lines(root: Node) -> list[str]:
@@ -65,8 +50,7 @@ def _smallest_with(node: Node, lines: Sequence[str]) -> Node:
     """Return the smallest element with nearly all of the lines. Our own conversion of it preserves code."""
     wanted = _MIN_SHARE * _matched_chars(node, lines)
     while True:
-        inner = (child for child in node.children if isinstance(child, Node))
-        within = next((child for child in inner if _matched_chars(child, lines) >= max(wanted, 1)), None)
+        within = next((child for child in node.elements if _matched_chars(child, lines) >= max(wanted, 1)), None)
         if within is None:
             return node
         node = within

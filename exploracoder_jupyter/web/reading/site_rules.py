@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from exploracoder_jupyter.web.reading.hidden_elements import remove_hidden
-from exploracoder_jupyter.web.reading.html_parser import Node, parse_html
+from exploracoder_jupyter.text.html_tree import Node, parse_html
+from exploracoder_jupyter.text.visible_content import remove_hidden
 from exploracoder_jupyter.web.reading.main_content import find_main_content
 from exploracoder_jupyter.web.reading.page_sections import Section, extract_sections, split_markdown
 from exploracoder_jupyter.web.reading.stack_exchange import is_question_page, parse_api_thread, parse_question_page
@@ -95,7 +95,8 @@ def _site_sections(root: Node, rule: _Rule | None, title: str) -> Iterator[Secti
     content = _content(root, rule) if rule else None
     licence = rule.licence if rule else _licence(root)
     if content and rule:
-        _remove(content, rule.without.split(", "))
+        unwanted = rule.without.split(", ")
+        content.remove(lambda node: any(_matches(node, selector) for selector in unwanted))
     for section in extract_sections(content or find_main_content(root), title):
         apis = (section.anchor,) if _API.fullmatch(section.anchor) else ()
         yield replace(section, licence=licence, apis=apis)
@@ -123,15 +124,6 @@ def _matches(node: Node, selector: str) -> bool:
         return node.attributes.get("id") == selector[1:]
     tag, _, class_ = selector.partition(".")
     return (not tag or node.tag == tag) and (not class_ or class_ in node.classes)
-
-
-def _remove(node: Node, selectors: list[str]) -> None:
-    for inner in list(node.walk()):
-        inner.children = [
-            child
-            for child in inner.children
-            if isinstance(child, str) or not any(_matches(child, selector) for selector in selectors)
-        ]
 
 
 def _title(root: Node) -> str:

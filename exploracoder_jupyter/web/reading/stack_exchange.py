@@ -14,9 +14,11 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import BaseModel, Field
 
-from exploracoder_jupyter.web.reading.hidden_elements import remove_hidden, strip_invisible
-from exploracoder_jupyter.web.reading.html_parser import Node, parse_html
-from exploracoder_jupyter.web.reading.page_sections import Section, split_section, to_markdown
+from exploracoder_jupyter.text.characters import strip_invisible
+from exploracoder_jupyter.text.html_markdown import to_markdown
+from exploracoder_jupyter.text.html_tree import Node, parse_html
+from exploracoder_jupyter.text.visible_content import remove_hidden
+from exploracoder_jupyter.web.reading.page_sections import Section, split_section
 
 _SITES = ("stackoverflow.com", "superuser.com", "serverfault.com", "askubuntu.com", "mathoverflow.net")
 _QUESTION = re.compile(r"/(?:questions|q)/(\d+)(?:/|$)")

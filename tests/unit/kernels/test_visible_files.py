@@ -153,3 +153,9 @@ def test_a_covered_home_lies_under_what_is_shown_in_it():
     assert order == sorted(order)
     assert [("--remount-ro", str(home)) == pair for pair in pairwise(command)].count(True) == 1
     assert "/opt" not in command
+
+
+@pytest.mark.parametrize("name", ["project/notebooks", "letters"])
+def test_credentials_in_the_working_directory_are_known_in_a_project_and_elsewhere(home, name):
+    (home / name / ".env.local").touch()
+    assert home / name / ".env.local" in look(home, home / name).credentials

@@ -14,7 +14,6 @@ from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.search.api_prior import prior
 from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
 from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
-from exploracoder_jupyter.knowledge.search.lexical_index import Field, LexicalIndex
 from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, drop_library_names, find_named_apis
 from exploracoder_jupyter.knowledge.search.rank_fusion import (
     combine_queries,
@@ -23,7 +22,8 @@ from exploracoder_jupyter.knowledge.search.rank_fusion import (
     rescale_positive,
     scale_to_max,
 )
-from exploracoder_jupyter.knowledge.search.tokenizer import stem, tokens
+from exploracoder_jupyter.text.lexical_index import Field, LexicalIndex
+from exploracoder_jupyter.text.tokenizer import split_identifier, stem, tokens
 
 
 def api(path: str, description: str, **more) -> ApiDoc:
@@ -307,3 +307,14 @@ def test_words_of_asking_say_nothing_unless_an_api_bears_them():
     assert drop_filler_words(asked, ()).split() == ["what", "is", "the", "to", "and", "sort", "it"]
     assert "solve" in drop_filler_words(asked, {"solv"}).split()
     assert drop_filler_words("best way", ()) == "best way"
+
+
+def test_words_of_other_scripts_are_not_cut_at_their_letters():
+    assert tokens("Größe, naïve_größe") == [stem("größe"), "naïve_größe", stem("naïve"), stem("größe")]
+    assert split_identifier("naïve readCsv") == ["naïve", "read", "Csv"]
+
+
+def test_texts_are_ranked_by_words_and_parts_of_names():
+    index = LexicalIndex.build(["Read a CSV file with pandas.read_csv", "Squeeze axes", "nothing"])
+    assert index.best("reading csv") == [0] and index.best("np.squeeze axis") == [1]
+    assert index.best("the of") == LexicalIndex.build([]).best("x") == []

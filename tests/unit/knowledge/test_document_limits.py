@@ -201,13 +201,11 @@ def test_html_that_would_take_hours_takes_none(tmp_path, read, body):
 
 
 @pytest.mark.timeout(30)
-def test_an_element_with_more_attributes_than_people_write_makes_a_page_unreadable(tmp_path, read):
+def test_an_element_with_more_attributes_than_people_write_is_read_in_time(tmp_path, read):
     wide = "<a " + " ".join(f"b{at}='<'" for at in range(200_000)) + ">x"
-    (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "good.html").write_text("<h2>acmekit.connect(host)</h2><p>Open a connection.</p>")
-    (tmp_path / "pages" / "wide.html").write_text(f"<h2>acmekit.close(host)</h2><p>Close it.</p>{wide}")
-    documents = read("pages")
-    assert names(documents) == ["acmekit.connect"] and [number for _, number in documents.skipped] == [1]
+    (tmp_path / "wide.html").write_text(f"<h2>acmekit.close(host)</h2><p>Close it.</p>{wide}")
+    documents = read("wide.html")
+    assert names(documents) == ["acmekit.close"] and documents.skipped == ()
 
 
 def test_a_page_need_not_say_where_its_head_ends(tmp_path, read):

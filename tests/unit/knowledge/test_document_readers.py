@@ -301,6 +301,19 @@ def test_other_html_is_read_like_markdown(read):
     assert found["acmekit.scan"].description == "Look for devices."
 
 
+def test_the_content_of_older_sphinx_pages_is_marked_by_its_class(read):
+    body = "<div class='related'><p>Where to go from here, in words.</p></div><div class='body'><p>Only this is it.</p>"
+    [passage] = read("old.html", f"{body}<p>And it is long enough to be a passage.</p></div>").passages
+    assert "Only this" in passage.text and "Where to go" not in passage.text
+
+
+def test_elements_of_xhtml_may_close_themselves(read):
+    text = "This text of a page is long enough to be a passage, and is not in a script."
+    page = f"<html><head><script src='x'/></head><body><p>{text}</p></body></html>"
+    [passage] = read("page.xhtml", page).passages
+    assert "not in a script" in passage.text
+
+
 def test_html_that_is_broken_or_of_another_encoding_is_read_as_far_as_it_goes(read):
     page = "<h2>f(x)<b></h2><div><p>Misst die Größe eines Geräts, so gut es geht.<table><td></b>".encode("latin-1")
     assert "Größe eines Geräts" in by_path(read("alt.html", page))["f"].description

@@ -5,7 +5,8 @@ import pytest
 from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_callables, find_idioms
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, find_values, shape_of
-from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems, similarity, stem
+from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems, similarity
+from exploracoder_jupyter.text.tokenizer import stem
 
 GRAPH = (
     "Given the edges ('a','b',4), ('b','c',1), ('a','c',7), build a weighted graph and compute the "

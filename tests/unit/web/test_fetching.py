@@ -16,7 +16,6 @@ from exploracoder_jupyter.web.fetching.address_check import is_public
 from exploracoder_jupyter.web.fetching.http_client import HttpClient
 from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
 from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
-from exploracoder_jupyter.web.fetching.robots_txt import parse_robots
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
@@ -326,16 +325,30 @@ Crawl-delay: 5
         ("/search?lang=en", True),
     ],
 )
-def test_robots_are_told_by_the_longest_rule_for_us(path, allowed):
-    assert parse_robots(ROBOTS).allows(path) is allowed
-    assert parse_robots("User-agent: *\nDisallow: /x").allows("/x") is False
-    assert parse_robots("User-agent: Other\nDisallow: /").allows("/x") is True
+async def test_robots_are_told_by_the_longest_rule_for_us(path, allowed, tmp_path):
+    assert await is_allowed(path, ROBOTS, tmp_path) is allowed
+    assert await is_allowed(path, f"\ufeff{ROBOTS}", tmp_path) is allowed
+
+
+@pytest.mark.parametrize(("agent", "allowed"), [("*", False), ("Other", True)])
+async def test_robots_of_others_are_not_ours(agent, allowed, tmp_path):
+    assert await is_allowed("/x", f"User-agent: {agent}\nDisallow: /x", tmp_path) is allowed
 
 
 @pytest.mark.timeout(20)
-def test_rules_with_many_stars_take_no_long_time():
-    rules = parse_robots("User-agent: *\n" + f"Disallow: {'/*a' * 300}b\n" * 500)
-    assert rules.allows("/a" * 1000)
+async def test_rules_with_many_stars_take_no_long_time(tmp_path):
+    assert await is_allowed("/a" * 900, "User-agent: *\n" + f"Disallow: {'/*a' * 300}b\n" * 500, tmp_path)
+
+
+async def is_allowed(path, robots, tmp_path):
+    pages = {"https://a.example/robots.txt": robots, f"https://a.example{path}": "<p>x</p>"}
+    async with http(Site(pages)) as client:
+        try:
+            await PageFetcher(client, WebCache(tmp_path / str(len(robots)))).read(f"https://a.example{path}")
+        except WebError as error:
+            assert "disallows robots" in str(error)
+            return False
+    return True
 
 
 def reader(client, tmp_path, **more):

@@ -5,9 +5,8 @@ import sys
 
 import pytest
 
-from exploracoder_jupyter.web.passage_ranking import Ranking
-from exploracoder_jupyter.web.reading.hidden_elements import strip_invisible
-from exploracoder_jupyter.web.reading.html_parser import parse_html
+from exploracoder_jupyter.text.characters import strip_invisible
+from exploracoder_jupyter.text.html_tree import parse_html
 from exploracoder_jupyter.web.reading.page_sections import split_markdown
 from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import Page
@@ -106,8 +105,8 @@ SPHINX = f"""<div class="bd-sidebar"><p>{PROSE}</p></div><main><article class="b
 def test_documentation_made_by_sphinx_is_told_by_its_apis(address, licence):
     [section] = page(SPHINX, address).sections
     assert section.text == (
-        "```python\nnumpy.squeeze(a, axis=None)\n```\n\nRemove axes of length one from a.\n\nParameters\n\n"
-        "a : array_like\n\nInput data.\n\n```python\n>>> x = np.zeros((1, 3))\n>>> x.shape\n(1, 3)\n```"
+        "```python\nnumpy.squeeze(a, axis=None)\n```\n\nRemove axes of length one from a.\n\nParameters\n"
+        "    a : array_like\n        Input data.\n\n```python\n>>> x = np.zeros((1, 3))\n>>> x.shape\n(1, 3)\n```"
     )
     assert (section.title, section.apis, section.licence) == ("numpy.squeeze", ("numpy.squeeze",), licence)
 
@@ -121,7 +120,7 @@ def test_documentation_of_older_versions_is_told_by_its_apis_too():
     [section] = page(body, "https://docs.scipy.org/doc/numpy-1.13.0/x.html").sections
     assert section.title == "numpy.argsort" and section.apis == ("numpy.argsort",)
     assert section.text == (
-        f"```python\nnumpy.argsort(a)\n```\n\n{PROSE.strip()}\n\nParameters:\n\na : array\nTo sort."
+        f"```python\nnumpy.argsort(a)\n```\n\n{PROSE.strip()}\n\nParameters:\n\na : array\n    To sort."
     )
 
 
@@ -300,10 +299,3 @@ def test_a_long_section_is_told_in_parts_that_are_whole_markdown():
 def test_fences_in_code_do_not_end_it():
     [section] = page(f"<main><p>{PROSE}</p><pre>```\nx\n```</pre></main>").sections
     assert section.text.endswith("````\n```\nx\n```\n````")
-
-
-def test_texts_are_ranked_by_words_and_parts_of_names():
-    ranking = Ranking(["Read a CSV file with pandas.read_csv", "Squeeze axes", "nothing"])
-    assert [at for at, _ in ranking.best("reading csv")] == [0]
-    assert [at for at, _ in ranking.best("np.squeeze axis")] == [1]
-    assert ranking.best("the of") == Ranking([]).best("x") == []

@@ -5,21 +5,43 @@ from __future__ import annotations
 from dataclasses import replace
 
 from exploracoder_jupyter.knowledge.documents.document_page import Page
-from exploracoder_jupyter.knowledge.documents.readers import html_to_markdown, markdown_reader, sphinx_html
+from exploracoder_jupyter.knowledge.documents.readers import markdown_reader, sphinx_html
+from exploracoder_jupyter.text.html_markdown import to_markdown
+from exploracoder_jupyter.text.html_tree import Node, parse_html
+from exploracoder_jupyter.text.visible_content import find_main_element, remove_hidden, remove_menus
+
+_TOOL_CLASSES = frozenset(
+    """viewcode-link viewcode-block viewcode-back linenos linenodiv prompt sphinxsidebar toctree-wrapper
+    mkdocstrings-source breadcrumbs""".split()  # noqa: SIM905
+)
+"""Classes of what documentation tools add to the content."""
 
 
-def read(body: bytes, encoding: str) -> Page:
+def read(text: str, *, xhtml: bool = False) -> Page:
     """Parse an HTML document.
 
     Raises:
         MissingRequirement: If the package that reads HTML is not installed.
         ValueError: If it is empty.
     """
-    root = html_to_markdown.parse_html(body, encoding)
-    title = html_to_markdown.text_line(head[0]) if (head := root.xpath("//head/title")) else ""
+    root = parse_html(text, xhtml=xhtml)
+    if not root.children:
+        raise ValueError("not a page")
+    title = next((node.text for node in root.find_all(tag="title")), "")
+    remove_hidden(root)
+    root.remove(lambda node: not _TOOL_CLASSES.isdisjoint(node.classes))
+    remove_menus(root)
     apis = sphinx_html.take_apis(root)
-    page = markdown_reader.read(html_to_markdown.to_markdown(html_to_markdown.find_main_element(root)))
+    page = markdown_reader.read(to_markdown(_find_content(root)))
     described = {api.path for api in apis}
     others = (api for api in page.apis if api.path not in described)
     sections = tuple(replace(section, place=f"#{section.title}" if section.title else "") for section in page.sections)
     return replace(page, title=page.title or title, apis=(*apis, *others), sections=sections)
+
+
+def _find_content(root: Node) -> Node:
+    """Return the main element, which older versions of Sphinx and docutils mark by a class only."""
+    main = find_main_element(root)
+    classed = (list(root.find_all(tag="div", class_=class_)) for class_ in ("body", "document"))
+    marked = next(filter(None, classed), []) if main is root else []
+    return max(marked, key=lambda node: len(node.raw), default=main)

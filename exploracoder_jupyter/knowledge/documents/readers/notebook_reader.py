@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from exploracoder_jupyter.knowledge.documents.document_page import Page, replace_surrogates
+from exploracoder_jupyter.knowledge.documents.document_page import Page
 from exploracoder_jupyter.knowledge.documents.readers import markdown_reader
+from exploracoder_jupyter.text.characters import encodable
 
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$|^.*\?[ \t]*$", re.MULTILINE)
 
@@ -25,7 +26,7 @@ def read(text: str) -> Page:
         markdown = "\n\n".join(_cells(cells))
     except (AttributeError, KeyError, TypeError, RecursionError) as error:
         raise ValueError("not a notebook") from error
-    page = markdown_reader.read(replace_surrogates(markdown))
+    page = markdown_reader.read(encodable(markdown))
     return replace(page, sections=tuple(replace(section, place=_place(section.place)) for section in page.sections))
 
 

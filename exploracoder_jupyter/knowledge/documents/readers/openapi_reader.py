@@ -10,8 +10,9 @@ from typing import Any
 
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, replace_surrogates
+from exploracoder_jupyter.knowledge.documents.document_page import Page, Section
 from exploracoder_jupyter.knowledge.documents.readers.signature_parser import make_api
+from exploracoder_jupyter.text.characters import encodable
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _TYPES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool", "array": "list", "object": "dict"}
@@ -40,9 +41,7 @@ def read(text: str, *, yaml: bool) -> Page:
     """
     try:
         whole = json.loads(
-            replace_surrogates(
-                json.dumps(_parse_yaml(text) if yaml else json.loads(text), ensure_ascii=False, default=str)
-            )
+            encodable(json.dumps(_parse_yaml(text) if yaml else json.loads(text), ensure_ascii=False, default=str))
         )
     except RecursionError as error:
         raise ValueError("too deep") from error

@@ -72,9 +72,9 @@ def _read(file: File) -> Page:
     kind = file.suffix
     if kind == ".inv":
         return sphinx_inventory.read(file.body)
-    text, encoding = decode(file.body)
+    text = decode(file.body)
     if kind in _HTML:
-        return html_reader.read(file.body, encoding)
+        return html_reader.read(text, xhtml=kind == ".xhtml")
     if kind in (".rst", ".rest"):
         return rst_reader.read(text)
     if kind == ".ipynb":
@@ -92,18 +92,18 @@ def _read_text(kind: str, stem: str, text: str) -> Page:
     return text_reader.read(text) if kind == ".txt" else markdown_reader.read(text)
 
 
-def decode(body: bytes) -> tuple[str, str]:
-    """Decode a document and return the text with its encoding: by its byte order mark, as UTF-8, or as Windows-1252.
+def decode(body: bytes) -> str:
+    """Decode a document: by its byte order mark, as UTF-8, or as Windows-1252.
 
     Raises:
         NotText: If it is binary.
     """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
-            return body.decode(encoding, "replace"), encoding
+            return body.decode(encoding, "replace")
     if b"\0" in body[:_PROBED_BYTES]:
         raise NotText
     try:
-        return body.decode("utf-8"), "utf-8"
+        return body.decode("utf-8")
     except UnicodeDecodeError:
-        return body.decode("cp1252", "replace"), "cp1252"
+        return body.decode("cp1252", "replace")

@@ -25,7 +25,8 @@ from exploracoder_jupyter.llm.offline.inputs.example_slices import (
 from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters, return_type
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import shape_similarity
-from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, name_stems, stem
+from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, name_stems
+from exploracoder_jupyter.text.tokenizer import stem
 
 _KEY_WORDS = frozenset(stem(word) for word in ("key", "field", "column", "entry", "index", "position", "item"))
 

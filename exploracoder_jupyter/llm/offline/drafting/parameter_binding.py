@@ -22,8 +22,8 @@ from exploracoder_jupyter.llm.offline.inputs.word_matching import (
     is_abbreviation,
     name_stems,
     similarity,
-    stem,
 )
+from exploracoder_jupyter.text.tokenizer import stem
 
 _ROLE_WEIGHTS = (1.0, 0.85, 0.7, 0.5, 0.4, 0.3)
 _NAMES_BY_PREPOSITION = {
@@ -82,7 +82,9 @@ def role_match(value: Value, name: str) -> float:
     if value.name:
         if value.name == name:
             return 3.0
-        return 2.2 if value.name.lower() == name.lower() else best_similarity(stem(value.name), name_stems(name))
+        return (
+            2.2 if value.name.lower() == name.lower() else best_similarity(stem(value.name.lower()), name_stems(name))
+        )
     score = 0.0
     for role, weight in zip(value.roles, _ROLE_WEIGHTS, strict=False):
         if name.lower() in _NAME_SETS_BY_PREPOSITION.get(role, ()):
@@ -268,7 +270,7 @@ def _optional_argument(
     if (
         parameter.default == "None"
         and _takes_attribute_name(parameter)
-        and any(similarity(w, stem(parameter.name)) >= 0.75 for w in context.words)
+        and any(similarity(w, stem(parameter.name.lower())) >= 0.75 for w in context.words)
     ):
         return repr(parameter.name), frozenset(), 0.3
     if parameter.name in ("key", "func", "function", "default_factory") and context.callables:
@@ -328,7 +330,7 @@ def _option_before_name(parameter: Parameter, api: ApiDoc, context: CallContext)
 def _naming_score(word: str, name: str, context: CallContext) -> float:
     """Rate how well a word names a parameter; other words of the clause in the name count too."""
     matching_words = [other for other in context.words if len(other) >= 4 and name.lower().startswith(other[:4])]
-    return _name_similarity(stem(word), name) + (0.2 if matching_words else 0.0)
+    return _name_similarity(stem(word.lower()), name) + (0.2 if matching_words else 0.0)
 
 
 def _arguments(parameters: Sequence[Parameter], assigned: dict[str, str], variadic: Sequence[str]) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallCont
 from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_callables
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, find_values, mask_literals
-from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, content_stems, name_stems, stem
+from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, content_stems, name_stems
+from exploracoder_jupyter.text.tokenizer import stem
 
 
 @dataclass(frozen=True, slots=True)

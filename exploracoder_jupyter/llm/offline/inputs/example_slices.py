@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.inputs.task_values import evaluate_literal, shape_of
+from exploracoder_jupyter.text.python_code import parse_python
 
 _MUTATOR_NAME = re.compile(
     r"(?:add|append|insert|update|remove|discard|extend|push|set|put|clear|sort|reverse|register|del)(?:_|$)"
@@ -67,19 +68,12 @@ def _parse_doctests(text: str) -> tuple[Statement, ...]:
         Statement(node, example.want.strip(), True)
         for example in examples
         if not example.exc_msg
-        for node in _parse_statements(example.source)
+        for node in parse_python(example.source).body
     )
 
 
 def _parse_example(code: str) -> tuple[Statement, ...]:
-    return tuple(Statement(node) for node in _parse_statements(code))
-
-
-def _parse_statements(code: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+    return tuple(Statement(node) for node in parse_python(code).body)
 
 
 def find_slices(block: Sequence[Statement], name: str, *, limit: int = 6) -> list[Slice]:

@@ -12,6 +12,7 @@ from exploracoder_jupyter.llm.offline.drafting.draft import Draft
 from exploracoder_jupyter.llm.offline.inputs.example_slices import called_names, loaded_names, stored_names
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, evaluate_literal, shape_of
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
+from exploracoder_jupyter.text.python_code import parse_python
 
 _NON_DATA_TYPES = (
     "module",
@@ -65,7 +66,7 @@ def printed_shape(item: Experience) -> str:
 
 def result_name(item: Experience) -> str:
     """Return the variable that a snippet assigned last."""
-    for node in reversed(_parse_body(item.candidate.code)):
+    for node in reversed(parse_python(item.candidate.code).body):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             return node.targets[0].id
     return ""
@@ -83,7 +84,7 @@ class ExploredProgram:
 def explored_program(experience: Sequence[Experience], values: Sequence[Value]) -> ExploredProgram:
     """Combine the code that ran: imports first, without prints."""
     ran = [item for item in experience if item.observation.ran]
-    nodes = [node for item in ran for node in _parse_body(item.candidate.code)]
+    nodes = [node for item in ran for node in parse_python(item.candidate.code).body]
     imports = [ast.unparse(node) for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
     body = [node for node in nodes if not isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_print(node)]
     result = next((name for item in reversed(ran) if (name := _last_nonempty_result(item))), "")
@@ -126,7 +127,7 @@ def drop_unused(draft: Draft, values: Sequence[Value], keep: Sequence[str] = ())
 def prune(code: str, targets: Sequence[str]) -> str:
     """Remove assignments and imports that no target needs; empty if the code cannot be parsed or unparsed."""
     try:
-        return _prune_statements(_parse_body(code), targets)
+        return _prune_statements(parse_python(code).body, targets)
     except RecursionError:
         return ""
 
@@ -168,10 +169,3 @@ def _contains_value(code: str, value: Value) -> bool:
 def _is_print(node: ast.stmt) -> bool:
     call = node.value if isinstance(node, ast.Expr) else None
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
-
-
-def _parse_body(code: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []

@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 
 from exploracoder_jupyter.llm.offline.inputs.task_values import mask_literals
-from exploracoder_jupyter.llm.offline.inputs.word_matching import content_stems, stem
+from exploracoder_jupyter.llm.offline.inputs.word_matching import content_stems
+from exploracoder_jupyter.text.tokenizer import stem
 
 _VERBS = (
     "add|apply|assemble|average|bin|build|calculate|cast|check|choose|clean|cluster|collect|combine|compare|compute|concatenate|"

@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, stem
+from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS
+from exploracoder_jupyter.text.tokenizer import stem
 
 _OPENING = {"[": "]", "(": ")", "{": "}"}
 _STRING = re.compile(r"""(?<![\w])([rb]?)('(?:[^'\\\n]|\\.)*'(?!\w)|"(?:[^"\\]|\\.)*")""")

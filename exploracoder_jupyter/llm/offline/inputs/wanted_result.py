@@ -17,6 +17,7 @@ from exploracoder_jupyter.llm.offline.inputs.example_slices import loaded_names,
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import expected_kinds
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, name_stems
+from exploracoder_jupyter.text.python_code import parse_python
 
 _SHAPE_BY_KIND = {
     "number": "int",
@@ -98,25 +99,18 @@ def _function_parameters(task: Task, name: str) -> tuple[str, ...]:
         names = [part.split(":")[0].split("=")[0].strip() for part in signature.group(1).split(",")]
         if all(part.isidentifier() for part in names):
             return tuple(names)
-    calls = [node for node in ast.walk(_parse(task.check or "")) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(parse_python(task.check or "")) if isinstance(node, ast.Call)]
     argument_counts = [len(call.args) for call in calls if isinstance(call.func, ast.Name) and call.func.id == name]
     return ("value", "other", "third", "fourth")[: max(argument_counts, default=1)]
 
 
 def _names_read_by(check: str) -> tuple[str, ...]:
-    tree = _parse(check)
+    tree = parse_python(check)
     bound = {name for node in tree.body for name in stored_names(node)} | set(dir(builtins))
     imports = (node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
     imported = {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
     local_functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     return tuple(sorted(loaded_names(tree) - bound - imported - local_functions))
-
-
-def _parse(code: str) -> ast.Module:
-    try:
-        return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
 
 
 def _wrap_in_function(code: str, form: SolutionForm) -> str:

@@ -1,7 +1,7 @@
 """Splits, stems and compares the words of tasks and names.
 
 Matching is deliberately lexical, as the offline model does not understand language. Names are split at underscores and
-capitals and words are cut to a crude stem; abbreviations (`fmt` for `format`) and a small thesaurus of programming
+capitals and words are stemmed; abbreviations (`fmt` for `format`) and a small thesaurus of programming
 English bridge the rest.
 """
 
@@ -11,12 +11,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_SUFFIX_LIST = """
-izations ization ations ation izing ized izes ize ities ity ically ical ments ment ings ing ers er ors or ied
-ies ely ed es ly al s e y
-"""
-_SUFFIXES = tuple(_SUFFIX_LIST.split())
+from exploracoder_jupyter.text.tokenizer import split_identifier, stem
 
 _STOP_WORDS = """
 a all an and answer any are as assign assigned at be between both by calculate calculates call called code
@@ -76,17 +71,6 @@ _SYNONYM_GROUPS = (
 )
 
 
-@lru_cache(maxsize=50_000)
-def stem(word: str) -> str:
-    """Return the word in lower case without its suffix, but never shorter than three letters."""
-    word = word.lower()
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
-            word = word[: -len(suffix)]
-            break
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiou" else word
-
-
 _SYNONYMS: dict[str, frozenset[str]] = {}
 for _group in _SYNONYM_GROUPS:
     _stems = frozenset(stem(word) for word in _group.split())
@@ -97,7 +81,7 @@ for _group in _SYNONYM_GROUPS:
 @lru_cache(maxsize=50_000)
 def name_stems(name: str) -> tuple[str, ...]:
     """Return the stemmed words of an identifier or a text, in order."""
-    return tuple(stem(match) for match in _WORD.findall(name))
+    return tuple(stem(word.lower()) for word in split_identifier(name))
 
 
 @lru_cache(maxsize=20_000)

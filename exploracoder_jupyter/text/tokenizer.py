@@ -1,8 +1,8 @@
-"""One tokenizer of documentation and queries for the lexical and the dense indexes.
+"""The tokenizer and stemmer of all texts that are searched or compared: documentation, pages, queries, tasks.
 
 Identifiers are indexed whole and in parts (`read_csv`, `read`, `csv`; `DataFrame`, `data`, `frame`). Words are stemmed
 lightly, so that "grouping" matches "group"; stop words are dropped. The built-in word vectors use these terms: a change
-here requires new vectors (`scripts/words.py`) and a new `api_index.FORMAT`.
+for English words requires new vectors (`scripts/words.py`) and a new `api_index.FORMAT`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*|\d+")
+_WORD = re.compile(r"[^\W\d_]\w*|\d+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_ALPHANUMERIC = re.compile(r"[^\W_]+")
 _STOP_WORDS = frozenset(
     """a about above after all also am an and any are as at be because been before being below between both but by can
     could did do does doing down during each either else etc few for from further had has have having here how however i
@@ -37,12 +38,18 @@ def tokens(text: str) -> list[str]:
 
 @lru_cache(maxsize=200_000)
 def _terms(word: str) -> tuple[str, ...]:
-    parts = [part.lower() for part in _PART.findall(word)]
+    parts = [part.lower() for part in split_identifier(word)]
     stems = [stem(part) for part in parts if part not in _STOP_WORDS and (len(part) > 1 or part.isdigit())]
     whole = word.lower().strip("_")
     if len(parts) > 1 and whole not in _STOP_WORDS:
         return (whole, *stems)
     return tuple(stems)
+
+
+def split_identifier(name: str) -> list[str]:
+    """Return the words of an identifier or a text: `read_csv` and `DataFrame` have two."""
+    words = _ALPHANUMERIC.findall(name)
+    return [part for word in words for part in (_PART.findall(word) if word.isascii() else [word])]
 
 
 def stem(word: str) -> str:

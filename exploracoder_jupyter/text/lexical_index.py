@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from exploracoder_jupyter.knowledge.search.tokenizer import tokens
+from exploracoder_jupyter.text.tokenizer import tokens
 
 Arrays = dict[str, NDArray[np.generic]]
 """Named arrays as stored; text is an array of UTF-8 bytes."""
@@ -85,6 +85,11 @@ class LexicalIndex:
                 part = slice(self._starts[at], self._starts[at + 1])
                 found[self._arrays["rows"][part]] += self._arrays["scores"][part]  # rows are unique here
         return found
+
+    def best(self, query: str) -> list[int]:
+        """Return the rows that share a word with the query, best first."""
+        scores = self.scores(query)
+        return [int(row) for row in np.argsort(-scores, kind="stable") if scores[row] > 0]
 
 
 def _count_terms(field: Field, vocabulary: dict[str, int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

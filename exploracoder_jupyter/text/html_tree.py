@@ -4,17 +4,19 @@ lxml parses the page and reports it event by event. Its own tree would take time
 and it gives up on a page at a certain depth.
 
 lxml follows the rules of HTML 4: it closes some elements that browsers keep open, so that text hidden in them would
-become visible. Tags that trigger these rules and have no meaning here are replaced before parsing.
+become visible. Tags that trigger these rules and have no meaning here are replaced before parsing. Nothing that a page
+links to is loaded, and only HTML's own entities are expanded.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from lxml import etree
+from exploracoder_jupyter.core.errors import MissingRequirement
+from exploracoder_jupyter.text.characters import strip_invisible
 
 _MAX_DEPTH = 150
 """Nesting depth; deeper elements are left out, so that recursion over a tree cannot overflow."""
@@ -46,7 +48,7 @@ class Node:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(child for child in reversed(node.children) if isinstance(child, Node))
+            stack.extend(reversed(node.elements))
 
     def find_all(self, *, tag: str = "", class_: str = "", **attributes: str) -> Iterator[Node]:
         """Yield the elements with this tag, class and attributes, this one included; omitted criteria match all."""
@@ -55,6 +57,16 @@ class Node:
             matches = (not tag or node.tag == tag) and (not class_ or class_ in node.classes)
             if matches and all(node.attributes.get(name) == value for name, value in wanted.items()):
                 yield node
+
+    def remove(self, is_unwanted: Callable[[Node], bool]) -> None:
+        """Remove the elements in this one for which this is true."""
+        for node in self.walk():
+            node.children = [child for child in node.children if isinstance(child, str) or not is_unwanted(child)]
+
+    @property
+    def elements(self) -> list[Node]:
+        """The children that are elements."""
+        return [child for child in self.children if isinstance(child, Node)]
 
     @property
     def text(self) -> str:
@@ -69,11 +81,23 @@ class Node:
         return "".join(child if isinstance(child, str) else child.raw for child in self.children)
 
 
-def parse_html(text: str) -> Node:
-    """Return the page's elements under a root without a tag. Any text is accepted."""
+def parse_html(text: str, *, xhtml: bool = False) -> Node:
+    """Return the page's elements under a root without a tag. Any text is accepted.
+
+    Invisible characters are left out. In XHTML an element can close itself.
+
+    Raises:
+        MissingRequirement: If lxml is not installed.
+    """
+    try:
+        from lxml import etree  # installed by an extra
+    except ImportError as error:
+        raise MissingRequirement(
+            "Reading HTML needs the package 'lxml'.", remedy="Install it: pip install 'exploracoder-jupyter[docs]'."
+        ) from error
     builder = _Builder()
     parser = etree.HTMLParser(encoding="utf-8", target=builder, no_network=True)
-    parser.feed(_replace_tags(text).encode("utf-8", "replace"))
+    parser.feed((text if xhtml else _replace_tags(text)).encode("utf-8", "replace"))
     parser.close()
     return builder.root
 
@@ -109,7 +133,7 @@ class _Builder:
     def data(self, text: str) -> None:
         """Add text to the innermost open element."""
         if not self._too_deep:
-            self._open[-1].children.append(text)
+            self._open[-1].children.append(strip_invisible(text))
 
     def close(self) -> None:
         """Finish the page."""
