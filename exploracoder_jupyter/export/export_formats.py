@@ -9,13 +9,13 @@ from typing import Final, Literal
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.export.html_page import render_page
 from exploracoder_jupyter.export.solution_script import render_script
 from exploracoder_jupyter.trace import trace_document
 from exploracoder_jupyter.trace.cells.escaped_text import encodable
 from exploracoder_jupyter.trace.module_distributions import imported_modules
 from exploracoder_jupyter.trace.reduced_notebook import without_unselected
-from exploracoder_jupyter.trace.run_state import fold_all
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.trace_paths import notebook_path

@@ -8,6 +8,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Notice, dump
+from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.trace import load, render, summarize_run
 from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
 from exploracoder_jupyter.trace.journal import Journal, read
@@ -36,7 +37,7 @@ def test_there_is_a_step_from_every_version_before():
 def test_a_trace_of_version_1_is_told_as_ever(tmp_path):
     assert facts(json.loads(OLD.read_text()))["schema_version"] == 1
     records = load(OLD)
-    told = summarize_run(records)
+    told = summarize_run(fold_all(records))
     assert told["status"] == "solved"
     assert [subtask["status"] for subtask in told["subtasks"]] == ["done", "done"]
     parents = {one.id: one.parent for one in executions(records)}
@@ -120,7 +121,7 @@ def test_what_is_no_number_costs_its_record_alone(tmp_path):
     path = tmp_path / "run.ipynb"
     path.write_text(json.dumps(notebook))
     assert load(path) == complete_run()[:-1]
-    assert summarize_run(load(path))["status"] == "stopped"
+    assert summarize_run(fold_all(load(path)))["status"] == "stopped"
     assert render(load(path)).cells
 
 
