@@ -38,8 +38,6 @@ from exploracoder_jupyter.core.types import (
 SOLUTION = "solution"
 """Id of the section with the solutions; no subtask has this id."""
 CandidateState = Literal["running", "not finished", "duplicate", "no code", "check failed"] | Status
-_CHECK_FAILED = "The program ran, but the check"
-"""How the note begins for a program that ran to its end and did not give what its check requires."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ class Attempt:
     def failed_check(self) -> bool:
         """Whether it ran to its end and did not give what its check requires."""
         seen = self.observation
-        return seen is not None and seen.status == "error" and seen.note.startswith(_CHECK_FAILED)
+        return seen is not None and seen.status == "error" and seen.unmet == "check"
 
     @property
     def state(self) -> CandidateState:

@@ -66,8 +66,8 @@ def proposed(id, subtask="1", **fields):
     return CandidateProposed(Candidate(id, subtask, "code", **fields))
 
 
-def observed(id, status="ok", error=None, note=""):
-    return CandidateObserved(id, Observation(status, error=error, note=note))
+def observed(id, status="ok", error=None, unmet=""):
+    return CandidateObserved(id, Observation(status, error=error, unmet=unmet))
 
 
 def state_after(*events, state=None):
@@ -150,7 +150,7 @@ def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end_but_for_the_t
 
 def test_a_program_that_failed_its_check_is_told_from_a_crash():
     tried = (proposed("s1", "solution"), proposed("s2", "solution"))
-    seen = (observed("s1", "error", note="The program ran, but the check failed."), observed("s2", "error"))
+    seen = (observed("s1", "error", unmet="check"), observed("s2", "error"))
     state = state_after(START, PLAN, *tried, *seen)
     assert describe(state.solution_section) == "2 tried: 1 ran, but its check failed, 1 failed"
 

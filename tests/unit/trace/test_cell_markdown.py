@@ -53,9 +53,8 @@ def told(role, *events):
 
 
 def test_a_solution_that_failed_its_check_is_told_from_a_crash():
-    note = "The program ran, but the check failed."
     missed, crashed = failed("s1", "AssertionError", "m == 4"), failed("s2", "KeyError", "'x'")
-    missed = replace(missed, observation=replace(missed.observation, note=note))
+    missed = replace(missed, observation=replace(missed.observation, unmet="check"))
     events = (started(), planned("a"), proposed("s1", "m = 3"), missed, proposed("s2", "{}['x']"), crashed)
     said = told("subtask", *events)
     assert "**s1** ran, but its check failed (AssertionError: m == 4)" in said

@@ -115,6 +115,25 @@ def test_a_damaged_clock_costs_nothing_but_times(tmp_path, clock):
     assert [record.event.kind for record in records][-1] == "run_finished"
 
 
+@pytest.mark.parametrize(
+    ("note", "unmet"),
+    [
+        ("The program ran, but the check failed.", "check"),
+        ("The program ran, but defines no function f.", "name"),
+        ("did not finish within 3 s", ""),
+    ],
+)
+def test_what_earlier_versions_recorded_in_words_is_read_as_a_value(tmp_path, note, unmet):
+    notebook = json.loads(json.dumps(render(complete_run())))
+    observations = [one["event"]["observation"] for one in facts(notebook)["records"] if "observation" in one["event"]]
+    del observations[0]["unmet"]
+    observations[0]["note"] = note
+    path = tmp_path / "run.ipynb"
+    path.write_text(json.dumps(notebook))
+    observed = [record.event.observation for record in load(path) if record.event.kind == "candidate_observed"]
+    assert [(one.note, one.unmet) for one in observed][:2] == [(note, unmet), ("", "")]
+
+
 def test_what_is_no_number_costs_its_record_alone(tmp_path):
     notebook = json.loads(json.dumps(render(complete_run())))
     facts(notebook)["clock"][-1][1] = float("nan")
