@@ -18,7 +18,7 @@ class _Schema(GenerateJsonSchema):
     """Says that events are told apart by their kind, and names no type after a field."""
 
     def field_is_required(self, field: Any, total: bool) -> bool:
-        told_apart = field["schema"].get("schema", {}).get("type") == "literal"
+        told_apart = len(field["schema"].get("schema", {}).get("expected", ())) == 1
         return told_apart or super().field_is_required(field, total)
 
     def field_title_should_be_set(self, schema: Any) -> bool:

@@ -9,10 +9,11 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section, fold_all
 from exploracoder_jupyter.core.types import Output, Status, Usage
 from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.trace.cells.cell_layout import final_solution
-from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, Run, Section, fold_all
+from exploracoder_jupyter.trace.cells.cell_outputs import sanitized_outputs
 from exploracoder_jupyter.trace.run_summary import summarize_run
 
 
@@ -82,7 +83,7 @@ class Exploration:
         return tuple(Path(kept.folder, name) for name in kept.files) if kept else ()
 
     @cached_property
-    def state(self) -> Run:
+    def state(self) -> RunState:
         """The whole run, computed from its events."""
         return fold_all(self.records)
 
@@ -97,7 +98,7 @@ class Exploration:
             seen.status if seen else None,
             seen.text if seen else "",
             f"{error.name}: {error.message}" if error else (seen.note if seen and not seen.ran else ""),
-            attempt.outputs,
+            sanitized_outputs(seen) if seen else (),
             attempt is section.selected or (solution is not None and solution.candidate == candidate.id),
         )
 
@@ -121,4 +122,4 @@ def load_trace(path: str | Path) -> Exploration:
         UsageError: there is no trace at this path, or it is damaged.
     """
     records, trace = tuple(load_records(Path(path))), Path(path)
-    return Exploration(records, trace, summarize_run(records, trace=trace))
+    return Exploration(records, trace, summarize_run(fold_all(records), trace=trace))

@@ -124,9 +124,9 @@ async def _run(order: Order, listen: Listener, steering: RunSteering) -> Explora
 
 def print_summary(summary: Mapping[str, JsonValue]) -> None:
     """Print the verdict, the solution if there is one, and the path of the trace."""
-    from exploracoder_jupyter.frontend.panel.panel_state import State, with_summary
+    from exploracoder_jupyter.core.run_state import RunState, with_summary
 
-    solution = with_summary(State(), summary).solution
+    solution = with_summary(RunState(), summary).offered_solution
     print_result(f"{str(summary['status']).capitalize()}: {summary.get('reason') or 'no reason was given.'}")
     if solution:
         print_result("")

@@ -25,6 +25,8 @@ SubtaskStatus = Literal["planned", "exploring", "done", "failed", "skipped"]
 Outcome = Literal["solved", "unchecked", "unsolved", "stopped"]
 """`solved` means that the user's check passed, or that the outputs for generated inputs were judged right; a solution
 that merely ran is `unchecked`."""
+Unmet = Literal["", "check", "name"]
+"""What a program that ran to its end did not fulfill: its check, or the demand to define a function of this name."""
 Ruling = Literal["right", "wrong", "unsure"]
 """Whether the outputs fulfill the task."""
 
@@ -323,10 +325,12 @@ class Observation:
     """Files written below the working directory, as paths seen from within the branch."""
     memory: int = 0
     """Growth of the process in bytes; 0 if not known."""
+    unmet: Unmet = ""
+    """What a program did not fulfill that ran to its end, and whose status is therefore that of its check."""
 
     @property
     def ran(self) -> bool:
-        """Whether the code ran to its end."""
+        """Whether the code ran to its end, and fulfilled its check if it has one."""
         return self.status == "ok"
 
 

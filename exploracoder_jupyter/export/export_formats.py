@@ -14,13 +14,13 @@ from typing import Protocol
 from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.run_state import RunState, fold_all
 from exploracoder_jupyter.export.html_page import render_page
 from exploracoder_jupyter.export.solution_script import render_script
 from exploracoder_jupyter.text.characters import encodable
 from exploracoder_jupyter.trace import trace_document
 from exploracoder_jupyter.trace.module_distributions import imported_modules
 from exploracoder_jupyter.trace.reduced_notebook import without_unselected
-from exploracoder_jupyter.trace.run_state import Run, fold_all
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.trace_paths import notebook_path
@@ -34,7 +34,7 @@ class Exporter(Protocol):
         """Replacement for `.ipynb` in the name of the trace: `.html`."""
         ...
 
-    def render(self, run: Run, trace: Path, *, pinned: bool) -> str:
+    def render(self, run: RunState, trace: Path, *, pinned: bool) -> str:
         """Return the content of the file.
 
         Args:
@@ -53,13 +53,13 @@ class _Format:
     """A built-in format; implements `Exporter`."""
 
     ending: str
-    convert: Callable[[Run, Path, bool], str]
+    convert: Callable[[RunState, Path, bool], str]
 
-    def render(self, run: Run, trace: Path, *, pinned: bool) -> str:
+    def render(self, run: RunState, trace: Path, *, pinned: bool) -> str:
         return self.convert(run, trace, pinned)
 
 
-def _render_notebook(run: Run) -> str:
+def _render_notebook(run: RunState) -> str:
     return trace_document.serialize_notebook(without_unselected(trace_document.build_notebook(run, ()))).decode()
 
 

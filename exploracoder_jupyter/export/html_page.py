@@ -1,6 +1,6 @@
 """Renders a run as one self-contained HTML file that loads nothing, needs no scripts, and can be printed.
 
-The text is that of the trace's cells (`trace.cells.cell_markdown`); outputs are the sanitized ones of the fold. A
+The text is that of the trace's cells (`trace.cells.cell_markdown`); outputs are sanitized as in its cells. A
 content security policy in the page blocks scripts and requests, in case something passed the sanitizer.
 """
 
@@ -20,14 +20,15 @@ from markupsafe import Markup
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
+from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.export.code_html import code_html
 from exploracoder_jupyter.export.markdown_html import generated_html
 from exploracoder_jupyter.export.output_html import outputs_html
 from exploracoder_jupyter.trace.cells import cell_markdown
 from exploracoder_jupyter.trace.cells.cell_layout import final_solution
+from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
 from exploracoder_jupyter.trace.cells.escaped_text import clip
-from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, Run
 
 GENERATOR: Final = "exploracoder_jupyter"
 """Prefix of the generator in the page's metadata."""
@@ -52,7 +53,7 @@ _TEMPLATE_FUNCTIONS: Final = (
 )
 
 
-def render_page(run: Run, trace: Path) -> str:
+def render_page(run: RunState, trace: Path) -> str:
     """Render the run as a page, which mentions the name of `trace`.
 
     Raises:
@@ -78,6 +79,7 @@ def render_page(run: Run, trace: Path) -> str:
             begun=[section for section in run.subtasks if section.started],
             attempts=attempts,
             solution_text=_solution_text(run),
+            sanitized=SanitizedOutputs(),
             environment=[*_environment_facts(run.started)],
             package="exploracoder-jupyter" + _version_specifier(run.started.version),
             settings=json.dumps(run.started.settings, indent=2, ensure_ascii=False),
@@ -85,7 +87,7 @@ def render_page(run: Run, trace: Path) -> str:
     )
 
 
-def _contents(run: Run) -> Iterator[tuple[str, str]]:
+def _contents(run: RunState) -> Iterator[tuple[str, str]]:
     if final_solution(run):
         yield "solution", "Solution"
     yield "plan", "Plan"
@@ -97,7 +99,7 @@ def _contents(run: Run) -> Iterator[tuple[str, str]]:
     yield "check", "How to check it"
 
 
-def _solution_text(run: Run) -> str:
+def _solution_text(run: RunState) -> str:
     """Return the trace's text above the solutions, without its heading."""
     if SOLUTION not in run.sections:
         return ""

@@ -12,6 +12,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
+from exploracoder_jupyter.core.run_state import SOLUTION, RunState
 from exploracoder_jupyter.core.types import Observation, Solution, Verdict
 from exploracoder_jupyter.export import notebook_dependencies
 from exploracoder_jupyter.export.plain_python import insert_after_futures, to_plain_python
@@ -19,7 +20,6 @@ from exploracoder_jupyter.export.script_dependencies import Dependencies, find_d
 from exploracoder_jupyter.export.solution_check import render_main_block
 from exploracoder_jupyter.trace.cells.cell_layout import final_solution
 from exploracoder_jupyter.trace.module_distributions import unconditional_imports
-from exploracoder_jupyter.trace.run_state import SOLUTION, Run
 from exploracoder_jupyter.trace.trace_paths import FOLDER
 
 _WIDTH: Final = 100
@@ -34,7 +34,7 @@ _FIGURES_NOTE: Final = "A notebook shows figures by itself; here add `plt.show()
 class _Script:
     """The parts of the script."""
 
-    run: Run
+    run: RunState
     started: RunStarted
     verdict: Verdict
     trace: Path
@@ -51,7 +51,7 @@ class _Script:
     needs: Dependencies
 
 
-def render_script(run: Run, trace: Path, *, pinned: bool = True) -> str:
+def render_script(run: RunState, trace: Path, *, pinned: bool = True) -> str:
     """Render the solution as a script: requirements, a docstring with the task, the code, the check.
 
     Args:
@@ -72,7 +72,9 @@ def render_script(run: Run, trace: Path, *, pinned: bool = True) -> str:
     return "\n".join([*_metadata(parts), _docstring(parts), "", body, *([f"\n{parts.main}"] if parts.main else []), ""])
 
 
-def _build(run: Run, started: RunStarted, verdict: Verdict, solution: Solution, trace: Path, pinned: bool) -> _Script:
+def _build(
+    run: RunState, started: RunStarted, verdict: Verdict, solution: Solution, trace: Path, pinned: bool
+) -> _Script:
     section = run.sections.get(SOLUTION)
     attempt = section.attempts.get(solution.candidate) if section else None
     observed = attempt.observation if attempt and attempt.observation else Observation("ok")

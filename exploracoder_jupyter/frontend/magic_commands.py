@@ -225,8 +225,8 @@ class Commands:
     def _finish(self, run: Run) -> None:
         if run.state.failure:
             raise ExploraError(run.state.failure)
-        if run.state.solution and not run.live.owner:  # otherwise the page inserts it as a cell
-            self._insert(run, run.state.solution)
+        if run.state.offered_solution and not run.live.owner:  # otherwise the page inserts it as a cell
+            self._insert(run, run.state.offered_solution)
 
     def _find_recorded_run(self, call: Call, task: str, layers: Sequence[Layer]) -> RecordedRun | None:
         """Find the run that a cell resumes or replays; traces of this session and at `--out` may be anywhere."""
@@ -275,26 +275,26 @@ class Commands:
     def _stop(self, _: str) -> str:
         running = self.runs.running()
         self.runs.stop()
-        names = "; ".join(", ".join(run.state.libraries) for run in running)
+        names = "; ".join(", ".join(run.state.task.libraries) for run in running)
         return f"Stopping: {names}." if running else "Nothing is running."
 
     def _accept(self, _: str) -> str:
         run = next((run for run in self.runs.running() if run.state.reviewing), None)
         if run is None:
             raise UsageError("No plan is waiting for your review.", remedy="A run waits with --review.")
-        run.send(Replan(tuple(row.title for row in run.state.subtasks if row.status == "planned")))
+        run.send(Replan(tuple(row.title for row in run.state.planned if row.status == "planned")))
         return "The plan is accepted."
 
     def _solution(self, _: str) -> str:
         run = next(reversed(self.runs.explored()), None)
         if run is None or not run.over:
             raise UsageError("There is no solution yet.", remedy="See %explora status.")
-        if run.state.solution is None:
+        if run.state.offered_solution is None:
             attempts = f"The attempts are recorded in {run.state.trace}." if run.state.trace else ""
             raise UsageError(f"There is no solution. {headline(run.state)}", remedy=attempts)
         if run is self._inserted:
-            return f"{_OFFERED}\n\n{run.state.solution}"
-        self._insert(run, run.state.solution)
+            return f"{_OFFERED}\n\n{run.state.offered_solution}"
+        self._insert(run, run.state.offered_solution)
         return headline(run.state)
 
     def _files(self, argument: str) -> str:
@@ -430,13 +430,13 @@ def _without_review(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def _summary_line(run: Run) -> str:
-    parts = [", ".join(run.state.libraries), headline(run.state), cost(run.state, _now()), run.state.trace or ""]
+    parts = [", ".join(run.state.task.libraries), headline(run.state), cost(run.state, _now()), run.state.trace or ""]
     return " · ".join(part for part in parts if part)
 
 
 def _history_line(run: Run) -> str:
     """Summarize a run with its task: runs on one library may differ only in the task."""
-    task = " ".join(run.state.task.split())
+    task = " ".join(run.state.task.text.split())
     about = f"{task[:_MAX_TASK]}…" if len(task) > _MAX_TASK else task
     return " · ".join(part for part in (_summary_line(run), about, run.live.origin) if part)
 

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import ExploraError, InternalError, UsageError, to_explora_error, unwrap_group
 from exploracoder_jupyter.core.events import Event, LibraryRead, ModelCalled, Notice, Progress, Record, RunFinished
+from exploracoder_jupyter.core.run_state import RunState, fold
 from exploracoder_jupyter.core.settings import Settings
 from exploracoder_jupyter.core.types import Usage, Verdict
 from exploracoder_jupyter.pipeline.heuristics import failure_notice
@@ -32,6 +33,9 @@ from exploracoder_jupyter.trace.trace_paths import (
 Listener = Callable[[Record], None]
 """Called with every record."""
 
+StateListener = Callable[[Record, RunState], None]
+"""Called with every record, and the state of the run after it."""
+
 TraceCreated = Callable[[Path], None]
 """Called with the path of the trace, once it exists."""
 
@@ -51,7 +55,7 @@ class EventRecorder:
     Args:
         order: the run to record.
         settings: its settings.
-        listen: called with every record.
+        listen: called with every record and the state after it.
         begun: called with the path of the trace once it exists.
         renamed: called if an earlier trace at that path is renamed.
         hidden: strings (keys) that are redacted everywhere.
@@ -64,7 +68,7 @@ class EventRecorder:
         self,
         order: Order,
         settings: Settings,
-        listen: Listener,
+        listen: StateListener,
         *,
         begun: TraceCreated,
         renamed: TraceRenamed = lambda old, new: None,
@@ -82,11 +86,13 @@ class EventRecorder:
         self._problem_reported = False
         self._display_failed = False
         self.records: list[Record] = []
+        self.state = RunState()
 
     def __call__(self, event: Event) -> None:
         """Record one event of the run."""
         record = self._redactor.record(Record(len(self.records) + 1, time.time(), event))
         self.records.append(record)
+        self.state = fold(self.state, record)
         if self._trace:
             self._trace.append(record)
         elif _is_worth_keeping(event):
@@ -104,9 +110,9 @@ class EventRecorder:
     def _notify(self, record: Record) -> None:
         """Pass the record to the listener. If the listener fails, the run continues; this is recorded once."""
         try:
-            self._listen(record)
+            self._listen(record, self.state)
         except Exception as error:
-            if not (self._display_failed or self._is_finished):
+            if not (self._display_failed or self.state.finished):
                 self._display_failed = True
                 self(failure_notice("An internal error occurred while showing the run; it continues:", error))
 
@@ -130,7 +136,7 @@ class EventRecorder:
         Secrets in its sentences are redacted: a notebook shows them too.
         """
         known = to_explora_error(error)
-        if isinstance(known, InternalError) and self.records and not self._is_finished:
+        if isinstance(known, InternalError) and self.records and not self.state.finished:
             self(failure_notice("An internal error ended the run:", unwrap_group(error)))
         self._finish(str(known))
         where = "" if not self._trace else f"The results so far are in {self._path}; --resume continues from there."
@@ -156,13 +162,9 @@ class EventRecorder:
         if not self._trace:
             _remove_empty(self._path)
 
-    @property
-    def _is_finished(self) -> bool:
-        return any(isinstance(record.event, RunFinished) for record in self.records)
-
     def _finish(self, reason: str) -> None:
         """Emit the final event, unless it was emitted already or the run has no events at all."""
-        if self.records and not self._is_finished:
+        if self.records and not self.state.finished:
             self(RunFinished(Verdict("stopped", reason), None, Usage()))
 
     @property
@@ -177,7 +179,7 @@ class EventRecorder:
 
     def summary(self) -> Summary:
         """Summarize the recorded events."""
-        result = summarize_run(self.records, trace=self._path if self._trace else None)
+        result = summarize_run(self.state, trace=self._path if self._trace else None)
         return result | {"trace_problem": self.problem} if self.problem else result
 
 

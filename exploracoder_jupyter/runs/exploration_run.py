@@ -12,6 +12,7 @@ import anyio
 
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError, UsageError, unwrap_group
 from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunStarted
+from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.settings import OFFLINE, Settings
 from exploracoder_jupyter.core.settings_sources import Secrets, read_secrets, unknown_variables
 from exploracoder_jupyter.core.types import Environment, Task
@@ -33,7 +34,7 @@ from exploracoder_jupyter.runs.adapters import (
     secret_strings,
     with_resolved_model,
 )
-from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, Summary, TraceCreated
+from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, StateListener, Summary, TraceCreated
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from exploracoder_jupyter.runs.import_check import check_imports
 from exploracoder_jupyter.runs.model_factory import choose_model
@@ -81,9 +82,8 @@ async def run(
     settings = validate_order(order)
     keys = read_secrets()
     hidden = secret_strings(settings.endpoint, keys)
-    if cells and order.cell:
-        listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
-    historian = HistoryWriter(order, settings, listen, begun or (lambda path: None))
+    notify = _with_cells(listen, CellView(order.cell, settings.view.show), cells if order.cell else None)
+    historian = HistoryWriter(order, settings, notify, begun or (lambda path: None))
     emit = EventRecorder(
         order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed, hidden=hidden
     )
@@ -104,17 +104,19 @@ async def run(
     raise failure
 
 
-def _with_cells(listen: Listener, view: CellView, cells: CellListener) -> Listener:
-    """Return a listener that also passes on the cell changes that follow from each record.
+def _with_cells(listen: Listener, view: CellView, cells: CellListener | None) -> StateListener:
+    """Return a listener that passes on each record, and the cell changes that follow from it.
 
     Changes are deferred until the libraries are read: a typo in a name must not replace an earlier exploration.
     """
     deferred: list[CellChange] | None = []
 
-    def listen_with_cells(record: Record) -> None:
+    def listen_with_cells(record: Record, state: RunState) -> None:
         nonlocal deferred
         listen(record)
-        changes = view.apply(record)
+        if cells is None:
+            return
+        changes = view.update(state)
         if deferred is not None:
             deferred += changes
             if not isinstance(record.event, LibraryRead):

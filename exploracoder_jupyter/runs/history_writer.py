@@ -7,58 +7,57 @@ history never affect the run.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from exploracoder_jupyter.core.events import (
-    CandidateObserved,
+    Event,
     LibraryRead,
-    ModelCalled,
     PlanMade,
     Record,
     RunFinished,
     RunStarted,
-    SolutionTested,
     SubtaskFinished,
 )
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
+from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.settings import Settings
 from exploracoder_jupyter.core.settings_sources import history_path
 from exploracoder_jupyter.core.types import LibraryInfo
-from exploracoder_jupyter.runs.event_recorder import Listener, TraceCreated
+from exploracoder_jupyter.runs.event_recorder import StateListener, TraceCreated
 from exploracoder_jupyter.runs.run_request import Order
 from exploracoder_jupyter.trace.cells.escaped_text import clip
 
 _MAX_TASK = 160
 _MAX_REASON = 300
 _MAX_LIBRARIES = 20
-_MILESTONES = (LibraryRead, PlanMade, SubtaskFinished, RunFinished)
+_MILESTONES = (RunStarted, LibraryRead, PlanMade, SubtaskFinished, RunFinished)
 
 
 class HistoryWriter:
     """Wraps a run's listeners, and keeps the run's history entry up to date."""
 
-    def __init__(self, order: Order, settings: Settings, listen: Listener, begun: TraceCreated) -> None:
+    def __init__(self, order: Order, settings: Settings, listen: StateListener, begun: TraceCreated) -> None:
         self._listen, self._begun = listen, begun
         self._limits = settings.history
-        self._line: PastRun | None = None
+        self._state = RunState()
+        self._trace = ""
         self._store: HistoryStore | None = None
         if settings.history.keep and order.recording is None:
             self._store = HistoryStore(history_path())
 
-    def listen(self, record: Record) -> None:
-        """Update the entry from a record, and pass the record on."""
+    def listen(self, record: Record, state: RunState) -> None:
+        """Update the entry from a record and the state after it, and pass both on."""
+        self._state = state
         with suppress(Exception):  # no error of the history may end the run
-            self._update(record)
-        self._listen(record)
+            self._update(record.event)
+        self._listen(record, state)
 
     def trace_created(self, path: Path) -> None:
         """Store the path of the trace, and pass it on."""
+        self._trace = str(path)
         with suppress(Exception):
-            if self._store and self._line:
-                self._line = replace(self._line, trace=str(path))
-                self._store.write(self._line)
+            self._write()
         self._begun(path)
 
     def trace_renamed(self, old: Path, new: Path) -> None:
@@ -66,55 +65,53 @@ class HistoryWriter:
         with suppress(Exception):
             HistoryStore(history_path()).rename(str(old), str(new))
 
-    def _update(self, record: Record) -> None:
-        if self._store is None:
-            return
-        if isinstance(record.event, RunStarted):
-            self._line = _first_entry(record.at, record.event)
-            self._store.write(self._line)
+    def _update(self, event: Event) -> None:
+        if isinstance(event, _MILESTONES):
+            self._write()
+        if self._store and isinstance(event, RunStarted):
             self._store.limit(days=self._limits.days, runs=self._limits.runs)
-        elif self._line:
-            self._line = _next_entry(self._line, record)
-            if self._line.outcome == "stopped" and not self._line.trace:
-                self._store.forget([self._line.id])
-            elif isinstance(record.event, _MILESTONES):
-                self._store.write(self._line)
+
+    def _write(self) -> None:
+        """Write the entry; a run that was stopped before it had a trace has none."""
+        started, verdict = self._state.started, self._state.verdict
+        if self._store is None or started is None:
+            return
+        if verdict and verdict.outcome == "stopped" and not self._trace:
+            self._store.forget([started.run_id])
+        else:
+            self._store.write(_entry(self._state, started, self._trace))
 
 
-def _first_entry(at: float, event: RunStarted) -> PastRun:
-    names = [_clip(name, _MAX_TASK) for name in event.task.libraries[:_MAX_LIBRARIES]]
-    task = _clip(event.task.text.strip().partition("\n")[0], _MAX_TASK)
-    libraries = tuple(LibraryInfo(name, name, "") for name in names)
-    return PastRun(event.run_id, at, at, ProcessId.own(), task, libraries, event.model, resumes=event.resumes)
+def _entry(state: RunState, started: RunStarted, trace: str) -> PastRun:
+    """Return the entry of a run in this state, with the run's own totals unless it was cut off and has none."""
+    verdict = state.verdict
+    complete = verdict is not None and state.usage.seconds > 0
+    usage = state.usage if complete else state.spent
+    return PastRun(
+        started.run_id,
+        state.started_at,
+        state.now,
+        ProcessId.own(),
+        task=_clip(started.task.text.strip().partition("\n")[0], _MAX_TASK),
+        libraries=_libraries(state, started),
+        model=started.model,
+        ended=state.now if verdict else None,
+        outcome=verdict.outcome if verdict else "",
+        reason=_clip(verdict.reason, _MAX_REASON) if verdict else "",
+        calls=usage.calls,
+        tokens=usage.tokens,
+        seconds=round(usage.seconds if complete else state.now - state.started_at, 3),
+        executions=usage.executions,
+        trace=trace,
+        resumes=started.resumes,
+    )
 
 
-def _next_entry(line: PastRun, record: Record) -> PastRun:
-    line = replace(line, updated=record.at, seconds=round(record.at - line.started, 3))
-    match record.event:
-        case LibraryRead(libraries=libraries):
-            return replace(line, libraries=libraries[:_MAX_LIBRARIES])
-        case ModelCalled(exchange=exchange):
-            usage = exchange.usage
-            return replace(line, calls=line.calls + usage.calls, tokens=line.tokens + usage.tokens)
-        case CandidateObserved():
-            return replace(line, executions=line.executions + 1)
-        case SolutionTested(results=results):
-            return replace(line, executions=line.executions + len(results))
-        case RunFinished() as event:
-            return _final_entry(line, event)
-        case _:
-            return line
-
-
-def _final_entry(line: PastRun, event: RunFinished) -> PastRun:
-    """Add the verdict, and the run's own totals unless it was cut off and has none."""
-    reason = _clip(event.verdict.reason, _MAX_REASON)
-    line = replace(line, ended=line.updated, outcome=event.verdict.outcome, reason=reason)
-    usage = event.usage
-    if not usage.seconds:
-        return line
-    seconds = round(usage.seconds, 3)
-    return replace(line, calls=usage.calls, tokens=usage.tokens, seconds=seconds, executions=usage.executions)
+def _libraries(state: RunState, started: RunStarted) -> tuple[LibraryInfo, ...]:
+    if state.library:
+        return state.library.libraries[:_MAX_LIBRARIES]
+    names = [_clip(name, _MAX_TASK) for name in started.task.libraries[:_MAX_LIBRARIES]]
+    return tuple(LibraryInfo(name, name, "") for name in names)
 
 
 def _clip(text: str, most: int) -> str:

@@ -21,8 +21,8 @@ from exploracoder_jupyter.core.events import (
     Steered,
     SubtaskFinished,
 )
+from exploracoder_jupyter.core.run_state import SOLUTION, fold_all
 from exploracoder_jupyter.core.types import Candidate, InputRun, InventedInput, Observation
-from exploracoder_jupyter.trace.run_state import SOLUTION, Run, fold
 
 Kind = Literal["candidate", "solution", "input"]
 
@@ -48,11 +48,11 @@ class Execution:
 
 def executions(records: Iterable[Record]) -> tuple[Execution, ...]:
     """List all executions in the order in which they ended, each id once with its last observation."""
-    state, run = _State(), Run()
+    records, state = [*records], _State()
     for record in records:
-        run = fold(run, record)
         state.fold(record.event)
-    chosen = {section.selection.candidate for section in run.sections.values() if section.selection}
+    sections = fold_all(records).sections.values()
+    chosen = {section.selection.candidate for section in sections if section.selection}
     return tuple(replace(one, selected=one.id in chosen) for one in state.done.values())
 
 

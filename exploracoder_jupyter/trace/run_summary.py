@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.run_state import SOLUTION, InputResult, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import Verdict
-from exploracoder_jupyter.trace.run_state import SOLUTION, InputResult, InputRound, Run, Section, fold_all
 
 _CUT_OFF = Verdict("stopped", "The run was cut off before its end.")
 
 
-def summarize_run(records: Iterable[Record], *, trace: Path | None = None) -> dict[str, JsonValue]:
-    """Summarize the run with these records, whether or not it has finished.
+def summarize_run(run: RunState, *, trace: Path | None = None) -> dict[str, JsonValue]:
+    """Summarize a run in this state, whether or not it has finished.
 
     Args:
-        records: all records of the run, in order.
+        run: the state after all records of the run.
         trace: the path of the trace, if one was written.
 
     Returns:
@@ -28,8 +26,7 @@ def summarize_run(records: Iterable[Record], *, trace: Path | None = None) -> di
         `state` (`live` or `fresh`, and why), `files` (paths of the files that the solution wrote, if they were kept),
         `tests` (generated inputs on which the solution was tested: the status, or `unusable`, and the ruling).
     """
-    run = fold_all(records)
-    verdict = run.finished.verdict if run.finished else _CUT_OFF
+    verdict = run.verdict or _CUT_OFF
     solution = run.finished.solution if run.finished else None
     environment = run.started.environment if run.started else None
     return {
@@ -38,7 +35,7 @@ def summarize_run(records: Iterable[Record], *, trace: Path | None = None) -> di
         "solution": solution.code if solution else None,
         "trace": str(trace) if trace else None,
         "library": {info.name: info.version for info in run.library.libraries} if run.library else {},
-        "model": run.started.model if run.started else "",
+        "model": run.model,
         "usage": _usage(run),
         "subtasks": [_subtask(section) for section in run.subtasks],
         "isolation": environment.isolation if environment else "",
@@ -49,7 +46,7 @@ def summarize_run(records: Iterable[Record], *, trace: Path | None = None) -> di
     }
 
 
-def _tests(run: Run, solution: str) -> list[JsonValue]:
+def _tests(run: RunState, solution: str) -> list[JsonValue]:
     section = run.sections.get(SOLUTION)
     round_ = section.rounds.get(solution) if section else None
     return [_test(round_, shown) for shown in round_.shown] if round_ else []
@@ -61,7 +58,7 @@ def _test(round_: InputRound, shown: InputResult) -> JsonValue:
     return {"title": shown.given.title, "status": status, "judged": judged}
 
 
-def _usage(run: Run) -> dict[str, JsonValue]:
+def _usage(run: RunState) -> dict[str, JsonValue]:
     seconds = run.usage.seconds if run.finished else run.now - run.started_at
     return {**asdict(run.usage), "seconds": round(seconds, 3)}
 

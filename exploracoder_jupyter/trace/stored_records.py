@@ -11,13 +11,17 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Final
 
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import ModelCalled, Notice, Record, RunStarted, dump, load
+from exploracoder_jupyter.core.types import Unmet
 from exploracoder_jupyter.trace.deduplication import restore_values
 from exploracoder_jupyter.trace.migration import Raw, migrate, newer_version_message, version_of
+
+_UNMET_NOTES: Final[dict[str, Unmet]] = {"The program ran, but the check": "check", "The program ran": "name"}
+"""How the note of an observation begins, by which earlier versions recorded what its program did not fulfill."""
 
 
 def store_records(records: Sequence[Record]) -> dict[str, JsonValue]:
@@ -60,9 +64,20 @@ def parse_records(raw: list[Raw], version: int) -> list[Record]:
 
     Unreadable records are skipped. For a version newer than this package, a notice is added.
     """
-    records = [record for one in migrate(raw, version) if (record := _parse_record(one))]
+    raw = migrate(raw, version)
+    for one in raw:
+        _restore_unmet(one)
+    records = [record for one in raw if (record := _parse_record(one))]
     sentence = newer_version_message(version)
     return _with_notice(records, Notice(sentence, "warning")) if sentence and records else records
+
+
+def _restore_unmet(record: Any) -> None:
+    """Insert what a program did not fulfill, which earlier versions recorded only in the note."""
+    match record.get("event"):
+        case {"kind": "candidate_observed", "observation": {"note": str(note)} as observation}:
+            unmet = (unmet for start, unmet in _UNMET_NOTES.items() if note.startswith(start))
+            observation.setdefault("unmet", next(unmet, ""))
 
 
 def _parse_record(raw: Raw) -> Record | None:

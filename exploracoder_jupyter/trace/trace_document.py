@@ -19,12 +19,13 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from exploracoder_jupyter.core.events import Record, RunStarted
+from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, LibraryInfo, Task, Usage, Verdict
 from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, SCHEMA_VERSION, Cell, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_layout import Layout, Show, append_item
+from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
 from exploracoder_jupyter.trace.deduplication import MAX_DUPLICATED, deduplicate
-from exploracoder_jupyter.trace.run_state import Run
 from exploracoder_jupyter.trace.size_limit import count_omitted
 from exploracoder_jupyter.trace.stored_records import store_records
 
@@ -41,9 +42,14 @@ _MAX_EXACT_INTEGER: Final = 2**53
 """Integers up to this size are exact as floats."""
 
 
-def build_notebook(run: Run, records: Sequence[Record]) -> NotebookNode:
-    """Build the notebook of a run. Without `records` the run cannot be restored from it."""
-    cells = Layout(show=_shown_candidates(run)).cells(run)
+def build_notebook(
+    run: RunState, records: Sequence[Record], *, outputs: SanitizedOutputs | None = None
+) -> NotebookNode:
+    """Build the notebook of a run. Without `records` the run cannot be restored from it.
+
+    `outputs` are those sanitized for earlier notebooks of this run.
+    """
+    cells = Layout(show=_shown_candidates(run), outputs=outputs).cells(run)
     metadata: dict[str, JsonValue] = {"language_info": {"name": "python"}}
     if run.started:
         environment = run.started.environment
@@ -102,23 +108,23 @@ def _floats_to_integers(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _MAX_EXACT_INTEGER else value
 
 
-def stores_prompts(run: Run) -> bool:
+def stores_prompts(run: RunState) -> bool:
     """Whether the run's settings allow the model's prompts to be stored in the trace."""
     return _view_settings(run).get("prompts") is not False
 
 
-def _shown_candidates(run: Run) -> Show:
+def _shown_candidates(run: RunState) -> Show:
     """Return which candidates get cells, from the run's settings. The records in the metadata are always complete."""
     wanted = _view_settings(run).get("show")
     return "selected" if wanted == "selected" else "none" if wanted == "none" else "all"
 
 
-def _view_settings(run: Run) -> dict[str, JsonValue]:
+def _view_settings(run: RunState) -> dict[str, JsonValue]:
     view = run.started.settings.get("view") if run.started else None
     return view if isinstance(view, dict) else {}
 
 
-def _run_metadata(run: Run, started: RunStarted) -> dict[str, JsonValue]:
+def _run_metadata(run: RunState, started: RunStarted) -> dict[str, JsonValue]:
     """Return what is needed to run the task again, readable without folding the records."""
     facts: dict[str, JsonValue] = {
         "schema_version": SCHEMA_VERSION,

@@ -29,10 +29,11 @@ from exploracoder_jupyter.core.events import (
     Steered,
     SubtaskFinished,
 )
+from exploracoder_jupyter.core.run_state import RunState, fold, fold_all
 from exploracoder_jupyter.text.characters import encodable
+from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
 from exploracoder_jupyter.trace.journal import Journal, read
 from exploracoder_jupyter.trace.migration import newer_version_message, version_of
-from exploracoder_jupyter.trace.run_state import Run, fold, fold_all
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor, map_record
 from exploracoder_jupyter.trace.size_limit import SizeBudget
@@ -58,7 +59,8 @@ class Trace:
         self._room = room or SizeBudget()
         self._interval = interval
         self._records: list[Record] = []
-        self._run = Run()
+        self._run = RunState()
+        self._outputs = SanitizedOutputs()
         self._due = False
         self._next_write = float("-inf")
         self._saved_count = 0
@@ -104,7 +106,7 @@ class Trace:
         if self._saved_count < len(self._records):
             self._write()
             if self._problem and self._journal.written >= self._saved_count:
-                self._try_writing(build_notebook(self._run, ()))
+                self._try_writing(build_notebook(self._run, (), outputs=self._outputs))
         journals = [journal for journal in (self._journal, self._spare) if journal]
         for journal in journals:
             journal.close()
@@ -132,7 +134,7 @@ class Trace:
 
     def _write(self) -> None:
         start = time.monotonic()
-        self._problem = self._try_writing(build_notebook(self._run, self._records))
+        self._problem = self._try_writing(build_notebook(self._run, self._records, outputs=self._outputs))
         self._due, now = False, time.monotonic()
         self._saved_count = self._saved_count if self._problem else len(self._records)
         # a large trace is written less often, so that writing takes only a small part of the run

@@ -18,6 +18,7 @@ from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, Sk
 from exploracoder_jupyter.trace import CellView, load
 from tests.integration.test_engine import cache, engine  # noqa: F401  fixtures
 from tests.patience import patience, wait_until
+from tests.unit.factories import states
 
 TITLES = ["Make the first mark", "Wait for long", "Make the last mark"]
 SLEEPER = f"31.{os.getpid():08}"
@@ -167,8 +168,8 @@ def test_a_run_is_steered_while_its_candidates_run(engine, endpoint):  # noqa: F
         record.event for record in run.records if record.event.kind != "progress"
     ]
     view = CellView(anchor="calling")
-    for record in run.records:
-        view.apply(record)
+    for state in states(run.records):
+        view.update(state)
     assert [cell["id"] for cell in run.page.cells] == ["calling", *(cell["id"] for cell in view.cells), "below"]
     assert run.page.cells[1:-1] == view.cells
     assert engine.process.wait(patience(5)) == 0

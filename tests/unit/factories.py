@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from exploracoder_jupyter.core.events import (
     CandidateObserved,
@@ -22,6 +23,7 @@ from exploracoder_jupyter.core.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
+from exploracoder_jupyter.core.run_state import RunState, fold
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
@@ -52,6 +54,11 @@ BEGAN = 1_760_000_000.0
 def recorded(events: Sequence[Event], *, seconds: float = 0.5) -> list[Record]:
     """The events as records, `seconds` apart."""
     return [Record(seq, BEGAN + seq * seconds, event) for seq, event in enumerate(events)]
+
+
+def states(records: Iterable[Record]) -> list[RunState]:
+    """The state of the run after each of the records."""
+    return [*accumulate(records, fold, initial=RunState())][1:]
 
 
 def started(text: str = "Count the triangles of the karate club graph.", **changes: object) -> RunStarted:

@@ -21,6 +21,7 @@ from exploracoder_jupyter.cli.display.live_view import render_view
 from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.errors import ReplyError, UsageError
 from exploracoder_jupyter.core.events import Notice, dump, load
+from exploracoder_jupyter.core.run_state import RunState, fold
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import (
     ApiDoc,
@@ -45,7 +46,6 @@ from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.frontend.magic_line import parse_magic_line as options_line
 from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
-from exploracoder_jupyter.frontend.panel.panel_state import State, fold
 from exploracoder_jupyter.frontend.searching.highlighted_code import highlight_python
 from exploracoder_jupyter.frontend.searching.search_magic import parse_search_line as search_line
 from exploracoder_jupyter.kernels.observing.output_text import cut_middle
@@ -414,12 +414,12 @@ def of_exports(text):
 
 
 def of_views(text):
-    lines, view, state = EventLines(lambda line: None), CellView("cell", "all"), State()
+    lines, view, state = EventLines(lambda line: None), CellView("cell", "all"), RunState()
     console = Console(file=io.StringIO(), width=80)
     for record in (Redactor().record(record) for record in told(text)):
         lines(record)
-        view.apply(record)
         state = fold(state, record)
+        view.update(state)
     as_text(state, 1.0)
     as_html(state, 1.0)
     run_view(state, RunContext("key", "cell", None, ""))

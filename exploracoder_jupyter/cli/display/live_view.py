@@ -1,12 +1,13 @@
 """The live view on a terminal: the plan with its statuses, candidates with their outcomes, cost and time.
 
-The state is computed by the same fold as the panel's. Rich redraws it a few times per second in a separate thread,
-which is safe because a state is never mutated, only replaced. Color is never the only carrier of information.
+Rich redraws it a few times per second in a separate thread, which is safe because a state is never mutated, only
+replaced. Color is never the only carrier of information.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
@@ -15,16 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, CandidateState, RunState, Section, fold
 from exploracoder_jupyter.core.types import SubtaskStatus
-from exploracoder_jupyter.frontend.panel.panel_state import (
-    SOLUTION,
-    CandidateRow,
-    CandidateState,
-    State,
-    SubtaskRow,
-    describe_cost,
-    fold,
-)
+from exploracoder_jupyter.frontend.panel.panel_html import describe_cost
 from exploracoder_jupyter.text.characters import printable
 
 _STATUS_STYLES: dict[SubtaskStatus, tuple[str, str]] = {
@@ -60,7 +54,7 @@ class LiveView:
     """Context manager that displays a run on standard error."""
 
     def __init__(self) -> None:
-        self._state = State()
+        self._state = RunState()
         self._live = Live(
             get_renderable=lambda: render_view(self._state, now=time.time()),
             console=_PipeSafeConsole(stderr=True),
@@ -82,22 +76,21 @@ class LiveView:
         self._state = fold(self._state, record)
 
 
-def render_view(state: State, *, now: float) -> RenderableType:
+def render_view(state: RunState, *, now: float) -> RenderableType:
     """Render the state of the run at `now`, in seconds since the epoch."""
     parts: list[RenderableType] = [_render_header(state)]
-    parts += [Text(printable(notice), style="yellow") for notice in state.notices[-3:]]
-    rows = [*state.subtasks, *([state.solution_row] if state.solution_row.candidates else [])]
-    if rows:
-        parts.append(_render_table(rows, over=state.over))
+    parts += [Text(printable(notice.text), style="yellow") for notice in state.notices[-3:]]
+    if state.shown_sections:
+        parts.append(_render_table(state.shown_sections, over=state.over))
     return Group(*parts, _render_footer(state, now))
 
 
-def _render_header(state: State) -> Text:
-    about = (", ".join(state.libraries), state.model, state.isolation)
+def _render_header(state: RunState) -> Text:
+    about = (", ".join(state.task.libraries), state.model, state.isolation)
     return Text(printable("  ".join(part for part in about if part)), style="dim")
 
 
-def _render_table(rows: list[SubtaskRow], *, over: bool) -> Table:
+def _render_table(rows: Sequence[Section], *, over: bool) -> Table:
     table = Table.grid(padding=(0, 1))
     for row in rows:
         symbol, style = _STATUS_STYLES[row.status]
@@ -108,24 +101,24 @@ def _render_table(rows: list[SubtaskRow], *, over: bool) -> Table:
     return table
 
 
-def _row_title(row: SubtaskRow, *, over: bool) -> str:
+def _row_title(row: Section, *, over: bool) -> str:
     title = row.title if row.id == SOLUTION else f"{row.id}. {row.title}"
     if over and row.status == "exploring":
         return f"{title} (not finished)"
     return title if row.status in ("planned", "exploring") else f"{title} ({row.status})"
 
 
-def _render_candidates(row: SubtaskRow) -> Text:
+def _render_candidates(row: Section) -> Text:
     text = Text()
     for candidate in row.candidates:
         symbol, style = _OUTCOME_STYLES[candidate.state]
-        selected = candidate.id == row.selected
+        selected = candidate is row.selected
         text.append(f"{candidate.id} {symbol}", f"bold {style}" if selected else style)
         text.append(" carried forward  " if selected else "  ")
     return text if row.selected else text.append(_last_problem(row.candidates), "dim")
 
 
-def _last_problem(candidates: tuple[CandidateRow, ...]) -> str:
+def _last_problem(candidates: tuple[Attempt, ...]) -> str:
     """Return the last error of code that ran, at most 100 characters."""
     problems = [
         candidate.note for candidate in candidates if candidate.note and candidate.state not in ("duplicate", "no code")
@@ -133,9 +126,9 @@ def _last_problem(candidates: tuple[CandidateRow, ...]) -> str:
     return printable(problems[-1].splitlines()[0])[:100] if problems else ""
 
 
-def _render_footer(state: State, now: float) -> Text:
+def _render_footer(state: RunState, now: float) -> Text:
     minutes, seconds = divmod(int(state.seconds(now)), 60)
     parts = [printable(state.activity), f"{describe_cost(state)}, {minutes}:{seconds:02d}"]
     if not state.over:
-        parts += [state.estimate, "Ctrl-C stops"]
+        parts += [str(state.estimate or ""), "Ctrl-C stops"]
     return Text("  ".join(part for part in parts if part), style="dim")

@@ -17,8 +17,8 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, relative_link, run_view
-from exploracoder_jupyter.frontend.panel.panel_state import State
 from exploracoder_jupyter.protocol.browser_messages import (
     CellChange,
     CellsMessage,
@@ -68,7 +68,7 @@ class NullBroadcaster:
 class LiveRun:
     """The cells and the state of one run."""
 
-    def __init__(self, broadcaster: Broadcaster, context: RunContext, state: State, *, session: str) -> None:
+    def __init__(self, broadcaster: Broadcaster, context: RunContext, state: RunState, *, session: str) -> None:
         """`session` is the one of the connection over which the calling cell was sent."""
         self.session = session
         self._broadcaster = broadcaster
@@ -122,7 +122,7 @@ class LiveRun:
             removed = sorted(self._removed)
             return Snapshot(request=request, run=self.key, seq=self._seq, cells=cells, removed=removed, state=self.view)
 
-    def update_state(self, state: State) -> None:
+    def update_state(self, state: RunState) -> None:
         """Set the state of the run; it is sent at most five times a second, and always at the end."""
         with self._lock:
             self._state = state

@@ -1,14 +1,15 @@
-"""The view of a run for the sidebar: a pure function from `panel_state.State` to `browser_messages.RunView`."""
+"""The view of a run for the sidebar: a pure function from `RunState` to `browser_messages.RunView`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from exploracoder_jupyter.core.run_state import Attempt, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.frontend.jupyter_server import Reach
 from exploracoder_jupyter.frontend.panel.panel_html import headline
-from exploracoder_jupyter.frontend.panel.panel_state import CandidateRow, State, SubtaskRow
 from exploracoder_jupyter.protocol.browser_messages import ApiView, CandidateView, RunStatus, RunView, SubtaskView
 
 _MAX_DOC = 600
@@ -34,34 +35,35 @@ class RunContext:
     """The server's root folder, if known: files below it can be opened from any notebook."""
 
 
-def run_view(state: State, context: RunContext) -> RunView:
+def run_view(state: RunState, context: RunContext) -> RunView:
     """Return the run as the sidebar shows it."""
+    solution, (tokens, seconds) = state.solution_section, _budget(state)
     return RunView(
         key=context.key,
         run_id=state.run_id,
         cell=context.cell,
         owner=context.owner,
         status=_status(state, stopping=context.stopping),
-        task=state.task,
+        task=state.task.text,
         origin=context.origin,
-        libraries=[*state.libraries],
+        libraries=[*state.task.libraries],
         model=state.model,
         isolation=state.isolation,
         activity="Stopping." if context.stopping and not state.over else headline(state),
-        started=state.started,
+        started=state.since,
         ended=_ended(state),
         waited=state.waited,
         waiting_since=state.waiting_since,
-        estimate=state.estimate,
+        estimate=str(state.estimate or ""),
         calls=state.usage.calls,
         tokens=state.usage.tokens,
         executions=state.usage.executions,
-        budget_tokens=state.budget_tokens,
-        budget_seconds=state.budget_seconds,
-        subtasks=[_subtask(row) for row in state.subtasks],
-        solution=_subtask(state.solution_row, selectable=False) if state.solution_row.candidates else None,
-        code=state.solution,
-        notices=[*state.notices],
+        budget_tokens=tokens,
+        budget_seconds=seconds,
+        subtasks=[_subtask(section) for section in state.planned],
+        solution=_subtask(solution, selectable=False) if solution.candidates else None,
+        code=state.offered_solution,
+        notices=[notice.text for notice in state.notices],
         trace=state.trace or "",
         trace_link=relative_link(context.folder, state.trace, context.root),
     )
@@ -79,13 +81,24 @@ def relative_link(folder: Path | None, path: str | None, root: Path | None = Non
         return ""
 
 
-def _ended(state: State) -> float | None:
-    if not state.over or state.started is None:
-        return state.last if state.over else None
-    return state.started + state.waited + state.seconds(state.last or state.started)
+def _ended(state: RunState) -> float | None:
+    if not state.over or state.since is None:
+        return (state.now or None) if state.over else None
+    return state.since + state.waited + state.seconds(state.now)
 
 
-def _status(state: State, *, stopping: bool) -> RunStatus:
+def _budget(state: RunState) -> tuple[int | None, float | None]:
+    """Return the maximum numbers of tokens and seconds, where the run has such limits."""
+    budget = state.started.settings.get("budget") if state.started else None
+    limits = budget if isinstance(budget, dict) else {}
+    tokens, seconds = limits.get("tokens"), limits.get("seconds")
+    return (
+        tokens if isinstance(tokens, int) else None,
+        float(seconds) if isinstance(seconds, int | float) else None,
+    )
+
+
+def _status(state: RunState, *, stopping: bool) -> RunStatus:
     if state.verdict and not state.failure:
         return state.verdict.outcome
     if state.failure:
@@ -97,7 +110,7 @@ def _status(state: State, *, stopping: bool) -> RunStatus:
     return "running" if state.run_id else "starting"
 
 
-def _subtask(row: SubtaskRow, *, selectable: bool = True) -> SubtaskView:
+def _subtask(row: Section, *, selectable: bool = True) -> SubtaskView:
     return SubtaskView(
         id=row.id,
         title=row.title,
@@ -105,16 +118,15 @@ def _subtask(row: SubtaskRow, *, selectable: bool = True) -> SubtaskView:
         reason=row.reason,
         hint=row.hint,
         apis=_apis(row),
-        candidates=[_candidate(candidate, selectable=selectable) for candidate in row.candidates],
-        selected=row.selected,
-        why=[*row.why],
+        candidates=[_candidate(one, row.rounds, selectable=selectable) for one in row.candidates],
+        selected=row.selection.candidate if row.selection else None,
+        why=[*row.selection.reasons] if row.selection else [],
     )
 
 
-def _apis(row: SubtaskRow) -> list[ApiView]:
+def _apis(row: Section) -> list[ApiView]:
     """Return the recommended APIs, followed by the other APIs that the selected candidate calls."""
-    chosen = next((candidate for candidate in row.candidates if candidate.id == row.selected), None)
-    used = chosen.apis if chosen else ()
+    used = row.selected.apis if row.selected else ()
     known = {api.path for api in row.apis}
     others = [ApiView(path=path, recommended=False, used=True) for path in used if path not in known]
     return [*(_api(api, used=api.path in used) for api in row.apis), *others]
@@ -126,16 +138,24 @@ def _api(api: ApiDoc, *, used: bool) -> ApiView:
     return ApiView(path=api.path, kind=api.kind, signature=api.signature, doc=_cut(text, _MAX_DOC), used=used)
 
 
-def _candidate(row: CandidateRow, *, selectable: bool) -> CandidateView:
+def _candidate(attempt: Attempt, rounds: Mapping[str, InputRound], *, selectable: bool) -> CandidateView:
+    judged = rounds[attempt.id].judgement if attempt.id in rounds else None
+    line = attempt.note or (f"judged {judged.summary}" if judged else _first_line(attempt))
     return CandidateView(
-        id=row.id,
-        round=row.round,
-        repairs=row.repairs,
-        status=row.state,
-        seconds=row.seconds,
-        line=_cut(row.note or row.judged or row.shown, _MAX_LINE),
-        selectable=selectable and row.state == "ok",
+        id=attempt.id,
+        round=attempt.candidate.round,
+        repairs=attempt.candidate.repairs,
+        status=attempt.state,
+        seconds=attempt.observation.seconds if attempt.observation else None,
+        line=_cut(line, _MAX_LINE),
+        selectable=selectable and attempt.state == "ok",
     )
+
+
+def _first_line(attempt: Attempt) -> str:
+    """Return the first line of the candidate's output or value."""
+    lines = attempt.observation.text.splitlines() if attempt.observation else ()
+    return next((line.strip() for line in lines if line.strip()), "")
 
 
 def _cut(text: str, limit: int) -> str:

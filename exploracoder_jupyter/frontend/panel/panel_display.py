@@ -1,4 +1,4 @@
-"""Displays of the panel's state: a notebook's output area, a widget with a stop button, or the lines of a terminal.
+"""Displays of a run's state: a notebook's output area, a widget with a stop button, or the lines of a terminal.
 
 In a notebook, one output is updated in place by its display id, which also works from a thread after its cell has
 ended; it always contains plain text beside the HTML. The stop button is a separate output with a text fallback, so the
@@ -14,6 +14,7 @@ from typing import Protocol, cast
 
 from IPython.display import DisplayHandle, display
 
+from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.frontend.panel.panel_html import (
     as_html,
     as_text,
@@ -23,7 +24,6 @@ from exploracoder_jupyter.frontend.panel.panel_html import (
     line,
     line_as_html,
 )
-from exploracoder_jupyter.frontend.panel.panel_state import State
 
 _ACCEPT = "To start as planned: %explora accept."
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -32,11 +32,11 @@ _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 class Display(Protocol):
     """Shows a run. Its methods may be called from any thread, one at a time."""
 
-    def show(self, state: State) -> None:
+    def show(self, state: RunState) -> None:
         """Show this state."""
         ...
 
-    def close(self, state: State) -> None:
+    def close(self, state: RunState) -> None:
         """Show the last state, and remove controls that no longer work."""
         ...
 
@@ -64,20 +64,20 @@ class NotebookDisplay:
         self._after = after
         self._stop = stop
         self._in_sidebar = in_sidebar
-        self._handle = _open(self._bundle(State(), hint))
+        self._handle = _open(self._bundle(RunState(), hint))
         self._button = StopButton(stop) if stop and not in_sidebar() else None
 
-    def show(self, state: State) -> None:
+    def show(self, state: RunState) -> None:
         """Update the output."""
         _update(self._handle, self._bundle(state, f"{_ACCEPT} {self._hint}" if state.reviewing else self._hint))
         if self._in_sidebar():
             self._take_button()
 
-    def close(self, state: State) -> None:
+    def close(self, state: RunState) -> None:
         """Update the output and remove the button; an error that the cell itself raises is not shown twice."""
         already_shown = self._stop is None and bool(state.failure) and not state.trace
-        shown = {"text/plain": ""} if already_shown else self._bundle(state, self._after if state.solution else "")
-        _update(self._handle, shown)
+        hint = self._after if state.offered_solution else ""
+        _update(self._handle, {"text/plain": ""} if already_shown else self._bundle(state, hint))
         self._take_button()
 
     def _take_button(self) -> None:
@@ -85,7 +85,7 @@ class NotebookDisplay:
         if button:
             button.close()
 
-    def _bundle(self, state: State, hint: str) -> dict[str, str]:
+    def _bundle(self, state: RunState, hint: str) -> dict[str, str]:
         now = time.time()
         if self._in_sidebar():
             return {"text/html": line_as_html(state), "text/plain": line(state)}
@@ -125,17 +125,17 @@ class LineDisplay:
     def __init__(self) -> None:
         self._written: set[str] = set()
 
-    def show(self, state: State) -> None:
+    def show(self, state: RunState) -> None:
         """Write what is new: the activity, notices, candidates that have ended."""
         self._write(headline(state))
         for notice in state.notices:
-            self._write(notice)
-        for row in (*state.subtasks, state.solution_row):
+            self._write(notice.text)
+        for row in (*state.planned, state.solution_section):
             for candidate in row.candidates:
                 if candidate.state != "running":
                     self._write(f"  {candidate_line(candidate)}")
 
-    def close(self, state: State) -> None:
+    def close(self, state: RunState) -> None:
         """Write what is new, the cost and the path of the trace."""
         self.show(state)
         self._write(f"{cost(state, time.time())}." + (f" Trace: {state.trace}" if state.trace else ""))

@@ -1,4 +1,4 @@
-"""Renders the panel's state as HTML and as plain text: two pure functions over the same state.
+"""Renders a run's state as HTML and as plain text for the panel: pure functions over the same state.
 
 The HTML takes its colours from JupyterLab's theme variables, has no script, expresses everything in words as well as
 symbols, and escapes every string, because tasks, titles and errors come from people, models and libraries.
@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from html import escape
 
 from exploracoder_jupyter.core.events import FilesKept
+from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
+from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Outcome, SubtaskStatus
 from exploracoder_jupyter.core.wording import plural
-from exploracoder_jupyter.frontend.panel.panel_state import SOLUTION, CandidateRow, State, SubtaskRow, describe_cost
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
 _OUTCOMES: dict[Outcome, str] = {
@@ -52,7 +53,7 @@ _MAX_CANDIDATES = 8
 """How many candidates of one subtask are shown individually."""
 
 
-def headline(state: State) -> str:
+def headline(state: RunState) -> str:
     """Return one line: the current activity, or how the run ended."""
     if state.failure:
         return state.failure
@@ -62,16 +63,17 @@ def headline(state: State) -> str:
     return state.activity
 
 
-def cost(state: State, now: float) -> str:
+def cost(state: RunState, now: float) -> str:
     """Return what was spent so far: time, calls, tokens, executions."""
     return f"{_clock(state.seconds(now))}, {describe_cost(state)}"
 
 
-def as_text(state: State, now: float, *, hint: str = "") -> str:
+def as_text(state: RunState, now: float, *, hint: str = "") -> str:
     """Render the panel as plain text; `hint` explains how to stop while the run is active."""
-    lines = [f"Exploring {', '.join(state.libraries)}: {headline(state)}" if state.libraries else headline(state)]
-    lines += [f"  {notice}" for notice in state.notices]
-    lines += [_text_row(row, over=state.over) for row in _rows(state)]
+    libraries = state.task.libraries
+    lines = [f"Exploring {', '.join(libraries)}: {headline(state)}" if libraries else headline(state)]
+    lines += [f"  {notice.text}" for notice in state.notices]
+    lines += [_text_row(row, over=state.over) for row in state.shown_sections]
     lines.append(f"  {_footer(state, now)}")
     if state.trace:
         lines.append(f"  Trace: {state.trace}")
@@ -82,16 +84,16 @@ def as_text(state: State, now: float, *, hint: str = "") -> str:
     return "\n".join(lines)
 
 
-def as_html(state: State, now: float, *, hint: str = "") -> str:
+def as_html(state: RunState, now: float, *, hint: str = "") -> str:
     """Render the panel as HTML; `hint` explains how to stop an active run, or what to do with its solution."""
     parts = [_html_head(state)]
-    parts += [f'<div style="{_QUIET}">{escape(notice)}</div>' for notice in state.notices]
-    rows = "".join(_html_row(row, over=state.over) for row in _rows(state))
+    parts += [f'<div style="{_QUIET}">{escape(notice.text)}</div>' for notice in state.notices]
+    rows = "".join(_html_row(row, over=state.over) for row in state.shown_sections)
     if rows:
         parts.append(f'<ul style="list-style:none;margin:4px 0;padding:0">{rows}</ul>')
     parts.append(f'<div style="{_QUIET}">{escape(_footer(state, now))}</div>')
-    if state.over and state.solution:
-        parts.append(f'<pre style="{_CODE}">{escape(state.solution)}</pre>')
+    if state.offered_solution:
+        parts.append(f'<pre style="{_CODE}">{escape(state.offered_solution)}</pre>')
     if state.trace:
         parts.append(f"<div>Trace: <code>{escape(state.trace)}</code></div>")
     if state.files and state.files.files:
@@ -101,19 +103,19 @@ def as_html(state: State, now: float, *, hint: str = "") -> str:
     return f'<div class="jp-Explora-panel" style="{_ERROR_BOX if state.broken else _BOX}">{"".join(parts)}</div>'
 
 
-def line(state: State) -> str:
+def line(state: RunState) -> str:
     """Render one line, for a run whose details are in the sidebar."""
-    about = f"Exploring {', '.join(state.libraries)}: " if state.libraries else ""
+    about = f"Exploring {', '.join(state.task.libraries)}: " if state.task.libraries else ""
     return f"{about}{headline(state).rstrip('.')}. {_pointer(state)}".strip()
 
 
-def line_as_html(state: State) -> str:
+def line_as_html(state: RunState) -> str:
     """Render the line as HTML.
 
     It is not a live region, because the sidebar has one; an error is announced in case the sidebar is closed.
     """
     quiet = f' <span style="{_QUIET}">{_SIDEBAR}</span>' if _pointer(state) else ""
-    libraries = f"Exploring {escape(', '.join(state.libraries))}: " if state.libraries else ""
+    libraries = f"Exploring {escape(', '.join(state.task.libraries))}: " if state.task.libraries else ""
     if state.broken:
         text = f"{_html_failed()} {libraries}{escape(headline(state).rstrip('.'))}."
         return f'<div class="jp-Explora-panel" role="alert" style="{_ERROR_BOX}">{text}{quiet}</div>'
@@ -121,32 +123,34 @@ def line_as_html(state: State) -> str:
     return f'<div class="jp-Explora-panel" style="{_BOX}">{libraries}{text}{quiet}</div>'
 
 
-def _pointer(state: State) -> str:
+def _pointer(state: RunState) -> str:
     """Return where to see more; a run that failed before there was a plan has nothing more to show."""
-    return "" if state.failure and not state.subtasks else _SIDEBAR
+    return "" if state.failure and not state.planned else _SIDEBAR
 
 
-def candidate_line(candidate: CandidateRow) -> str:
+def candidate_line(candidate: Attempt) -> str:
     """Describe one candidate in words: `2.1 failed: KeyError: 'x'`."""
     note = f": {_cut(candidate.note)}" if candidate.note else ""
     return f"{candidate.id} {_outcome_word(candidate)}{note}"
 
 
-def describe(row: SubtaskRow) -> str:
+def describe(row: Section) -> str:
     """Describe a subtask's candidates in words: `5 tried: 3 ran, 1 failed, 1 duplicate; 2.1 carried forward`."""
     if not row.candidates:
         return ""
     text = f"{len(row.candidates)} tried: {_tally(row.candidates)}"
-    chosen = next((candidate for candidate in row.candidates if candidate.id == row.selected), None)
-    return f"{text}; {chosen.id} {_selection_word(chosen)}" if chosen else text
+    return f"{text}; {row.selected.id} {_selection_word(row.selected)}" if row.selected else text
 
 
-def _rows(state: State) -> tuple[SubtaskRow, ...]:
-    solution = (state.solution_row,) if state.solution_row.candidates else ()
-    return (*state.subtasks, *solution)
+def describe_cost(state: RunState) -> str:
+    """Describe the cost: `3 model calls, 1,234 tokens, 5 executions`; only executions for the offline model."""
+    usage, executions = state.usage, plural(state.usage.executions, "execution")
+    if state.model == OFFLINE:
+        return executions
+    return f"{plural(usage.calls, 'model call')}, {plural(usage.tokens, 'token')}, {executions}"
 
 
-def _footer(state: State, now: float) -> str:
+def _footer(state: RunState, now: float) -> str:
     expected = f"{state.estimate} expected" if state.estimate and not state.over else ""
     parts = [cost(state, now), expected, state.model, state.isolation]
     return " · ".join(part for part in parts if part)
@@ -156,14 +160,14 @@ def _files(kept: FilesKept) -> str:
     return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {kept.folder}; see %explora files."
 
 
-def _status(row: SubtaskRow, *, over: bool) -> str:
+def _status(row: Section, *, over: bool) -> str:
     """Return the status in words: `ran` for a subtask that is done, because its result was not verified."""
     if over and row.status == "exploring":
         return "not finished"
     return "ran" if row.status == "done" and row.id != SOLUTION else row.status
 
 
-def _text_row(row: SubtaskRow, *, over: bool) -> str:
+def _text_row(row: Section, *, over: bool) -> str:
     number = f"{row.id}. " if row.id.isdigit() else ""
     detail = "; ".join(part for part in (describe(row), _cut(row.reason)) if part)
     return f"  {_SYMBOLS[row.status]} {number}{row.title} [{_status(row, over=over)}]" + (
@@ -175,21 +179,21 @@ def _html_failed() -> str:
     return f"{_ERROR}<strong>{_FAILED}</strong>"
 
 
-def _html_head(state: State) -> str:
+def _html_head(state: RunState) -> str:
     if state.broken:
         return f'<div role="alert">{_html_failed()} {escape(headline(state))}</div>'
-    libraries = f"<strong>Exploring {escape(', '.join(state.libraries))}</strong> " if state.libraries else ""
+    libraries = f"<strong>Exploring {escape(', '.join(state.task.libraries))}</strong> " if state.task.libraries else ""
     words = f'<span style="color:{_headline_colour(state)}">{escape(headline(state))}</span>'
     return f'<div role="status" aria-live="polite">{libraries}{words}</div>'
 
 
-def _headline_colour(state: State) -> str:
+def _headline_colour(state: RunState) -> str:
     if state.failure:
         return _COLOURS["unsolved"]
     return _COLOURS[state.verdict.outcome] if state.verdict else "inherit"
 
 
-def _html_row(row: SubtaskRow, *, over: bool) -> str:
+def _html_row(row: Section, *, over: bool) -> str:
     number = f"{escape(row.id)}. " if row.id.isdigit() else ""
     head = f'<span aria-hidden="true">{_SYMBOLS[row.status]}</span> {number}{escape(row.title)}'
     status = f'<span style="{_QUIET}">{_status(row, over=over)}</span>'
@@ -199,35 +203,32 @@ def _html_row(row: SubtaskRow, *, over: bool) -> str:
     return f'<li style="margin:2px 0">{head} {status}{tried}{reason}</li>'
 
 
-def _html_candidates(row: SubtaskRow) -> str:
+def _html_candidates(row: Section) -> str:
     """Render the last candidates and the selected one; the others are counted."""
-    shown = [c for c in row.candidates[-_MAX_CANDIDATES:] if c.id != row.selected]
-    chosen = [c for c in row.candidates if c.id == row.selected]
-    hidden = [c for c in row.candidates if c not in shown and c not in chosen]
+    hidden = [candidate for candidate in row.candidates[:-_MAX_CANDIDATES] if candidate is not row.selected]
     counted = escape(f"{_tally(hidden)}, then ") if hidden else ""
-    in_order = [candidate for candidate in row.candidates if candidate in shown or candidate in chosen]
-    return counted + " ".join(_html_candidate(candidate, row.selected) for candidate in in_order)
+    shown = [candidate for candidate in row.candidates if candidate not in hidden]
+    return counted + " ".join(_html_candidate(candidate, chosen=candidate is row.selected) for candidate in shown)
 
 
-def _html_candidate(candidate: CandidateRow, selected: str | None) -> str:
-    chosen = candidate.id == selected
+def _html_candidate(candidate: Attempt, *, chosen: bool) -> str:
     word = f"{_outcome_word(candidate)}, {_selection_word(candidate)}" if chosen else _outcome_word(candidate)
     weight = "font-weight:bold;" if chosen else ""
     title = f' title="{escape(_cut(candidate.note))}"' if candidate.note else ""
     return f'<span style="{weight}white-space:nowrap;margin-right:.8em"{title}>{escape(candidate.id)} {word}</span>'
 
 
-def _tally(candidates: Sequence[CandidateRow]) -> str:
+def _tally(candidates: Sequence[Attempt]) -> str:
     counts = Counter(_outcome_word(candidate) for candidate in candidates)
     return ", ".join(f"{number} {word}" for word, number in counts.items())
 
 
-def _selection_word(candidate: CandidateRow) -> str:
+def _selection_word(candidate: Attempt) -> str:
     """Describe how the selected candidate is used: a failed one is only experience, not the base of the next step."""
     return "carried forward" if candidate.state == "ok" else "kept as experience"
 
 
-def _outcome_word(candidate: CandidateRow) -> str:
+def _outcome_word(candidate: Attempt) -> str:
     match candidate.state:
         case "ok":
             return "ran"

@@ -11,18 +11,19 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Literal
 
 from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.core.run_state import RunState, fold, with_failure, with_summary
 from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.frontend.browser.browser_run import Broadcaster, LiveRun, NullBroadcaster
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext
 from exploracoder_jupyter.frontend.jupyter_server import server_root
 from exploracoder_jupyter.frontend.panel.panel_display import Display
-from exploracoder_jupyter.frontend.panel.panel_state import State, fold, with_failure, with_summary, with_trace
 from exploracoder_jupyter.frontend.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
 from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
 from exploracoder_jupyter.protocol.run_controls import Control
@@ -41,7 +42,9 @@ _AFTER_STOP_SECONDS = 1.0
 class Run:
     """One exploration, seen from the user's kernel."""
 
-    def __init__(self, relay: Engine, live: LiveRun, state: State, resources: ExitStack, display: MakeDisplay) -> None:
+    def __init__(
+        self, relay: Engine, live: LiveRun, state: RunState, resources: ExitStack, display: MakeDisplay
+    ) -> None:
         """`resources` are released when the run has ended."""
         self.state = state
         self.live = live
@@ -140,7 +143,7 @@ class Run:
             if is_done() or time.monotonic() >= self._deadline:
                 return
 
-    def _update_state(self, state: State, *, last: bool = True) -> None:
+    def _update_state(self, state: RunState, *, last: bool = True) -> None:
         """Set the state and send it to the pages.
 
         The end of the run is sent with the engine's last message only: it follows at once and may report a failure.
@@ -149,12 +152,12 @@ class Run:
         if last or not state.over:
             self.live.update_state(state)
 
-    def _next_state(self, message: RecordMessage | TraceAt | Finished | Failed) -> State:
+    def _next_state(self, message: RecordMessage | TraceAt | Finished | Failed) -> RunState:
         match message:
             case RecordMessage():
                 return fold(self.state, message.record)
             case TraceAt():
-                return with_trace(self.state, message.path)
+                return replace(self.state, trace=message.path)
             case Finished():
                 return with_summary(self.state, message.summary)
             case Failed():
@@ -220,7 +223,7 @@ class Runs:
             undo.callback(resources.close)
             relay = FailedEngine(refused) if refused else Relay(order, command=command, fork=fork)
             undo.callback(relay.end, patience=scale_limit(_AFTER_STOP_SECONDS))
-            state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
+            state = RunState(task=Task(order.task, tuple(order.libraries)), called_at=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
             context = RunContext(token_hex(6), order.cell, folder, origin, root=server_root())
             live = LiveRun(self.broadcaster, context, state, session=session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.frontend.panel.panel_state import SOLUTION, CandidateRow, State, SubtaskRow
+from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.frontend.running.kernel_runs import Run
 from exploracoder_jupyter.protocol.browser_messages import (
     ChooseCandidate,
@@ -46,7 +46,7 @@ def apply_control(run: Run, control: RunControl) -> str:
 
 def _replan(run: Run, titles: list[str]) -> str:
     remaining = [title.strip() for title in titles if title.strip()]
-    if not remaining and all(row.status == "planned" for row in run.state.subtasks):
+    if not remaining and all(row.status == "planned" for row in run.state.planned):
         return "A plan needs at least one subtask."
     run.send(Replan(tuple(remaining)))
     return ""
@@ -63,7 +63,7 @@ def _choose(run: Run, candidate: str) -> str:
 
 
 def _subtask(run: Run, control: SkipSubtask | RetrySubtask) -> str:
-    row = next((row for row in run.state.subtasks if row.id == control.subtask), None)
+    row = next((row for row in run.state.planned if row.id == control.subtask), None)
     if row is None:
         return f"There is no subtask {control.subtask} in this run."
     if isinstance(control, RetrySubtask):
@@ -77,16 +77,16 @@ def _subtask(run: Run, control: SkipSubtask | RetrySubtask) -> str:
     return ""
 
 
-def _selection_problem(row: SubtaskRow, candidate: CandidateRow) -> str:
+def _selection_problem(row: Section, candidate: Attempt) -> str:
     """Return why a run cannot continue from this candidate, in one sentence, or an empty string."""
     if row.id == SOLUTION:
         return "A solution is chosen by its check, not by hand."
     if candidate.state != "ok":
         return f"Candidate {candidate.id} did not run to its end."
-    return f"Candidate {candidate.id} is already carried forward." if row.selected == candidate.id else ""
+    return f"Candidate {candidate.id} is already carried forward." if row.selected is candidate else ""
 
 
-def build_continuation(state: State, request: Continue) -> Continuation:
+def build_continuation(state: RunState, request: Continue) -> Continuation:
     """Return what a run that continues this ended one starts with.
 
     Subtasks before the requested one are executed again with the candidates that were carried forward; a subtask
@@ -96,25 +96,25 @@ def build_continuation(state: State, request: Continue) -> Continuation:
         UsageError: the subtask or the candidate is unknown, or cannot be carried forward.
     """
     target, chosen = _target(state, request)
-    ids = [row.id for row in state.subtasks]
+    ids = [row.id for row in state.planned]
     first = ids.index(target.id) if target else len(ids)
-    before = [row for row in state.subtasks[:first] if _carried_code(row)]
-    plan = [row.title for row in (*before, *state.subtasks[first:])]
-    code = [*map(_carried_code, before), *([chosen.code] if chosen else [])]
+    before = [row for row in state.planned[:first] if _carried_code(row)]
+    plan = [row.title for row in (*before, *state.planned[first:])]
+    code = [*map(_carried_code, before), *([chosen.candidate.code] if chosen else [])]
     return Continuation(plan=plan, code=code, chosen=chosen is not None, hint=request.hint.strip())
 
 
-def describe_continuation(state: State, request: Continue) -> str:
+def describe_continuation(state: RunState, request: Continue) -> str:
     """Describe in a few words the run that continues this ended one."""
     if request.candidate:
         return f"candidate {request.candidate} chosen"
-    place = next((n for n, row in enumerate(state.subtasks, 1) if row.id == request.subtask), None)
+    place = next((n for n, row in enumerate(state.planned, 1) if row.id == request.subtask), None)
     again = f"step {place} again" if place else "continued"
     hint = request.hint.strip()
     return f"{again}, hint: {hint}" if hint else again
 
 
-def _target(state: State, request: Continue) -> tuple[SubtaskRow | None, CandidateRow | None]:
+def _target(state: RunState, request: Continue) -> tuple[Section | None, Attempt | None]:
     if request.candidate:
         row, candidate = state.find(request.candidate)
         if row is None or candidate is None:
@@ -122,13 +122,12 @@ def _target(state: State, request: Continue) -> tuple[SubtaskRow | None, Candida
         if row.id == SOLUTION or candidate.state != "ok":
             raise UsageError(f"Candidate {candidate.id} cannot be carried forward.")
         return row, candidate
-    row = next((row for row in state.subtasks if row.id == request.subtask), None)
+    row = next((row for row in state.planned if row.id == request.subtask), None)
     if row is None and request.subtask:
         raise UsageError(f"There is no subtask {request.subtask} in that run.")
     return row, None
 
 
-def _carried_code(row: SubtaskRow) -> str:
+def _carried_code(row: Section) -> str:
     """Return the code that was carried forward from this subtask, or an empty string."""
-    selected = (candidate for candidate in row.candidates if candidate.id == row.selected)
-    return next((candidate.code for candidate in selected if candidate.state == "ok"), "")
+    return row.selected.candidate.code if row.selected and row.selected.state == "ok" else ""

@@ -212,7 +212,7 @@ def _may_fail_in_conversion(item: Experience, converted: set[str]) -> bool:
 
 def _crashed(item: Experience) -> bool:
     """Return whether the program itself failed, rather than its check."""
-    return not item.observation.ran and not item.observation.note.startswith("The program ran")
+    return not item.observation.ran and not item.observation.unmet
 
 
 def _order_by_use(apis: Sequence[ApiDoc], item: Experience) -> list[ApiDoc]:

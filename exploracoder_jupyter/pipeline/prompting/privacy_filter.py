@@ -100,6 +100,7 @@ def _without_values(observation: Observation, error: ErrorInfo | None) -> Observ
         seconds=observation.seconds,
         names=observation.names,
         note=observation.note,
+        unmet=observation.unmet,
         changes=tuple(replace(change, summary=change.schema) for change in observation.changes),
         schema=observation.schema,
         warnings=tuple(dict.fromkeys(_warning_category(warning) for warning in observation.warnings)),

@@ -135,6 +135,7 @@ def _add_check_result(observation: Observation, checked: Observation, check: Che
         outputs=(*observation.outputs, *checked.outputs),
         seconds=seconds,
         note=check.failed,
+        unmet=check.demands,
     )
 
 

@@ -137,7 +137,7 @@ def _candidate(run: Run, round_: int, draft: Draft, attempts: list[Experience]) 
 
 def _ran_to_end(attempts: list[Experience]) -> list[Experience]:
     """Return the attempts that ran to completion and failed only their check."""
-    return [item for item in attempts if item.observation.note.startswith("The program ran")]
+    return [item for item in attempts if item.observation.unmet]
 
 
 def _best(run: Run, attempts: list[Experience]) -> Experience | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.core.types import Task, Unmet
 from exploracoder_jupyter.pipeline.solving.assert_rewrite import can_fail, no_assertion_error, rewrite_assertions
 from exploracoder_jupyter.pipeline.solving.check_equality import find_goldens, rewrite_equality, snapshot_code
 
@@ -39,6 +39,8 @@ class CheckCode:
     failed: str
     before: str = ""
     """Code that runs before the solution. If it fails, its message names what it could not do."""
+    demands: Unmet = "check"
+    """What a solution does not fulfill if the code fails."""
 
 
 def check_code(task: Task) -> str | None:
@@ -90,7 +92,8 @@ def build_check(task: Task) -> CheckCode | None:
         before = snapshot_code(compared) if compared else ""
         return CheckCode(check, "The check passed.", "The program ran, but the check failed.", before)
     missing = f"The program ran, but defines no function {name}."
-    return CheckCode(f"assert callable(globals().get({name!r})), {missing!r}", "", missing) if name else None
+    code = f"assert callable(globals().get({name!r})), {missing!r}"
+    return CheckCode(code, "", missing, demands="name") if name else None
 
 
 def _examples(text: str) -> list[doctest.Example]:

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from exploracoder_jupyter.core.errors import ReplyError, UsageError
 from exploracoder_jupyter.core.events import CandidateProposed, ModelCalled, PlanMade, Record
+from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.core.types import Exchange, Passage, ScoredApi
 from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint
 from exploracoder_jupyter.pipeline.prompting.reply_forms import parse_code
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
-from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, Run, Section
 
 _MAX_LISTED = 40
 """Maximum number of cells listed in an error about an unknown cell."""
@@ -54,7 +54,7 @@ def _expand_homes(exchange: Exchange) -> Exchange:
     return replace(exchange, messages=tuple(messages), replies=tuple(map(expand_home, exchange.replies)))
 
 
-def recorded_progress(records: Iterable[Record], run: Run, *, cell: str = "") -> ResumePoint:
+def recorded_progress(records: Iterable[Record], run: RunState, *, cell: str = "") -> ResumePoint:
     """Return what a run starts with that resumes this one at its end or from one of its cells.
 
     Args:
@@ -131,7 +131,7 @@ def _chosen_candidate(section: Section) -> CarriedSubtask | None:
     )
 
 
-def _reusable_results(run: Run) -> list[CarriedSubtask | None]:
+def _reusable_results(run: RunState) -> list[CarriedSubtask | None]:
     """Return what is reused of each planned subtask; after the first unexplored one, only those the user skipped."""
     assert run.plan
     progress = [reusable_result(run.sections[subtask.id]) for subtask in run.plan.subtasks]
@@ -139,7 +139,7 @@ def _reusable_results(run: Run) -> list[CarriedSubtask | None]:
     return progress[:first] + [one if one and one.status == "skipped" else None for one in progress[first:]]
 
 
-def _progress_before(run: Run, cell: str, progress: list[CarriedSubtask | None]) -> list[CarriedSubtask | None]:
+def _progress_before(run: RunState, cell: str, progress: list[CarriedSubtask | None]) -> list[CarriedSubtask | None]:
     """Return the progress before a cell, and the cell itself if it is a candidate."""
     assert run.plan
     if cell == SOLUTION:
@@ -157,7 +157,7 @@ def _progress_before(run: Run, cell: str, progress: list[CarriedSubtask | None])
     return [*progress[:place], *([chosen] if chosen else [])]
 
 
-def _find_cell(run: Run, cell: str) -> tuple[Section, Attempt | None]:
+def _find_cell(run: RunState, cell: str) -> tuple[Section, Attempt | None]:
     """Find the subtask with this id, or the candidate with this id and its subtask.
 
     Raises:
@@ -181,11 +181,11 @@ def _find_cell(run: Run, cell: str) -> tuple[Section, Attempt | None]:
     raise _unknown_cell(run, cell)
 
 
-def _unknown_cell(run: Run, cell: str) -> UsageError:
+def _unknown_cell(run: RunState, cell: str) -> UsageError:
     return UsageError(f"There is no cell {cell!r} in that run.", remedy=f"Use one of: {_list_cells(run)}.")
 
 
-def _list_cells(run: Run) -> str:
+def _list_cells(run: RunState) -> str:
     """List the cells that a run can resume from: subtasks, their candidates that ran, and the solution."""
     found: list[str] = []
     for subtask in run.plan.subtasks if run.plan else ():

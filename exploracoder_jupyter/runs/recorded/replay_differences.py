@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.runs.recorded.resume_state import was_cut_off
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
-from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, Run, Section
 
 SAME_COURSE = "It took the same course as the recorded run."
 SAME_UNTIL_CUT_OFF = "It took the same course as the recorded run, as far as that came before it was cut off."
 SAME_COURSES = (SAME_COURSE, SAME_UNTIL_CUT_OFF)
 
 
-def compare_course(now: Run, recorded: Run) -> str:
+def compare_course(now: RunState, recorded: RunState) -> str:
     """Describe the first difference from the recorded run, and how the run ended; or return one of `SAME_COURSES`."""
     if first := next(_differences(now, recorded), ""):
         return f"It took another course at {first}.{_describe_end(now, recorded)}"
     return SAME_UNTIL_CUT_OFF if was_cut_off(recorded) else SAME_COURSE
 
 
-def _differences(now: Run, recorded: Run) -> Iterator[str]:
+def _differences(now: RunState, recorded: RunState) -> Iterator[str]:
     if _titles(now)[: len(_titles(recorded))] != _titles(recorded):
         yield "its beginning: the plan is different"
     for id_, before in recorded.sections.items():
@@ -31,7 +31,7 @@ def _differences(now: Run, recorded: Run) -> Iterator[str]:
         yield "its end"
 
 
-def _describe_end(now: Run, recorded: Run) -> str:
+def _describe_end(now: RunState, recorded: RunState) -> str:
     """Describe how both runs ended, if they did, as a sentence with a leading space."""
     if not now.finished or was_cut_off(recorded):
         return ""
@@ -39,11 +39,11 @@ def _describe_end(now: Run, recorded: Run) -> str:
     return f" It ended {_outcome_of(now)}, {'as the recorded run did' if same else f'not {_outcome_of(recorded)}'}."
 
 
-def _outcome_of(run: Run) -> str:
+def _outcome_of(run: RunState) -> str:
     return run.finished.verdict.outcome if run.finished else ""
 
 
-def _titles(run: Run) -> list[str]:
+def _titles(run: RunState) -> list[str]:
     return [subtask.title for subtask in run.plan.subtasks] if run.plan else []
 
 

@@ -13,17 +13,19 @@ from pathlib import Path
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import ModelCalled, Record, Steered
+from exploracoder_jupyter.core.run_state import RunState, fold_all
 from exploracoder_jupyter.core.types import Exchange
 from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint
 from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, recorded_progress, with_hint
 from exploracoder_jupyter.trace import load
-from exploracoder_jupyter.trace.run_state import Run, fold_all
 
 ResumeState = tuple[ResumePoint, tuple[Exchange, ...]]
 """What a run starts with, and the model exchanges that have already been made for it."""
 
 
-def resume_state(records: Sequence[Record], run: Run, trace: Path, *, cell: str = "", hint: str = "") -> ResumeState:
+def resume_state(
+    records: Sequence[Record], run: RunState, trace: Path, *, cell: str = "", hint: str = ""
+) -> ResumeState:
     """Return what a run that resumes this one starts with.
 
     Args:
@@ -40,7 +42,7 @@ def resume_state(records: Sequence[Record], run: Run, trace: Path, *, cell: str 
 
 
 def _resume_state(
-    records: Sequence[Record], run: Run, trace: Path, cell: str, hint: str, seen: frozenset[str]
+    records: Sequence[Record], run: RunState, trace: Path, cell: str, hint: str, seen: frozenset[str]
 ) -> ResumeState:
     own = recorded_progress(records, run, cell=cell)
     if cell or not was_cut_off(run):
@@ -71,12 +73,12 @@ def _subtask(record: Record) -> str:
     return record.event.exchange.subject.partition(".")[0] if isinstance(record.event, ModelCalled) else ""
 
 
-def was_cut_off(run: Run) -> bool:
+def was_cut_off(run: RunState) -> bool:
     """Whether the run ended prematurely, so that its last model replies have not been used."""
     return run.finished is None or run.finished.verdict.outcome == "stopped"
 
 
-def _state_before(run: Run, trace: Path, seen: frozenset[str]) -> ResumeState | None:
+def _state_before(run: RunState, trace: Path, seen: frozenset[str]) -> ResumeState | None:
     """Return what the run itself started with; `None` if it resumed no other run, or that trace is unreadable."""
     started = run.started
     if started is None or not (started.resumes and started.resumes_trace):
@@ -92,7 +94,7 @@ def _state_before(run: Run, trace: Path, seen: frozenset[str]) -> ResumeState | 
         return None
 
 
-def _combine(own: ResumePoint, start: ResumePoint, records: Sequence[Record], run: Run) -> ResumePoint:
+def _combine(own: ResumePoint, start: ResumePoint, records: Sequence[Record], run: RunState) -> ResumePoint:
     """Combine a run's own progress with what it started with and had not repeated yet."""
     if run.plan is None:
         return start

@@ -17,6 +17,7 @@ from typing import Literal
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.core.events import Estimated, KnowledgeSearched, Notice, PlanMade, Record, RunStarted, Steered
 from exploracoder_jupyter.core.recorded_settings import recorded_layer
+from exploracoder_jupyter.core.run_state import RunState, Section, fold_all
 from exploracoder_jupyter.core.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.core.types import Task
@@ -36,7 +37,6 @@ from exploracoder_jupyter.runs.trace_check import starting_state
 from exploracoder_jupyter.runs.trace_check.check_subject import read_code, read_subject
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home, workdir_of
 from exploracoder_jupyter.trace import summarize_run
-from exploracoder_jupyter.trace.run_state import Run, Section, fold_all
 from exploracoder_jupyter.trace.trace_paths import notebook_path
 
 Delay = Literal["recorded", "none"]
@@ -48,7 +48,7 @@ class Replay:
     """A recorded run that is to be replayed."""
 
     order: Order
-    recorded: Run
+    recorded: RunState
     out: Path
 
 
@@ -140,7 +140,7 @@ async def replay(
     try:
         result = await run(asked.order, collect, steering=steering, begun=begun, cells=cells)
     except EndpointError:  # raised only by the recording, when it has no more replies
-        result = summarize_run(records, trace=asked.out)
+        result = summarize_run(fold_all(records), trace=asked.out)
     comparison = compare_course(fold_all(records), asked.recorded)
     listen(Record(len(records) + 1, time.time(), Notice(comparison)))  # compares two runs, so it is in neither trace
     return result | {
@@ -207,7 +207,7 @@ async def _restore_start(root: Branch, trace: Path, code: Sequence[str]) -> Bran
     return branch
 
 
-def _initial_progress(records: list[Record], run: Run) -> ResumePoint:
+def _initial_progress(records: list[Record], run: RunState) -> ResumePoint:
     """Return what the recorded run had without requesting it from the model, e.g. because it resumed another run."""
     requested = {(one.step, one.subject) for one in recorded_exchanges(records)}
     steps = {step for step, _ in requested}

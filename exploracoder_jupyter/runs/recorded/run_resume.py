@@ -15,6 +15,7 @@ from pathlib import Path
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.recorded_settings import recorded_layer
+from exploracoder_jupyter.core.run_state import RunState, fold_all
 from exploracoder_jupyter.core.settings import OFFLINE, Endpoint
 from exploracoder_jupyter.core.settings_sources import Layer, merge_sources, resolve
 from exploracoder_jupyter.core.types import Task
@@ -29,7 +30,6 @@ from exploracoder_jupyter.runs.recorded.trace_permissions import refuse_escalati
 from exploracoder_jupyter.runs.run_request import Order, ResumedRun
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 from exploracoder_jupyter.runs.trace_lock import refuse_active
-from exploracoder_jupyter.trace.run_state import Run, fold_all
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 
 _SOLVED = ("solved", "unchecked")
@@ -93,21 +93,21 @@ def require_variables(order: Order, task: Task, *, remedy: str) -> Task:
     return task
 
 
-def start_time_phrase(run: Run) -> str:
+def start_time_phrase(run: RunState) -> str:
     """Return " of <date and time>" for the start of the run; empty if the recorded time is invalid."""
     with suppress(ValueError, OverflowError, OSError):
         return f" of {datetime.fromtimestamp(run.started_at):%Y-%m-%d %H:%M}"
     return ""
 
 
-def moved_folder_message(run: Run, workdir: Path) -> str:
+def moved_folder_message(run: RunState, workdir: Path) -> str:
     """Return a sentence, with a leading space, if files are looked up in another folder than in the recorded run."""
     then = run.started.environment.folder if run.started else ""
     now = local_homes().redact(str(workdir.resolve()))
     return f" Its files were in {then}; they are looked for in {now}." if then not in ("", now) else ""
 
 
-def _refuse_ended(run: Run, trace: Path) -> None:
+def _refuse_ended(run: RunState, trace: Path) -> None:
     if run.finished and run.finished.verdict.outcome in _SOLVED:
         raise UsageError(
             f"There is nothing to resume: the run of {trace.name} ended {run.finished.verdict.outcome}.",
@@ -164,7 +164,7 @@ def _model_change_message(started: RunStarted, now: Endpoint) -> str:
     return f" That run used the model {then}; this one uses {model}{place}." if model and model != then else ""
 
 
-def _resume_message(run: Run, trace: Path, progress: ResumePoint, cell: str) -> str:
+def _resume_message(run: RunState, trace: Path, progress: ResumePoint, cell: str) -> str:
     """Describe which run is resumed, what is reused, and what it had cost."""
     ended = f"ended {run.finished.verdict.outcome}" if run.finished else "was cut off"
     where = f"from {cell} in" if cell else "from"

@@ -1,6 +1,6 @@
-"""Converts records to changes of a notebook's cells.
+"""Converts the states of a run to changes of a notebook's cells.
 
-A `CellView` folds the records, lays out the run's cells again and returns the difference. Changes refer to cells by id
+A `CellView` lays out the run's cells again for each state and returns the difference. Changes refer to cells by id
 and are idempotent: `insert` of an existing cell replaces it, `remove` of a missing one does nothing. The same changes
 build the trace, the live cells in the browser, and any other view of a run as cells.
 """
@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.trace.cell_metadata import Cell
 from exploracoder_jupyter.trace.cells.cell_layout import Layout, Show
-from exploracoder_jupyter.trace.run_state import Run, fold
 
 
 class CellView:
@@ -29,7 +28,6 @@ class CellView:
     def __init__(self, anchor: str | None = None, show: Show = "all") -> None:
         self._anchor = anchor
         self._layout = Layout(show=show, caller=anchor)
-        self._run = Run()
         self._cells: dict[str, Cell] = {}
 
     @property
@@ -37,11 +35,10 @@ class CellView:
         """All current cells of the run, in order, for a front end that missed changes."""
         return list(self._cells.values())
 
-    def apply(self, record: Record) -> list[CellChange]:
-        """Fold one more record and return the changes that it causes in the notebook."""
-        self._run = fold(self._run, record)
+    def update(self, state: RunState) -> list[CellChange]:
+        """Return the changes in the notebook from the last state to this one."""
         before = self._cells
-        self._cells = {str(cell["id"]): cell for cell in self._layout.cells(self._run)}
+        self._cells = {str(cell["id"]): cell for cell in self._layout.cells(state)}
         return list(self._difference(before))
 
     def _difference(self, before: dict[str, Cell]) -> Iterator[CellChange]:

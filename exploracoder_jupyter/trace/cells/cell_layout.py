@@ -17,7 +17,8 @@ from typing import Literal
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import RunFinished
-from exploracoder_jupyter.core.types import Output, Solution
+from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
+from exploracoder_jupyter.core.types import Observation, Output, Solution
 from exploracoder_jupyter.text.characters import encodable
 from exploracoder_jupyter.trace.cell_metadata import (
     NAMESPACE,
@@ -30,7 +31,7 @@ from exploracoder_jupyter.trace.cell_metadata import (
     Role,
 )
 from exploracoder_jupyter.trace.cells import cell_markdown
-from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, InputResult, InputRound, Run, Section
+from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
 
 Show = Literal["all", "selected", "none"]
 """Which candidates get cells."""
@@ -45,33 +46,36 @@ class Layout:
         show: which candidates get cells.
         caller: id of the calling cell. Without one the cells form a separate notebook: the task comes first, then a
             cell that registers `%%explored`, and the solution keeps its recorded outputs.
+        outputs: sanitizes the outputs; of a run that is laid out by several layouts, each output is sanitized once.
     """
 
-    def __init__(self, *, show: Show, caller: str | None = None) -> None:
+    def __init__(self, *, show: Show, caller: str | None = None, outputs: SanitizedOutputs | None = None) -> None:
         self._show = show
         self._caller = caller
+        self._outputs = outputs or SanitizedOutputs()
         self._cache: dict[str, tuple[Section, bool, list[Cell]]] = {}
 
-    def cells(self, run: Run) -> list[Cell]:
+    def cells(self, run: RunState) -> list[Cell]:
         """Return the cells of the run, in order."""
         return list(self._cells(run)) if run.started else []
 
-    def _cells(self, run: Run) -> Iterator[Cell]:
+    def _cells(self, run: RunState) -> Iterator[Cell]:
         yield from self._adapt(_opening_cells(run, standalone=self._caller is None))
         for section in run.subtasks:
             yield from self._cached_cells(run, section)
         if SOLUTION in run.sections:
             solution = run.sections[SOLUTION]
-            yield from self._adapt(_solution_cells(run, solution, self._show, standalone=self._caller is None))
+            standalone = self._caller is None
+            yield from self._adapt(_solution_cells(run, solution, self._show, self._outputs, standalone=standalone))
         if run.finished:
             yield from self._adapt([_summary_cell(run, run.finished)])
 
-    def _cached_cells(self, run: Run, section: Section) -> list[Cell]:
-        over, cached = run.finished is not None, self._cache.get(section.subtask.id)
+    def _cached_cells(self, run: RunState, section: Section) -> list[Cell]:
+        over, cached = run.finished is not None, self._cache.get(section.id)
         if cached and cached[0] is section and cached[1] is over:
             return cached[2]
-        cells = list(self._adapt(_subtask_cells(run, section, self._show)))
-        self._cache[section.subtask.id] = (section, over, cells)
+        cells = list(self._adapt(_subtask_cells(run, section, self._show, self._outputs)))
+        self._cache[section.id] = (section, over, cells)
         return cells
 
     def _adapt(self, cells: Iterable[Cell]) -> Iterable[Cell]:
@@ -89,44 +93,46 @@ def _for_user_notebook(cell: Cell, caller: str) -> Cell:
     return {**cell, "metadata": {**marked, "trusted": True} if cell["cell_type"] == "code" else marked}
 
 
-def _opening_cells(run: Run, *, standalone: bool) -> Iterator[Cell]:
+def _opening_cells(run: RunState, *, standalone: bool) -> Iterator[Cell]:
     status: dict[str, JsonValue] = {"status": run.finished.verdict.outcome if run.finished else "running"}
     if standalone:
         yield _markdown_cell(run, "task", "", cell_markdown.task_markdown(run), status)
         yield _setup_cell(run)
     yield _markdown_cell(run, "plan", "", cell_markdown.plan_markdown(run), status)
-    if run.notices:
-        yield _markdown_cell(run, "notice", "", cell_markdown.notice_markdown(run.notices), {})
+    if run.opening_notices:
+        yield _markdown_cell(run, "notice", "", cell_markdown.notice_markdown(run.opening_notices), {})
 
 
-def _summary_cell(run: Run, finished: RunFinished) -> Cell:
+def _summary_cell(run: RunState, finished: RunFinished) -> Cell:
     seconds = round(max(run.now - run.started_at, 0), 3)
     fields: dict[str, JsonValue] = {"status": finished.verdict.outcome, "seconds": seconds, **_model_field(run)}
     return _markdown_cell(run, "summary", "", cell_markdown.summary_markdown(run, finished), fields)
 
 
-def _setup_cell(run: Run) -> Cell:
+def _setup_cell(run: RunState) -> Cell:
     """Return the cell that registers `%%explored`.
 
     Without this package it fails before any candidate, which stops Run All.
     """
-    cell = _cell(run, "setup", "", f"%load_ext {NAMESPACE}", {}, [TAG_SKIP])
-    return {**cell, "cell_type": "code", "execution_count": None, "outputs": []}
+    return _code_cell(_cell(run, "setup", "", f"%load_ext {NAMESPACE}", {}, [TAG_SKIP]), ())
 
 
-def _subtask_cells(run: Run, section: Section, show: Show) -> Iterator[Cell]:
-    id = section.subtask.id
+def _subtask_cells(run: RunState, section: Section, show: Show, outputs: SanitizedOutputs) -> Iterator[Cell]:
+    id = section.id
     if section.started and show != "none":
         heading = cell_markdown.heading_markdown(section, over=run.finished is not None)
         yield _markdown_cell(run, "subtask", id, heading, {"subtask": id, "status": section.status})
         for attempt in section.ordered:
             carried = section.is_carried_forward(attempt)
             if attempt.has_cell and (carried or show == "all"):
-                yield _candidate_cell(run, section, attempt, selected=carried, hidden=carried is False)
+                cell = _candidate_cell(run, section, attempt, selected=carried)
+                yield _code_cell(cell, outputs(attempt.observation), hidden=carried is False)
     yield from _notice_cells(run, section)
 
 
-def _solution_cells(run: Run, section: Section, show: Show, *, standalone: bool) -> Iterator[Cell]:
+def _solution_cells(
+    run: RunState, section: Section, show: Show, outputs: SanitizedOutputs, *, standalone: bool
+) -> Iterator[Cell]:
     solution = final_solution(run)
     best = None if solution else _best_attempt(run, section)
     status: JsonValue = "exploring" if run.finished is None else "done" if solution else "failed"
@@ -134,34 +140,40 @@ def _solution_cells(run: Run, section: Section, show: Show, *, standalone: bool)
     heading = cell_markdown.solution_markdown(section, outcome, run.files, over=run.finished is not None)
     yield _markdown_cell(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
     for attempt in section.ordered:
-        final = solution is not None and attempt.candidate.id == solution.candidate
+        final = solution is not None and attempt.id == solution.candidate
         if attempt.has_cell and not final and (show == "all" or attempt is best):
             selected = False if run.finished else section.is_carried_forward(attempt)
-            yield _candidate_cell(run, section, attempt, selected=selected, hidden=attempt is not best)
+            cell = _candidate_cell(run, section, attempt, selected=selected)
+            yield _code_cell(cell, outputs(attempt.observation), hidden=attempt is not best)
         if show == "all" or (show == "selected" and final):
-            yield from _round_cells(run, section, attempt, selected=final if run.finished else None)
+            yield from _round_cells(run, section, attempt, outputs, selected=final if run.finished else None)
     if solution:
-        yield _solution_cell(run, solution, section.attempts.get(solution.candidate), standalone)
+        observation = _observation_of(section, solution)
+        cell = _solution_cell(run, solution, observation)
+        yield _code_cell(cell, outputs(observation) if standalone else ())
     yield from _notice_cells(run, section)
 
 
-def _best_attempt(run: Run, section: Section) -> Attempt | None:
+def _best_attempt(run: RunState, section: Section) -> Attempt | None:
     """Return the best attempt if there is no solution: the one that the run returned, else the last one."""
     returned = run.finished.solution if run.finished else None
     last = section.ordered[-1] if section.ordered else None
     return section.attempts.get(returned.candidate if returned else "", last)
 
 
-def _round_cells(run: Run, section: Section, attempt: Attempt, *, selected: bool | None) -> Iterator[Cell]:
+def _round_cells(
+    run: RunState, section: Section, attempt: Attempt, outputs: SanitizedOutputs, *, selected: bool | None
+) -> Iterator[Cell]:
     """Yield a cell for each result of a solution on generated inputs, and one for their judgement."""
-    id = attempt.candidate.id
+    id = attempt.id
     round_ = section.rounds.get(id)
     if round_ is None:
         return
     latest = id == list(section.rounds)[-1]
     hidden = not selected if run.finished else not latest
     for shown in round_.shown:
-        yield _test_cell(run, attempt, round_, shown, selected=selected, hidden=hidden)
+        cell = _test_cell(run, attempt, round_, shown, selected=selected)
+        yield _code_cell(cell, outputs(shown.observation), hidden=hidden)
     judged: dict[str, JsonValue] = {"judged": round_.judgement.ruling} if round_.judgement else {}
     chosen: dict[str, JsonValue] = {} if selected is None else {"selected": selected}
     fields: dict[str, JsonValue] = {"subtask": SOLUTION, "candidate": id, **judged, **chosen}
@@ -171,7 +183,7 @@ def _round_cells(run: Run, section: Section, attempt: Attempt, *, selected: bool
 
 
 def _test_cell(
-    run: Run, attempt: Attempt, round_: InputRound, shown: InputResult, *, selected: bool | None, hidden: bool
+    run: RunState, attempt: Attempt, round_: InputRound, shown: InputResult, *, selected: bool | None
 ) -> Cell:
     candidate, given = attempt.candidate, shown.given
     judged = round_.ruling_on(given.id) if shown.usable else None
@@ -188,29 +200,33 @@ def _test_cell(
     }
     part = f"{candidate.id}-{given.id}"
     source = f"%%explored {part}\n{cell_markdown.input_code(given, candidate.id)}"
-    cell = _cell(run, "test", part, source, fields, [TAG_CANDIDATE, TAG_SKIP])
-    return _code_cell(cell, shown.outputs, hidden=hidden)
+    return _cell(run, "test", part, source, fields, [TAG_CANDIDATE, TAG_SKIP])
 
 
-def _code_cell(cell: Cell, outputs: Iterable[Output], *, hidden: bool) -> Cell:
+def _code_cell(cell: Cell, outputs: Iterable[Output], *, hidden: bool = False) -> Cell:
     if hidden:
         folded: dict[str, JsonValue] = {"jupyter": {"source_hidden": True, "outputs_hidden": True}, "collapsed": True}
         cell["metadata"] = {**_as_dict(cell["metadata"]), **folded}  # both forms are in use by front ends
     return {**cell, "cell_type": "code", "execution_count": None, "outputs": [*outputs]}
 
 
-def final_solution(run: Run) -> Solution | None:
+def final_solution(run: RunState) -> Solution | None:
     """Return the solution to give to the user; `None` if it failed its check or did not run."""
     finished = run.finished
     if finished is None or finished.solution is None or finished.verdict.outcome == "unsolved":
         return None
     section = run.sections.get(SOLUTION)
-    attempt = section.attempts.get(finished.solution.candidate) if section else None
-    failed = attempt and attempt.observation and not attempt.observation.ran
+    observation = _observation_of(section, finished.solution) if section else None
+    failed = observation and not observation.ran
     return None if failed or not finished.solution.code.strip() else finished.solution
 
 
-def _candidate_cell(run: Run, section: Section, attempt: Attempt, *, selected: bool | None, hidden: bool) -> Cell:
+def _observation_of(section: Section, solution: Solution) -> Observation | None:
+    attempt = section.attempts.get(solution.candidate)
+    return attempt.observation if attempt else None
+
+
+def _candidate_cell(run: RunState, section: Section, attempt: Attempt, *, selected: bool | None) -> Cell:
     candidate, observation = attempt.candidate, attempt.observation
     given_up = run.finished is not None or section.was_skipped(attempt)
     fields: dict[str, JsonValue] = {
@@ -224,11 +240,10 @@ def _candidate_cell(run: Run, section: Section, attempt: Attempt, *, selected: b
     }
     tags = [TAG_CANDIDATE, TAG_SKIP, *([TAG_SELECTED] if selected else [])]
     source = f"%%explored {candidate.id}\n{candidate.code}"
-    cell = _cell(run, "candidate", candidate.id, source, fields, tags)
-    return _code_cell(cell, attempt.outputs, hidden=hidden)
+    return _cell(run, "candidate", candidate.id, source, fields, tags)
 
 
-def _solution_cell(run: Run, solution: Solution, attempt: Attempt | None, standalone: bool) -> Cell:
+def _solution_cell(run: RunState, solution: Solution, observation: Observation | None) -> Cell:
     outcome: JsonValue = run.finished.verdict.outcome if run.finished else "running"
     fields: dict[str, JsonValue] = {
         "candidate": solution.candidate,
@@ -236,24 +251,22 @@ def _solution_cell(run: Run, solution: Solution, attempt: Attempt | None, standa
         "selected": True,
         **_model_field(run),
     }
-    if attempt and attempt.observation:
-        fields["seconds"] = round(attempt.observation.seconds, 3)
-    cell = _cell(run, "solution", "", solution.code, fields, [TAG_SOLUTION])
-    outputs: list[JsonValue] = [*attempt.outputs] if attempt and standalone else []
-    return {**cell, "cell_type": "code", "execution_count": None, "outputs": outputs}
+    if observation:
+        fields["seconds"] = round(observation.seconds, 3)
+    return _cell(run, "solution", "", solution.code, fields, [TAG_SOLUTION])
 
 
-def _notice_cells(run: Run, section: Section) -> Iterator[Cell]:
+def _notice_cells(run: RunState, section: Section) -> Iterator[Cell]:
     if section.notices:
-        id = section.subtask.id
+        id = section.id
         yield _markdown_cell(run, "notice", id, cell_markdown.notice_markdown(section.notices), {"subtask": id})
 
 
-def _markdown_cell(run: Run, role: Role, part: str, source: str, fields: dict[str, JsonValue]) -> Cell:
+def _markdown_cell(run: RunState, role: Role, part: str, source: str, fields: dict[str, JsonValue]) -> Cell:
     return {**_cell(run, role, part, source, fields, []), "cell_type": "markdown"}
 
 
-def _cell(run: Run, role: Role, part: str, source: str, fields: dict[str, JsonValue], tags: list[str]) -> Cell:
+def _cell(run: RunState, role: Role, part: str, source: str, fields: dict[str, JsonValue], tags: list[str]) -> Cell:
     common: dict[str, JsonValue] = {"schema_version": SCHEMA_VERSION, "run_id": run.run_id, "role": role}
     source = encodable(source)
     metadata: dict[str, JsonValue] = {NAMESPACE: {**common, **fields, "source_hash": source_hash(source)}}
@@ -284,7 +297,7 @@ def source_hash(source: str) -> str:
     return blake2b(source.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _model_field(run: Run) -> dict[str, JsonValue]:
+def _model_field(run: RunState) -> dict[str, JsonValue]:
     return {"model": run.started.model} if run.started else {}
 
 

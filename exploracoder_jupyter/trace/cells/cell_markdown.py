@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished, Steered
+from exploracoder_jupyter.core.run_state import Attempt, InputResult, InputRound, RunState, Section
 from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage, Verdict
 from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
 from exploracoder_jupyter.trace.cells.sources_markdown import search_markdown
-from exploracoder_jupyter.trace.run_state import Attempt, InputResult, InputRound, Run, Section
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "▶", "done": "✓", "failed": "✗", "skipped": "↷"}
 _VERDICTS: dict[Outcome, str] = {
@@ -47,7 +47,7 @@ _MAX_TASK = 4000
 _MAX_FILES = 20
 
 
-def task_markdown(run: Run) -> str:
+def task_markdown(run: RunState) -> str:
     """Render the opening cell of a trace."""
     if run.started is None:
         return "# Exploration\n\nThe record of the start of this run is missing."
@@ -67,7 +67,7 @@ def task_markdown(run: Run) -> str:
     return f"# Exploration of {prose(', '.join(task.libraries))}\n\n{quoted}{cut}\n\n{listed}{state}"
 
 
-def plan_markdown(run: Run) -> str:
+def plan_markdown(run: RunState) -> str:
     """Render the plan with live statuses and the cost so far."""
     parts = ["### Exploration plan", _plan_list(run)]
     parts += ["**The plan is waiting for your review.**"] if run.reviewing else []
@@ -146,7 +146,7 @@ def _traceback_block(traceback: str) -> str:
     return f"<details><summary>Traceback for a bug report</summary>\n<pre>\n{shown}\n</pre>\n</details>"
 
 
-def summary_markdown(run: Run, finished: RunFinished) -> str:
+def summary_markdown(run: RunState, finished: RunFinished) -> str:
     """Render the verdict, the cost by step, and the model, libraries and environment used."""
     parts = ["### Summary", verdict_markdown(finished.verdict)]
     parts.append(cost_table(finished))
@@ -159,7 +159,7 @@ def verdict_markdown(verdict: Verdict, *, where: str = "above") -> str:
     return f"{_VERDICTS[verdict.outcome].format(where=where)} {prose(verdict.reason)}"
 
 
-def _plan_list(run: Run) -> str:
+def _plan_list(run: RunState) -> str:
     if not run.subtasks:
         return "*No plan was made.*" if run.finished else "*Planning…*" if run.library else "*Reading the libraries…*"
     return "\n".join(_plan_item(section, over=run.finished is not None) for section in run.subtasks)
@@ -176,7 +176,7 @@ def _plan_item(section: Section, *, over: bool) -> str:
     return "- " + state.format(id=prose(section.subtask.id), title=title) + why
 
 
-def _cost_line(run: Run) -> str:
+def _cost_line(run: RunState) -> str:
     usage = run.usage
     calls = "request" if run.started and run.started.model == OFFLINE else "model call"
     counts = ((usage.calls, calls), (usage.tokens, "token"), (usage.executions, "execution"))
@@ -227,7 +227,7 @@ def _outcome(attempt: Attempt, *, over: bool) -> str:
         "interrupted": "interrupted",
     }
     reason = f" ({prose(clip(what, 160).rstrip('.'))})" if what else ""
-    if observation.status == "error" and observation.note.startswith("The program ran, but the check"):
+    if attempt.failed_check:
         return f"{name} ran, but its check failed{reason}"
     wrote = _written_files(observation.files) if candidate.subtask != "solution" else ""
     return f"{name} {words[observation.status]}{reason}{wrote}"
@@ -284,7 +284,7 @@ def _cost_row(name: str, usage: Usage) -> str:
     return f"| {name} | " + " | ".join(f"{count:,}" for count in counts) + f" | {usage.seconds:.1f} |"
 
 
-def _environment_lines(run: Run) -> Iterable[str]:
+def _environment_lines(run: RunState) -> Iterable[str]:
     if run.started is None:
         return
     environment = run.started.environment
@@ -295,7 +295,7 @@ def _environment_lines(run: Run) -> Iterable[str]:
     yield f"Time: {int(run.usage.seconds)} s; exploracoder\\_jupyter {prose(run.started.version)}"
 
 
-def _libraries(run: Run) -> str:
+def _libraries(run: RunState) -> str:
     if run.library:
         return ", ".join(prose(info.titled) for info in run.library.libraries)
     return prose(", ".join(run.started.task.libraries)) if run.started else ""

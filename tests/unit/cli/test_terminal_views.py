@@ -10,7 +10,7 @@ from rich.console import Console
 from exploracoder_jupyter.cli.display.live_view import LiveView, render_view
 from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core import events, types
-from exploracoder_jupyter.frontend.panel.panel_state import State, fold
+from exploracoder_jupyter.core.run_state import RunState, fold
 
 START = 1_000_000.0
 
@@ -74,7 +74,7 @@ def _records(happened):
 
 
 def _drawn(happened, *, now=START + 75):
-    state = State()
+    state = RunState()
     for record in _records(happened):
         state = fold(state, record)
     screen = Console(file=io.StringIO(), width=140)

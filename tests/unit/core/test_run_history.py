@@ -23,7 +23,7 @@ from exploracoder_jupyter.core.sqlite_store import SqliteStore
 from exploracoder_jupyter.core.types import LibraryInfo, Task, Usage, Verdict
 from exploracoder_jupyter.runs import Order
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
-from tests.unit.factories import complete_run, started
+from tests.unit.factories import complete_run, started, states
 
 NOW = float(int(time.time()))
 DEAD = ProcessId(2**22 + 1, 1.0, ProcessId.own().machine)
@@ -48,9 +48,9 @@ def remember(store):
     def call(records, *, settings=None, recording=None, trace=None):
         told = []
         order = Order(Task("t", ("networkx",)), recording=recording)
-        historian = HistoryWriter(order, settings or Settings(), told.append, told.append)
-        for record in records:
-            historian.listen(record)
+        historian = HistoryWriter(order, settings or Settings(), lambda record, _: told.append(record), told.append)
+        for record, state in zip(records, states(records), strict=True):
+            historian.listen(record, state)
             if trace and isinstance(record.event, RunStarted):
                 historian.trace_created(trace)
         return next(iter(store.all()), None), told
@@ -135,9 +135,9 @@ def test_a_history_that_cannot_be_written_stops_no_run(remember, store, monkeypa
         monkeypatch.setattr(HistoryStore, "write", lambda *_: 1 / 0)
     records = lately(complete_run())
     if obstacle == "the database is locked":
-        historian = HistoryWriter(Order(Task("t", ("nx",))), Settings(), lambda record: None, lambda path: None)
-        for record in records:
-            historian.listen(record)
+        historian = HistoryWriter(Order(Task("t", ("nx",))), Settings(), lambda record, state: None, lambda path: None)
+        for record, state in zip(records, states(records), strict=True):
+            historian.listen(record, state)
         other.close()
         assert [run.id for run in store.all()] == ["a"]
     else:

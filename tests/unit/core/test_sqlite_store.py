@@ -7,8 +7,8 @@ import jsonschema
 import pytest
 
 from exploracoder_jupyter.core.events import FilesKept, Record
+from exploracoder_jupyter.core.run_state import RunState, fold, fold_all
 from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
-from exploracoder_jupyter.frontend.panel.panel_state import State, fold
 from exploracoder_jupyter.frontend.solution_files import copy_files, describe_files
 from exploracoder_jupyter.trace import render, summarize_run
 from exploracoder_jupyter.trace.cell_metadata import schema
@@ -47,17 +47,15 @@ def test_the_end_says_how_experiments_were_confined_and_where_they_started():
 
 
 def test_the_summary_has_their_paths():
-    assert summarize_run(run_with("a.csv"))["files"] == [str(Path("/notes/explorations/run.files/a.csv"))]
+    assert summarize_run(fold_all(run_with("a.csv")))["files"] == [str(Path("/notes/explorations/run.files/a.csv"))]
 
 
 def test_the_panel_tells_how_many_and_where():
-    state = State()
-    for record in run_with("a<b>.csv"):
-        state = fold(state, record)
+    state = fold_all(run_with("a<b>.csv"))
     said = "The solution wrote 1 file, kept in /notes/explorations/run.files; see %explora files."
     assert said in as_text(state, 0.0)
     assert said in as_html(state, 0.0)
-    assert "The solution wrote" not in as_text(fold(State(), Record(1, 0.0, FilesKept("f", ()))), 0.0)
+    assert "The solution wrote" not in as_text(fold(RunState(), Record(1, 0.0, FilesKept("f", ()))), 0.0)
 
 
 def test_the_folder_beside_a_trace_is_a_new_one(tmp_path):

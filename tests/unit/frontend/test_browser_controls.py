@@ -25,6 +25,7 @@ from exploracoder_jupyter.core.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
+from exploracoder_jupyter.core.run_state import RunState, fold, with_failure
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
@@ -45,7 +46,6 @@ from exploracoder_jupyter.frontend.browser import browser_comms
 from exploracoder_jupyter.frontend.browser.browser_controls import Controls
 from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, relative_link, run_view
-from exploracoder_jupyter.frontend.panel.panel_state import State, fold, with_failure
 from exploracoder_jupyter.frontend.running.kernel_runs import Run
 from exploracoder_jupyter.frontend.running.manual_steering import build_continuation, describe_continuation
 from exploracoder_jupyter.protocol import browser_messages
@@ -84,7 +84,7 @@ def done(id, selected, status="done"):
 
 def state_after(*events, state=None):
     for seq, event in enumerate(events, 1):
-        state = fold(state or State(), Record(seq, 1000.0 + seq, event))
+        state = fold(state or RunState(), Record(seq, 1000.0 + seq, event))
     return state
 
 
@@ -129,15 +129,15 @@ def test_a_repair_names_what_it_repairs_and_a_solution_is_not_chosen_by_hand():
 @pytest.mark.parametrize(
     ("state", "stopping", "status"),
     [
-        (State(), False, "starting"),
+        (RunState(), False, "starting"),
         (state_after(START), False, "running"),
         (state_after(START, PLAN, ReviewAsked()), False, "reviewing"),
         (state_after(START, PLAN, ReviewAsked(), Steered("skip", "2")), False, "reviewing"),
         (state_after(START, PLAN, ReviewAsked(), Steered("replan")), False, "running"),
         (state_after(START), True, "stopping"),
         (state_after(START, RunFinished(Verdict("solved", ""), None, Usage())), True, "solved"),
-        (with_failure(State(), "No.", at=1.0), False, "failed"),
-        (with_failure(State(), "No.", at=1.0), True, "stopped"),
+        (with_failure(RunState(), "No.", at=1.0), False, "failed"),
+        (with_failure(RunState(), "No.", at=1.0), True, "stopped"),
     ],
 )
 def test_the_status_of_a_run(state, stopping, status):
@@ -161,20 +161,20 @@ def test_only_what_is_below_the_notebooks_folder_has_a_link(tmp_path):
 def test_after_a_retry_the_later_subtasks_are_planned_again_and_keep_what_was_tried(what):
     running = CandidateProposed(Candidate("s1", "solution", "x"))
     state = state_after(*BEGUN, running, Steered(what, subtask="1", hint="smaller"))
-    first, second, _ = state.subtasks
-    assert (first.status, first.selected, first.hint, first.why) == ("exploring", None, "smaller", ())
-    assert (second.status, second.selected, second.reason) == ("planned", None, "")
+    first, second, _ = state.planned
+    assert (first.status, first.selection, first.hint) == ("exploring", None, "smaller")
+    assert (second.status, second.selection, second.reason) == ("planned", None, "")
     assert [one.id for one in (*first.candidates, *second.candidates)] == ["1.1", "1.2", "2.1", "2.2"]
-    assert (state.solution_row.status, state.solution_row.candidates[0].state) == ("planned", "not finished")
+    assert (state.solution_section.status, state.solution_section.candidates[0].state) == ("planned", "not finished")
     assert state.activity == "Subtask 1 of 3: Make"
     chosen = state_after(CandidateSelected(Selection("1", "1.1", ("by hand",))), state=state)
-    assert (chosen.subtasks[0].selected, chosen.subtasks[0].why) == ("1.1", ("by hand",))
+    assert (chosen.planned[0].selected.id, chosen.planned[0].selection.reasons) == ("1.1", ("by hand",))
 
 
 def test_a_skip_and_an_unknown_subtask_set_nothing_back():
     before = state_after(*BEGUN)
     for event in (Steered("skip", subtask="1"), Steered("retry", subtask="9")):
-        assert fold(before, Record(99, before.last, event)) == before
+        assert fold(before, Record(99, before.now, event)) == before
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def audience():
 
 @pytest.fixture
 def live(audience):
-    return LiveRun(audience, RunContext("k", "anchor", None), State(), session="s")
+    return LiveRun(audience, RunContext("k", "anchor", None), RunState(), session="s")
 
 
 def change(action, id, after=None, source=""):
@@ -286,7 +286,7 @@ def marked(id, status):
 
 def test_what_was_under_way_when_the_engine_died_is_shown_as_interrupted(live, audience):
     live.update_cells([marked("a", "ok"), marked("b", "running"), change("insert", "c", "b")])
-    live.update_state(State(failure="The engine ended unexpectedly."))
+    live.update_state(RunState(failure="The engine ended unexpectedly."))
     [told] = [message for message in audience.of("cells") if message.seq == 2]
     [replaced] = told.changes
     assert (replaced.action, replaced.id) == ("replace", "b")
@@ -295,7 +295,7 @@ def test_what_was_under_way_when_the_engine_died_is_shown_as_interrupted(live, a
         "exploracoder_jupyter": {"status": "interrupted", "role": "candidate"},
     }
     assert [message.type for message in audience.messages][-2:] == ["cells", "state"]
-    live.update_state(State(failure="The engine ended unexpectedly."))
+    live.update_state(RunState(failure="The engine ended unexpectedly."))
     assert len(audience.of("cells")) == 2
 
 
@@ -320,7 +320,7 @@ def test_what_was_deleted_is_neither_sent_nor_a_place_to_follow(live, audience):
 def test_cells_are_kept_while_nobody_listens(live, audience):
     audience.has_listeners = False
     live.update_cells([change("insert", "a", "anchor")])
-    live.update_state(State(activity="Reading."))
+    live.update_state(RunState(activity="Reading."))
     audience.has_listeners = True
     assert audience.messages == []
     assert (cells(live), live.view.activity) == (["a"], "Reading.")
@@ -330,29 +330,29 @@ def test_cells_are_kept_while_nobody_listens(live, audience):
 
 def test_states_are_told_now_and_then_and_the_last_one_always(live, audience):
     for number in range(200):
-        live.update_state(State(activity=f"{number}."))
+        live.update_state(RunState(activity=f"{number}."))
     with audience.news:
         assert audience.news.wait_for(lambda: audience.messages[-1].state.activity == "199.", timeout=patience(10))
     assert len(audience.messages) < 20
     told = len(audience.messages)
-    live.update_state(State(failure="It broke.", activity="It broke."))
+    live.update_state(RunState(failure="It broke.", activity="It broke."))
     assert [message.state.status for message in audience.messages[told:]] == ["failed"]
 
 
 def test_a_stop_is_told_at_once(live, audience):
-    live.update_state(State(run_id="0123abcd"))
+    live.update_state(RunState(started=START))
     live.mark_stopping()
     assert [message.state.status for message in audience.messages] == ["running", "stopping"]
 
 
 def test_a_stop_is_told_before_the_end_however_soon_that_comes(live, audience):
-    relay = SimpleNamespace(stop=lambda: live.update_state(State(failure="It was stopped.")))
-    Run(relay, live, State(), ExitStack(), display=lambda run: None).stop()
+    relay = SimpleNamespace(stop=lambda: live.update_state(RunState(failure="It was stopped.")))
+    Run(relay, live, RunState(), ExitStack(), display=lambda run: None).stop()
     assert [message.state.status for message in audience.messages] == ["stopping", "stopped"]
 
 
 def test_a_run_without_a_calling_cell_has_no_owner(audience):
-    live = LiveRun(audience, RunContext("k", None, None), State(), session="s")
+    live = LiveRun(audience, RunContext("k", None, None), RunState(), session="s")
     live.set_owner("tab")
     assert (live.owner, audience.messages) == ("", [])
 
@@ -509,7 +509,7 @@ def test_a_trace_that_cannot_be_read_is_passed_over(desk, tmp_path):
 
 @pytest.mark.parametrize(("cell", "listed"), [("c", []), (None, ["explorations/nx-1.ipynb"])])
 def test_a_trace_is_listed_where_its_run_is_not_shown(desk, tmp_path, cell, listed):
-    state = State(trace=str(tmp_path / "explorations" / "nx-1.ipynb"))
+    state = RunState(trace=str(tmp_path / "explorations" / "nx-1.ipynb"))
     live = LiveRun(desk, RunContext("k", cell, tmp_path), state, session="")
     desk.runs.all.append(SimpleNamespace(live=live, state=state))
     assert [trace["link"] for trace in answer_of(desk, HELLO)["traces"]] == listed
@@ -532,10 +532,10 @@ def test_a_renamed_notebook_keeps_its_links(desk, tmp_path, monkeypatch):
     live = LiveRun(
         desk,
         RunContext("k", "c", tmp_path, root=tmp_path),
-        State(trace=str(tmp_path / "explorations" / "nx-1.ipynb")),
+        RunState(trace=str(tmp_path / "explorations" / "nx-1.ipynb")),
         session="s",
     )
-    desk.runs.all.append(SimpleNamespace(live=live, state=State(), over=False))
+    desk.runs.all.append(SimpleNamespace(live=live, state=RunState(), over=False))
     (tmp_path / "notes").mkdir()
     for name, shown in [("a.ipynb", "explorations/nx-1.ipynb"), ("notes/b.ipynb", "../explorations/nx-1.ipynb")]:
         (tmp_path / name).touch()
@@ -564,11 +564,12 @@ class News:
     """A run that ends on another thread just when something is sent that says how it stands."""
 
     def __init__(self, desk):
-        self.live, self.said = LiveRun(self, RunContext("k", "c", None), State(run_id="1"), session="s"), []
+        state = RunState(started=replace(START, run_id="1"))
+        self.live, self.said = LiveRun(self, RunContext("k", "c", None), state, session="s"), []
         self.has_listeners = True
-        run = SimpleNamespace(live=self.live, state=State(run_id="1"), over=False)
+        run = SimpleNamespace(live=self.live, state=state, over=False)
         desk.runs.all.append(run)
-        self._end = threading.Thread(target=lambda: self.live.update_state(State(failure="It broke.")))
+        self._end = threading.Thread(target=lambda: self.live.update_state(RunState(failure="It broke.")))
 
     def broadcast(self, message):
         self.said.append(message.state.status)

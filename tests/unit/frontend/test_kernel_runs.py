@@ -5,10 +5,10 @@ from contextlib import ExitStack
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record, RunFinished, RunStarted
+from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, Task, Usage, Verdict
 from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext
-from exploracoder_jupyter.frontend.panel.panel_state import State
 from exploracoder_jupyter.frontend.running.engine_relay import FailedEngine
 from exploracoder_jupyter.frontend.running.kernel_runs import Run, Runs
 from exploracoder_jupyter.protocol.engine_messages import Failed, RecordMessage, Start
@@ -71,11 +71,11 @@ def test_a_run_that_cannot_be_made_fails_at_once_in_the_cell_and_on_the_pages(tm
 def test_pages_are_sent_one_end_of_a_run_that_fails():
     """Issue 14, item 24: the cell said "Stopped", the sidebar "Failed": the end was sent before why there was one."""
     pages = Pages()
-    live = LiveRun(pages, RunContext("k", "c", None), State(), session="s")
+    live = LiveRun(pages, RunContext("k", "c", None), RunState(), session="s")
     started = RunStarted("0123abcd", Task("t", ("nx",)), {}, "m", Environment("", "", "", "", ""), "0")
     stopped = RunFinished(Verdict("stopped", "It is not installed."), None, Usage())
     records = [RecordMessage(record=Record(n, n, event)) for n, event in enumerate((started, stopped), 1)]
     engine = Engine(*records, Failed(error="It is not installed.", remedy=""))
-    Run(engine, live, State(), ExitStack(), Screen).wait()
+    Run(engine, live, RunState(), ExitStack(), Screen).wait()
     ends = [status for status, _ in pages.states if status in ("stopped", "failed")]
     assert ends == ["failed"]

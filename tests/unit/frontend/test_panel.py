@@ -24,6 +24,7 @@ from exploracoder_jupyter.core.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
+from exploracoder_jupyter.core.run_state import RunState, fold, with_failure, with_summary
 from exploracoder_jupyter.core.types import (
     Candidate,
     Environment,
@@ -49,7 +50,6 @@ from exploracoder_jupyter.frontend.panel.panel_html import (
     line,
     line_as_html,
 )
-from exploracoder_jupyter.frontend.panel.panel_state import State, fold, with_failure, with_summary, with_trace
 
 START = RunStarted(
     "0123abcd",
@@ -66,13 +66,13 @@ def proposed(id, subtask="1", **fields):
     return CandidateProposed(Candidate(id, subtask, "code", **fields))
 
 
-def observed(id, status="ok", error=None, note=""):
-    return CandidateObserved(id, Observation(status, error=error, note=note))
+def observed(id, status="ok", error=None, unmet=""):
+    return CandidateObserved(id, Observation(status, error=error, unmet=unmet))
 
 
 def state_after(*events, state=None):
     for seq, event in enumerate(events, 1):
-        state = fold(state or State(), Record(seq, 1000.0 + seq, event))
+        state = fold(state or RunState(), Record(seq, 1000.0 + seq, event))
     return state
 
 
@@ -94,8 +94,8 @@ def test_the_plan_and_its_candidates_are_followed():
         CandidateSelected(Selection("1", "1.2", ("it ran",))),
         SubtaskFinished("1", "done"),
     )
-    first, second = state.subtasks
-    assert (first.status, first.selected, second.status) == ("done", "1.2", "planned")
+    first, second = state.planned
+    assert (first.status, first.selected.id, second.status) == ("done", "1.2", "planned")
     assert [(c.id, c.state, c.note) for c in first.candidates] == [
         ("1.1", "error", "KeyError: 'x'"),
         ("1.2", "ok", ""),
@@ -116,7 +116,7 @@ def test_many_candidates_are_counted_and_the_last_ones_shown():
 def test_a_revised_plan_keeps_what_is_known():
     revised = PlanMade(Plan((Subtask("1", "Make a graph"), Subtask("3", "Count edges")), revision=1))
     state = state_after(START, PLAN, SubtaskStarted("1", ()), SubtaskFinished("1", "done"), revised)
-    assert [(row.id, row.status) for row in state.subtasks] == [("1", "done"), ("3", "planned")]
+    assert [(row.id, row.status) for row in state.planned] == [("1", "done"), ("3", "planned")]
     state = state_after(SubtaskStarted("3", ()), state=state)
     assert state.activity == "Subtask 3 (2 of 2): Count edges"
 
@@ -150,9 +150,9 @@ def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end_but_for_the_t
 
 def test_a_program_that_failed_its_check_is_told_from_a_crash():
     tried = (proposed("s1", "solution"), proposed("s2", "solution"))
-    seen = (observed("s1", "error", note="The program ran, but the check failed."), observed("s2", "error"))
+    seen = (observed("s1", "error", unmet="check"), observed("s2", "error"))
     state = state_after(START, PLAN, *tried, *seen)
-    assert describe(state.solution_row) == "2 tried: 1 ran, but its check failed, 1 failed"
+    assert describe(state.solution_section) == "2 tried: 1 ran, but its check failed, 1 failed"
 
 
 def test_time_that_it_waits_for_the_user_does_not_count():
@@ -193,8 +193,8 @@ def ending(outcome, code="x = 1"):
 def test_only_a_program_that_did_not_fail_is_offered(outcome, shown):
     state = state_after(START, PLAN, ending(outcome))
     summary = {"status": outcome, "reason": "So\nit was.", "solution": "x = 1"}
-    for ended in (state, with_summary(state, summary), with_summary(State(), summary)):
-        assert ended.solution == shown
+    for ended in (state, with_summary(state, summary), with_summary(RunState(), summary)):
+        assert ended.offered_solution == shown
         assert ("<pre" in as_html(ended, 0.0)) == (shown is not None)
 
 
@@ -218,9 +218,9 @@ def test_the_solution_is_done_only_if_one_was_found(outcome, said):
 
 
 def test_a_summary_alone_is_enough_for_a_verdict():
-    state = with_summary(State(), {"status": "stopped", "reason": "By the user.", "solution": None, "trace": None})
+    state = with_summary(RunState(), {"status": "stopped", "reason": "By the user.", "solution": None, "trace": None})
     assert headline(state) == "Stopped. By the user."
-    assert not with_summary(State(), {"status": "strange"}).over
+    assert not with_summary(RunState(), {"status": "strange"}).over
 
 
 def test_a_failed_run_says_why():
@@ -237,7 +237,7 @@ def test_an_error_has_the_themes_colour_of_errors(verdict):
 
 
 def test_what_there_was_no_run_of_is_an_error_and_leads_to_no_sidebar():
-    refused = with_failure(State(libraries=("nx",)), "There is no such library.", at=1.0)
+    refused = with_failure(RunState(task=Task("", ("nx",))), "There is no such library.", at=1.0)
     assert "border:1px solid var(--jp-error-color1" in line_as_html(refused)
     assert line(refused) == "Exploring nx: There is no such library."
     assert "sidebar" not in line_as_html(refused)
@@ -247,20 +247,20 @@ def test_what_there_was_no_run_of_is_an_error_and_leads_to_no_sidebar():
 def test_the_end_of_a_run_shows_no_less_time_than_was_shown_before():
     """Issue 14, item 20: the clock counted from the call, and the end from the engine's start."""
     end = RunFinished(Verdict("unchecked", ""), None, Usage(seconds=40.0))
-    state = replace(state_after(START, PLAN), started=990.0)
+    state = replace(state_after(START, PLAN), called_at=990.0)
     before = state.seconds(1050.0)
     over = fold(state, Record(9, 1050.0, end))
     assert (before, over.seconds(9999.0)) == (60.0, 60.0)
-    counted = fold(replace(state, started=1045.0), Record(9, 1050.0, end))
+    counted = fold(replace(state, called_at=1045.0), Record(9, 1050.0, end))
     assert counted.seconds(9999.0) == 40.0
 
 
 def test_an_error_is_marked_by_more_than_its_colour_and_announced():
     """Issue 14, item 24: it was shown in a neutral box."""
-    refused = with_failure(State(libraries=("nx",)), "There is no such library.", at=1.0)
+    refused = with_failure(RunState(task=Task("", ("nx",))), "There is no such library.", at=1.0)
     for page in (line_as_html(refused), as_html(refused, 2.0)):
         assert 'role="alert"' in page and "Failed." in page and "--jp-rendermime-error-background" in page
-    stopped = with_failure(State(libraries=("nx",)), "Stopped. It was stopped.", at=1.0, stopped=True)
+    stopped = with_failure(RunState(task=Task("", ("nx",))), "Stopped. It was stopped.", at=1.0, stopped=True)
     for page in (line_as_html(stopped), as_html(stopped, 2.0)):
         assert 'role="alert"' not in page and "Failed." not in page
 
@@ -268,14 +268,15 @@ def test_an_error_is_marked_by_more_than_its_colour_and_announced():
 def test_a_run_that_broke_off_costs_no_more_time():
     cut = with_failure(state_after(START, PLAN), "It was killed.", at=1051.0)
     assert cost(cut, 9999.0).startswith("50 s,")
-    refused = with_failure(State(started=1000.0), "There is no such library.", at=1002.0)
+    refused = with_failure(RunState(called_at=1000.0), "There is no such library.", at=1002.0)
     assert cost(refused, 9999.0).startswith("2 s,")
-    over = with_summary(State(started=1000.0), {"status": "stopped", "reason": "", "solution": None, "trace": None})
+    summary = {"status": "stopped", "reason": "", "solution": None, "trace": None}
+    over = with_summary(RunState(called_at=1000.0), summary)
     assert cost(over, 9999.0).startswith("0 s,")
 
 
 def test_the_reason_of_a_failure_names_the_trace_once():
-    known = with_trace(state_after(START), "a/b.ipynb")
+    known = replace(state_after(START), trace="a/b.ipynb")
     said = headline(with_failure(known, "It was killed.", at=1050.0))
     assert said == "It was killed. The results so far are in a/b.ipynb; --resume continues from there."
     assert headline(with_failure(known, said, at=1050.0)) == said
@@ -291,7 +292,7 @@ def test_estimate_and_notices_are_shown():
 def test_records_that_are_not_shown_change_nothing_but_the_time():
     before = state_after(START, PLAN)
     after = fold(before, Record(9, 2000.0, observed("7.7")))
-    assert (after.subtasks, after.solution_row) == (before.subtasks, before.solution_row)
+    assert (after.planned, after.solution_section) == (before.planned, before.solution_section)
 
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="f()">"\'&'

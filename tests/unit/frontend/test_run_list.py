@@ -12,6 +12,7 @@ from traitlets.config import Config
 import exploracoder_jupyter
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
+from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.settings_sources import history_path
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.frontend.browser.browser_controls import Controls
@@ -19,8 +20,8 @@ from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
 from exploracoder_jupyter.frontend.browser.run_list import as_html, as_text, list_runs, trace_views
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext
 from exploracoder_jupyter.frontend.jupyter_server import Reach, server_root
-from exploracoder_jupyter.frontend.panel.panel_state import State
 from exploracoder_jupyter.protocol import browser_messages
+from tests.unit.factories import started
 
 NOW = float(int(time.time()))
 DEAD = ProcessId(2**22 + 1, 1.0, ProcessId.own().machine)
@@ -208,7 +209,7 @@ def test_a_page_is_told_what_was_explored_here_and_elsewhere(server, explored):
 def test_a_page_is_not_told_again_of_the_runs_that_it_shows(server, explored):
     desk = Controls(None, folder=lambda: explored / "mine")
     for run, cell in (("there", "cell"), ("here", None)):
-        state = State(run_id=run)
+        state = RunState(started=started(run_id=run))
         live = LiveRun(desk, RunContext(run, cell, explored / "mine"), state, session="")
         desk.runs.all.append(SimpleNamespace(live=live, state=state))
     assert [trace["task"] for trace in told_to_page(desk)] == ["Task <here>", "Task <beside>", "Task <gone>"]

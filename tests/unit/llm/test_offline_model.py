@@ -63,8 +63,8 @@ async def ask(step, inputs, *, n=1, model=None):
     return [reply async for reply in model.complete(request)]
 
 
-def tried(code, *, error=None, note=""):
-    observation = Observation("error" if error else "ok", error=error, note=note)
+def tried(code, *, error=None, unmet=""):
+    observation = Observation("error" if error else "ok", error=error, unmet=unmet)
     return Experience(Subtask("solution", "all"), Candidate("s1", "solution", code), observation)
 
 
@@ -188,7 +188,7 @@ async def test_repairs_never_repeat_and_end():
     while reply.text:
         codes.append(parse_code(reply.text))
         ast.parse(codes[-1])
-        attempts.append(tried(codes[-1], error=ErrorInfo("AssertionError", ""), note="The program ran, but not so."))
+        attempts.append(tried(codes[-1], error=ErrorInfo("AssertionError", ""), unmet="check"))
         [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(attempts)), model=model)
     assert reply.problem == "empty"
     assert len(set(codes)) == len(codes) > 5
@@ -230,7 +230,7 @@ async def test_what_was_explored_is_the_first_solution_as_it_stands(check):
     model = OfflineModel(FewApis(GRAPHS))
     [reply] = await ask("solve", SolveInputs(task, GRAPHS, (MADE,)), model=model)
     assert parse_code(reply.text) == "from nets import path_graph\n\nG = path_graph(4)"
-    attempt = tried(parse_code(reply.text), error=ErrorInfo("AssertionError", ""), note="The program ran, but not so.")
+    attempt = tried(parse_code(reply.text), error=ErrorInfo("AssertionError", ""), unmet="check")
     [reply] = await ask("repair", RepairInputs(task, GRAPHS, (MADE,), (attempt,)), model=model)
     assert "G.n" in parse_code(reply.text), "what is built on it comes later"
 
@@ -261,16 +261,13 @@ async def test_no_solution_drops_a_wanted_name():
     while reply.text:
         code = parse_code(reply.text)
         assert "avg = " in code and "mid = " in code
-        attempts.append(tried(code, error=ErrorInfo("AssertionError", ""), note="The program ran, but not so."))
+        attempts.append(tried(code, error=ErrorInfo("AssertionError", ""), unmet="check"))
         [reply] = await ask("repair", RepairInputs(task, STATISTICS, (), tuple(attempts)), model=model)
     assert len(attempts) > 2
 
 
 async def test_it_gives_up_when_programs_keep_failing_the_check():
-    failing = [
-        tried(f"m = {number}", error=ErrorInfo("AssertionError", ""), note="The program ran, but not so.")
-        for number in range(8)
-    ]
+    failing = [tried(f"m = {number}", error=ErrorInfo("AssertionError", ""), unmet="check") for number in range(8)]
     [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(failing[:7])))
     assert reply.text
     [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(failing)))

@@ -18,6 +18,7 @@ from exploracoder_jupyter.core.events import (
     Steered,
     dump,
 )
+from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.core.settings import Retrieval
 from exploracoder_jupyter.core.types import Sampling, Selection, Usage, Verdict
 from exploracoder_jupyter.llm import RecordedRepliesModel, ReplayModel, ScriptedModel
@@ -35,7 +36,6 @@ from exploracoder_jupyter.runs.recorded.replay_differences import (
 )
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
 from exploracoder_jupyter.trace import load, render
-from exploracoder_jupyter.trace.run_state import fold_all
 from tests.unit.factories import RUN_ID, recorded, started
 from tests.unit.pipeline.test_correctness_testing import INPUTS, NAIVE, RIGHT, SOUND, WRONG
 from tests.unit.pipeline.test_steering import Hand

@@ -133,7 +133,8 @@ async def test_any_other_error_ends_the_run_with_what_it_has():
 
 def a_teller(folder, listen):
     settings = resolve({"view": {"out": str(folder / "t.ipynb")}}, environ={})
-    return EventRecorder(Order(Task("x", ("networkx",)), workdir=folder), settings, listen, begun=lambda path: None)
+    order = Order(Task("x", ("networkx",)), workdir=folder)
+    return EventRecorder(order, settings, lambda record, state: listen(record), begun=lambda path: None)
 
 
 def test_a_display_that_raises_ends_no_run_and_is_recorded_once(tmp_path):

@@ -21,7 +21,7 @@ from tests.unit.factories import complete_events, started
 def explored(path, *, run_id, text="Count.", events=None, listen=lambda record: None, ended=True):
     settings = resolve({"view": {"out": str(path)}}, environ={})
     order = Order(Task(text, ("networkx",)), workdir=path.parent)
-    historian = HistoryWriter(order, settings, listen, lambda path: None)
+    historian = HistoryWriter(order, settings, lambda record, state: listen(record), lambda path: None)
     teller = EventRecorder(
         order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed
     )

@@ -21,6 +21,7 @@ from exploracoder_jupyter.core.events import (
     dump,
     load,
 )
+from exploracoder_jupyter.core.run_state import fold
 from exploracoder_jupyter.core.types import Observation, Plan, Selection, Subtask, Usage, Verdict
 from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
 from exploracoder_jupyter.trace.cells.cell_layout import cell_id
@@ -38,6 +39,7 @@ from tests.unit.factories import (
     ran,
     recorded,
     started,
+    states,
     stream,
 )
 
@@ -61,8 +63,8 @@ def apply(cells, changes):
 
 def viewed(events, **options):
     view = CellView(**options)
-    for record in recorded(events):
-        view.apply(record)
+    for state in states(recorded(events)):
+        view.update(state)
     return view.cells
 
 
@@ -76,15 +78,15 @@ def role(cells, name):
 
 def test_changes_build_exactly_the_cells_of_the_view():
     view, cells = CellView(), []
-    for record in complete_run():
-        cells = apply(cells, view.apply(record))
+    for state in states(complete_run()):
+        cells = apply(cells, view.update(state))
         assert cells == view.cells
 
 
 def test_changes_applied_twice_change_nothing_more():
     view, cells = CellView(), []
-    for record in complete_run():
-        changes = view.apply(record)
+    for state in states(complete_run()):
+        changes = view.update(state)
         cells = apply(cells, changes)
         assert apply(cells, changes) == cells
 
@@ -92,8 +94,8 @@ def test_changes_applied_twice_change_nothing_more():
 def test_the_cells_follow_the_calling_cell():
     view, user = CellView(anchor="mine"), [{"id": "first"}, {"id": "mine"}, {"id": "last"}]
     cells = user
-    for record in complete_run():
-        cells = apply(cells, view.apply(record))
+    for state in states(complete_run()):
+        cells = apply(cells, view.update(state))
     assert [cell["id"] for cell in cells[:2]] == ["first", "mine"]
     assert cells[-1]["id"] == "last"
     assert cells[2:-1] == view.cells
@@ -101,9 +103,9 @@ def test_the_cells_follow_the_calling_cell():
 
 def test_a_record_that_changes_nothing_visible_causes_no_change():
     view = CellView()
-    records = complete_run()
-    view.apply(records[0]), view.apply(records[1])
-    assert view.apply(records[2]) == []
+    first, second, third, *_ = states(complete_run())
+    view.update(first), view.update(second)
+    assert view.update(third) == []
 
 
 def test_the_order_of_the_cells():
@@ -323,13 +325,15 @@ def test_live_cells_name_the_cell_that_called_and_their_code_is_trusted():
 def test_the_cells_of_a_section_that_did_not_change_are_not_made_again():
     view = CellView(anchor="mine")
     *records, last = complete_run()
-    for record in records:
-        view.apply(record)
+    for state in states(records):
+        view.update(state)
     before = by_candidate(view.cells)["1.1"]
-    view.apply(recorded([asked(3)])[0])
+    state = fold(state, recorded([asked(3)])[0])
+    view.update(state)
     assert by_candidate(view.cells)["1.1"] is before
-    view.apply(last)
-    assert [change.id for change in view.apply(last)] == []
+    state = fold(state, last)
+    view.update(state)
+    assert [change.id for change in view.update(fold(state, last))] == []
 
 
 EXPLORED = [
@@ -351,8 +355,8 @@ EXPLORED = [
 def told_back(*events, after=EXPLORED, show="all"):
     """The cells after these events, built by changes alone."""
     view, cells = CellView(show=show), []
-    for record in recorded([started(), *after, *events]):
-        cells = apply(cells, view.apply(record))
+    for state in states(recorded([started(), *after, *events])):
+        cells = apply(cells, view.update(state))
         assert cells == view.cells
         nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
         for cell in cells:
@@ -466,8 +470,8 @@ def test_going_back_to_a_subtask_never_heard_of_changes_nothing():
 def test_every_cell_is_valid_nbformat_and_every_metadata_obeys_the_schema():
     view, check = CellView(), SCHEMA
     check.check_schema(schema())
-    for record in complete_run():
-        for change in view.apply(record):
+    for state in states(complete_run()):
+        for change in view.update(state):
             assert json.loads(change.model_dump_json()) == change.model_dump()
         for cell in view.cells:
             check.validate(generated_metadata(cell))

@@ -7,14 +7,14 @@ import pytest
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.types import Selection, Usage
 from exploracoder_jupyter.trace import CellView, generated_metadata
-from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, started
+from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, started, states
 
 
 def heading(observed, *, code="x"):
     view = CellView()
     begun = (started(), planned("Write a file"), SubtaskStarted("1", ()), proposed(observed.candidate, code))
-    for record in recorded([*begun, observed]):
-        view.apply(record)
+    for state in states(recorded([*begun, observed])):
+        view.update(state)
     return next(
         cell["source"] for cell in view.cells if (found := generated_metadata(cell)) and found["role"] == "subtask"
     )
@@ -47,15 +47,14 @@ def test_a_name_of_a_file_is_no_markup():
 def told(role, *events):
     """The text of the first cell of this role."""
     view = CellView()
-    for record in recorded(events):
-        view.apply(record)
+    for state in states(recorded(events)):
+        view.update(state)
     return next(cell["source"] for cell in view.cells if (found := generated_metadata(cell)) and found["role"] == role)
 
 
 def test_a_solution_that_failed_its_check_is_told_from_a_crash():
-    note = "The program ran, but the check failed."
     missed, crashed = failed("s1", "AssertionError", "m == 4"), failed("s2", "KeyError", "'x'")
-    missed = replace(missed, observation=replace(missed.observation, note=note))
+    missed = replace(missed, observation=replace(missed.observation, unmet="check"))
     events = (started(), planned("a"), proposed("s1", "m = 3"), missed, proposed("s2", "{}['x']"), crashed)
     said = told("subtask", *events)
     assert "**s1** ran, but its check failed (AssertionError: m == 4)" in said

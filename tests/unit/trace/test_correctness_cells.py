@@ -15,6 +15,7 @@ from exploracoder_jupyter.core.events import (
     dump,
     load,
 )
+from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.core.types import (
     ErrorInfo,
     InputRun,
@@ -25,11 +26,10 @@ from exploracoder_jupyter.core.types import (
     Selection,
 )
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, run_view
-from exploracoder_jupyter.frontend.panel import panel_state
 from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
 from exploracoder_jupyter.trace.reduced_notebook import without_unselected
 from exploracoder_jupyter.trace.run_summary import summarize_run
-from tests.unit.factories import finished, planned, proposed, ran, recorded, started, stream
+from tests.unit.factories import finished, planned, proposed, ran, recorded, started, states, stream
 from tests.unit.trace.test_cell_changes import apply
 
 SCHEMA = jsonschema.Draft202012Validator(schema())
@@ -156,19 +156,19 @@ def test_an_export_keeps_what_the_solution_gave():
 @pytest.mark.parametrize("kept", ["s1", "s2"])
 def test_changes_of_cells_lead_to_what_is_rendered(kept):
     view, cells = CellView(), []
-    for record in recorded(run(kept=kept)):
-        cells = apply(cells, view.apply(record))
+    for state in states(recorded(run(kept=kept))):
+        cells = apply(cells, view.update(state))
     assert [cell["id"] for cell in cells] == [cell["id"] for cell in view.cells]
     assert cells == view.cells
 
 
 def test_the_summary_tells_the_inputs_of_the_solution():
-    assert summarize_run(recorded(run()))["tests"] == [
+    assert summarize_run(fold_all(recorded(run())))["tests"] == [
         {"title": "NaN in both rows", "status": "ok", "judged": "right"},
         {"title": "<b>no</b> row", "status": "error", "judged": "right"},
         {"title": "broken", "status": "unusable", "judged": None},
     ]
-    assert summarize_run(recorded(run()[:5]))["tests"] == []
+    assert summarize_run(fold_all(recorded(run()[:5])))["tests"] == []
 
 
 def test_records_of_testing_come_back_as_they_were():
@@ -177,14 +177,12 @@ def test_records_of_testing_come_back_as_they_were():
 
 
 def test_the_panel_and_the_sidebar_follow():
-    states = [panel_state.State()]
-    for record in recorded(run()):
-        states.append(panel_state.fold(states[-1], record))
-    told = [state.activity for state in states]
+    after = states(recorded(run()))
+    told = [state.activity for state in after]
     assert "Testing the solution on 3 generated inputs." in told
     assert "Judging the outputs of solution s1." in told
     assert "Solution s1 is judged wrong: NaN is paired with NaN." in told
-    view = run_view(states[-1], RunContext("k", None, None))
+    view = run_view(after[-1], RunContext("k", None, None))
     assert [one.line for one in view.solution.candidates] == ["judged wrong: NaN is paired with NaN", "judged right"]
 
 

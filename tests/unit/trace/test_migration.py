@@ -8,6 +8,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Notice, dump
+from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.trace import load, render, summarize_run
 from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
 from exploracoder_jupyter.trace.journal import Journal, read
@@ -36,7 +37,7 @@ def test_there_is_a_step_from_every_version_before():
 def test_a_trace_of_version_1_is_told_as_ever(tmp_path):
     assert facts(json.loads(OLD.read_text()))["schema_version"] == 1
     records = load(OLD)
-    told = summarize_run(records)
+    told = summarize_run(fold_all(records))
     assert told["status"] == "solved"
     assert [subtask["status"] for subtask in told["subtasks"]] == ["done", "done"]
     parents = {one.id: one.parent for one in executions(records)}
@@ -114,13 +115,32 @@ def test_a_damaged_clock_costs_nothing_but_times(tmp_path, clock):
     assert [record.event.kind for record in records][-1] == "run_finished"
 
 
+@pytest.mark.parametrize(
+    ("note", "unmet"),
+    [
+        ("The program ran, but the check failed.", "check"),
+        ("The program ran, but defines no function f.", "name"),
+        ("did not finish within 3 s", ""),
+    ],
+)
+def test_what_earlier_versions_recorded_in_words_is_read_as_a_value(tmp_path, note, unmet):
+    notebook = json.loads(json.dumps(render(complete_run())))
+    observations = [one["event"]["observation"] for one in facts(notebook)["records"] if "observation" in one["event"]]
+    del observations[0]["unmet"]
+    observations[0]["note"] = note
+    path = tmp_path / "run.ipynb"
+    path.write_text(json.dumps(notebook))
+    observed = [record.event.observation for record in load(path) if record.event.kind == "candidate_observed"]
+    assert [(one.note, one.unmet) for one in observed][:2] == [(note, unmet), ("", "")]
+
+
 def test_what_is_no_number_costs_its_record_alone(tmp_path):
     notebook = json.loads(json.dumps(render(complete_run())))
     facts(notebook)["clock"][-1][1] = float("nan")
     path = tmp_path / "run.ipynb"
     path.write_text(json.dumps(notebook))
     assert load(path) == complete_run()[:-1]
-    assert summarize_run(load(path))["status"] == "stopped"
+    assert summarize_run(fold_all(load(path)))["status"] == "stopped"
     assert render(load(path)).cells
 
 

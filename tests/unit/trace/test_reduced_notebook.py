@@ -5,8 +5,9 @@ import copy
 import nbformat
 
 from exploracoder_jupyter.core.events import RunFinished
+from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.trace import CellView, clean, generated_metadata, render, summarize_run, without_unselected
-from tests.unit.factories import complete_events, complete_run, recorded, started
+from tests.unit.factories import complete_events, complete_run, recorded, started, states
 
 
 def roles(notebook):
@@ -18,8 +19,8 @@ def roles(notebook):
 def users_notebook():
     """A user's notebook in which a run left its cells between two of the user's."""
     view = CellView(anchor="mine")
-    for record in complete_run():
-        view.apply(record)
+    for state in states(complete_run()):
+        view.update(state)
     mine = [nbformat.v4.new_code_cell(f"x = {number}", id=f"mine-{number}") for number in range(2)]
     generated = [nbformat.from_dict(cell) for cell in view.cells]
     return nbformat.v4.new_notebook(cells=[mine[0], *generated, mine[1]])
@@ -75,7 +76,7 @@ def test_clean_keeps_what_a_person_has_edited_as_an_ordinary_cell():
 def test_clean_can_name_one_run():
     notebook = users_notebook()
     other = CellView(anchor="mine")
-    changes = other.apply(recorded([started(run_id="89abcdef")])[0])
+    changes = other.update(fold_all(recorded([started(run_id="89abcdef")])))
     notebook.cells += [nbformat.from_dict(change.cell) for change in changes]
     assert [cell.id for cell in clean(notebook, run_id="0123abcd").cells] == ["mine-0", "mine-1", changes[0].id]
     assert [cell.id for cell in clean(notebook).cells] == ["mine-0", "mine-1"]
@@ -87,7 +88,7 @@ def test_notebooks_without_metadata_are_left_alone():
 
 
 def test_the_summary_of_a_complete_run(tmp_path):
-    assert summarize_run(complete_run(), trace=tmp_path / "run.ipynb") == {
+    assert summarize_run(fold_all(complete_run()), trace=tmp_path / "run.ipynb") == {
         "status": "solved",
         "reason": "The check passed.",
         "solution": "print('the end')",
@@ -121,7 +122,7 @@ def test_the_summary_of_a_complete_run(tmp_path):
 
 def test_the_summary_of_a_run_that_was_cut_off():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
-    told = summarize_run(recorded(events))
+    told = summarize_run(fold_all(recorded(events)))
     assert (told["status"], told["reason"], told["solution"]) == (
         "stopped",
         "The run was cut off before its end.",
@@ -134,4 +135,4 @@ def test_the_summary_of_a_run_that_was_cut_off():
         "seconds": (len(events) - 1) * 0.5,
         "executions": 6,
     }
-    assert summarize_run([])["status"] == "stopped"
+    assert summarize_run(fold_all([]))["status"] == "stopped"

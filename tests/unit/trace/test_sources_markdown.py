@@ -4,8 +4,8 @@ import pytest
 
 from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.events import KnowledgeSearched, LookedUp, SubtaskStarted
+from exploracoder_jupyter.core.run_state import fold, fold_all
 from exploracoder_jupyter.core.types import Passage
-from exploracoder_jupyter.frontend.panel.panel_state import State, fold
 from exploracoder_jupyter.trace import render
 from tests.unit.factories import api, failed, planned, proposed, ran, recorded, started
 
@@ -95,9 +95,7 @@ def test_the_command_line_tells_a_search_after_a_failure(search, told):
 
 
 def test_the_panel_says_what_is_being_done():
-    state = State()
-    for record in recorded(events(AGAIN)):
-        state = fold(state, record)
+    state = fold_all(recorded(events(AGAIN)))
     assert state.activity == "Repairing 1.1 with the results of another search."
     done = fold(state, recorded([ran("1.1")])[0])
-    assert done.subtasks[0].candidates[0].state == "ok"
+    assert done.planned[0].candidates[0].state == "ok"

@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.events import CandidateObserved, Record, RunFinis
 from exploracoder_jupyter.core.trace_peek import list_traces
 from exploracoder_jupyter.trace import CellView, Trace, load, render
 from exploracoder_jupyter.trace.trace_document import serialize_notebook
-from tests.unit.factories import complete_run, recorded, shown
+from tests.unit.factories import complete_run, recorded, shown, states
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
 
 RUNS = {"complete": complete_run(), "tested": recorded(a_tested_run()), "cut off": complete_run()[:17]}
@@ -134,8 +134,8 @@ def test_numbers_and_folding_are_written_as_a_browser_gives_them_back(tmp_path):
 
 def test_in_the_users_notebook_the_page_itself_folds():
     view = CellView("caller")
-    for record in complete_run():
-        view.apply(record)
+    for state in states(complete_run()):
+        view.update(state)
     folded = [cell["metadata"] for cell in view.cells if "jupyter" in cell["metadata"]]
     assert folded
     assert not any("collapsed" in metadata for metadata in folded)

@@ -33,7 +33,18 @@ from exploracoder_jupyter.trace import (
 )
 from exploracoder_jupyter.trace.journal import read
 from exploracoder_jupyter.trace.trace_paths import spare_journal_path
-from tests.unit.factories import api, asked, complete_run, finished, planned, proposed, ran, recorded, started
+from tests.unit.factories import (
+    api,
+    asked,
+    complete_run,
+    finished,
+    planned,
+    proposed,
+    ran,
+    recorded,
+    started,
+    states,
+)
 
 NOW = datetime(2026, 3, 4, 5, 6, 7)
 
@@ -64,8 +75,8 @@ def test_render_gives_a_valid_notebook_that_jupyter_can_open():
 
 def test_the_trace_shows_the_same_cells_as_the_live_view():
     view = CellView()
-    for record in complete_run():
-        view.apply(record)
+    for state in states(complete_run()):
+        view.update(state)
     assert render(complete_run()).cells == view.cells
 
 

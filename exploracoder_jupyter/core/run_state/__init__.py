@@ -1,0 +1,34 @@
+"""The state of a run: one pure fold over its records, from which every view of the run is rendered.
+
+`state` has the data, `fold` computes them from the records, `activity` words what the run is doing, and `ending` adds
+what only the process that started the run knows of its end. Cells, trace, panel, sidebar, terminal, history and
+summary are rendered from a `RunState` alone.
+"""
+
+from exploracoder_jupyter.core.run_state.ending import with_failure, with_summary
+from exploracoder_jupyter.core.run_state.fold import fold, fold_all
+from exploracoder_jupyter.core.run_state.state import (
+    SOLUTION,
+    Attempt,
+    CandidateState,
+    InputResult,
+    InputRound,
+    RunState,
+    Section,
+    offered_code,
+)
+
+__all__ = [
+    "SOLUTION",
+    "Attempt",
+    "CandidateState",
+    "InputResult",
+    "InputRound",
+    "RunState",
+    "Section",
+    "fold",
+    "fold_all",
+    "offered_code",
+    "with_failure",
+    "with_summary",
+]

@@ -1,0 +1,75 @@
+"""Words what a run is doing, as each event of it shows."""
+
+from __future__ import annotations
+
+from exploracoder_jupyter.core.events import (
+    CandidateProposed,
+    Event,
+    InputsInvented,
+    KnowledgeSearched,
+    LibraryRead,
+    PlanMade,
+    Progress,
+    ReviewAsked,
+    RunStarted,
+    SolutionJudged,
+    SolutionTested,
+    Steered,
+    SubtaskFinished,
+    SubtaskStarted,
+)
+from exploracoder_jupyter.core.run_state.state import SOLUTION, RunState
+from exploracoder_jupyter.core.wording import plural
+
+
+def describe_activity(state: RunState, event: Event) -> str:
+    """Return what the run does after this event, in one sentence; empty if the event does not change that.
+
+    Args:
+        state: the state after the event.
+        event: the latest event.
+    """
+    match event:
+        case RunStarted():
+            return "Reading the libraries."
+        case Progress(what=what, done=done, total=total):
+            return f"{what} ({done} of {total})" if total else f"{what} ({done})" if done else what
+        case LibraryRead(apis=apis):
+            return f"{plural(apis, 'API')} known; planning."
+        case PlanMade():
+            return "Planned."
+        case ReviewAsked():
+            return "The plan is waiting for your review."
+        case _:
+            return _describe_step(state, event)
+
+
+def _describe_step(state: RunState, event: Event) -> str:
+    match event:
+        case SubtaskStarted(subtask=id):
+            return _describe_subtask(state, id)
+        case Steered(what="retry" | "choose", subtask=id) if any(section.id == id for section in state.planned):
+            return _describe_subtask(state, id)
+        case CandidateProposed(candidate=candidate) if candidate.subtask == SOLUTION:
+            return f"Trying solution {candidate.id}."
+        case KnowledgeSearched(subject=subject, round=round_) if round_:
+            return f"Repairing {subject} with the results of another search."
+        case InputsInvented(inputs=inputs):
+            return f"Testing the solution on {plural(len(inputs), 'generated input')}."
+        case SolutionTested(candidate=id):
+            return f"Judging the outputs of solution {id}."
+        case SolutionJudged(candidate=id, judgement=judgement) if state.find(id)[1]:
+            return f"Solution {id} is judged {judgement.summary}."
+        case SubtaskFinished() if all(section.status not in ("planned", "exploring") for section in state.planned):
+            return "Writing the solution."  # no event announces this before it is done
+        case _:
+            return ""
+
+
+def _describe_subtask(state: RunState, id: str) -> str:
+    """Return the subtask's position and title; ids are never reused, so a position may differ from its id."""
+    ids = [section.id for section in state.planned]
+    position = ids.index(id) + 1 if id in ids else len(ids)
+    count = f"{position} of {len(ids)}"
+    title = state.sections[id].title if id in ids else ""
+    return f"Subtask {count if id == str(position) else f'{id} ({count})'}: {title}"

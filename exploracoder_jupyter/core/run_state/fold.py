@@ -1,0 +1,272 @@
+"""Computes the state of a run as a pure fold over its records.
+
+The fold is lenient: an event about an unknown subtask or candidate creates it or is ignored, so that a journal with
+gaps still opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import reduce
+
+from exploracoder_jupyter.core.events import (
+    CandidateObserved,
+    CandidateProposed,
+    CandidateSelected,
+    Estimated,
+    Event,
+    FilesKept,
+    InputsInvented,
+    KnowledgeSearched,
+    LibraryRead,
+    LookedUp,
+    ModelCalled,
+    Notice,
+    PlanMade,
+    Record,
+    ReviewAsked,
+    RunFinished,
+    RunStarted,
+    SolutionJudged,
+    SolutionTested,
+    Steered,
+    SubtaskFinished,
+    SubtaskStarted,
+)
+from exploracoder_jupyter.core.run_state.activity import describe_activity
+from exploracoder_jupyter.core.run_state.state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
+from exploracoder_jupyter.core.types import Candidate, InventedInput, Subtask, Usage
+
+PLAN = "plan"
+"""Subject of a search made for the plan."""
+
+
+def fold_all(records: Iterable[Record]) -> RunState:
+    """Return the state of a run after all of these records."""
+    return reduce(fold, records, RunState())
+
+
+def fold(state: RunState, record: Record) -> RunState:
+    """Return the state of a run after one more record."""
+    state = _fold_event(replace(state, now=max(state.now, record.at)), record)
+    activity = describe_activity(state, record.event)
+    return replace(state, activity=activity) if activity else state
+
+
+def close(state: RunState) -> RunState:
+    """Return the state of a run that has ended: nothing runs or waits for the user any more."""
+    sections = {id: _abandon_running(section) for id, section in state.sections.items()}
+    return replace(_end_wait(state), sections=sections)
+
+
+def _fold_event(state: RunState, record: Record) -> RunState:
+    event = record.event
+    match event:
+        case RunStarted():
+            return replace(state, started=event, started_at=record.at, task=event.task)
+        case LibraryRead():
+            return replace(state, library=event)
+        case Estimated():
+            return replace(state, estimate=event)
+        case Notice():
+            return _with_notice(state, event)
+        case ModelCalled():
+            return replace(state, spent=state.spent + event.exchange.usage)
+        case FilesKept():
+            return replace(state, files=event)
+        case RunFinished():
+            return _fold_finish(state, event)
+        case ReviewAsked():
+            return replace(state, waiting_since=record.at)
+        case _:
+            return _fold_step(state, event)
+
+
+def _fold_step(state: RunState, event: Event) -> RunState:
+    match event:
+        case PlanMade():
+            return _with_plan(state, event)
+        case SubtaskStarted(subtask=id, apis=apis):
+            docs = tuple(scored.api for scored in apis)
+            section = replace(_section_with_id(state, id), started=True, status="exploring", apis=docs, selection=None)
+            return replace(_with_section(state, section), current=id)
+        case CandidateProposed(candidate=candidate):
+            return _fold_candidate(state, candidate)
+        case CandidateObserved():
+            return _fold_observation(state, event)
+        case CandidateSelected(selection=selection):
+            return _with_section(state, replace(_section_with_id(state, selection.subtask), selection=selection))
+        case KnowledgeSearched():
+            return _fold_search(state, event)
+        case LookedUp(subject=subject):
+            found = _section_of(state, subject)
+            return _with_section(state, replace(found, lookups=(*found.lookups, event))) if found else state
+        case InputsInvented(inputs=inputs):
+            return _with_section(state, replace(_section_with_id(state, SOLUTION), inputs=inputs))
+        case SolutionTested():
+            return _fold_test(state, event)
+        case SolutionJudged():
+            return _fold_judgement(state, event)
+        case SubtaskFinished():
+            return _fold_subtask_end(state, event)
+        case Steered(what="retry" | "choose"):
+            return _restart_from(state, event)
+        case Steered(what="replan"):
+            return _end_wait(state)
+        case _:
+            return state
+
+
+def _section_with_id(state: RunState, id: str) -> Section:
+    found = state.sections.get(id)
+    return found or Section(Subtask(id, "Solution" if id == SOLUTION else ""), started=id == SOLUTION)
+
+
+def _with_section(state: RunState, section: Section) -> RunState:
+    return replace(state, sections={**state.sections, section.id: section})
+
+
+def _section_of(state: RunState, subject: str) -> Section | None:
+    """Return the section of a subtask, of the solution, or of a candidate."""
+    if subject == SOLUTION or subject in state.sections:
+        return _section_with_id(state, subject)
+    return next((section for section in state.sections.values() if subject in section.attempts), None)
+
+
+def _fold_search(state: RunState, event: KnowledgeSearched) -> RunState:
+    if event.subject == PLAN:
+        return replace(state, searches=(*state.searches, event))
+    section = _section_of(state, event.subject)
+    return _with_section(state, replace(section, searches=(*section.searches, event))) if section else state
+
+
+def _fold_subtask_end(state: RunState, event: SubtaskFinished) -> RunState:
+    section = _section_with_id(state, event.subtask)
+    selection = None if event.status == "skipped" else section.selection
+    return _with_section(state, replace(section, status=event.status, reason=event.reason, selection=selection))
+
+
+def _restart_from(state: RunState, event: Steered) -> RunState:
+    """Restart a subtask and everything after it. Earlier attempts stay recorded."""
+    ids = [section.id for section in state.subtasks]
+    if event.subtask not in ids:
+        return state
+    later = {id: _restarted(state.sections[id]) for id in ids[ids.index(event.subtask) + 1 :] if _is_planned(state, id)}
+    section = _restarted(state.sections[event.subtask])
+    section = replace(section, started=True, status="exploring", wishes=(*section.wishes, event), hint=event.hint)
+    solution = {SOLUTION: _restarted(state.sections[SOLUTION])} if SOLUTION in state.sections else {}
+    sections = {**state.sections, event.subtask: section, **later, **solution}
+    return replace(state, sections=sections, current=event.subtask)
+
+
+def _is_planned(state: RunState, id: str) -> bool:
+    return state.plan is None or any(subtask.id == id for subtask in state.plan.subtasks)
+
+
+def _restarted(section: Section) -> Section:
+    section = _abandon_running(section)
+    return replace(section, status="planned", reason="", selection=None, hint="", era=section.era + 1)
+
+
+def _abandon_running(section: Section) -> Section:
+    running = {id: replace(one, abandoned=True) for id, one in section.attempts.items() if one.state == "running"}
+    return replace(section, attempts={**section.attempts, **running}) if running else section
+
+
+def _end_wait(state: RunState) -> RunState:
+    """End the wait for the user."""
+    if state.waiting_since is None:
+        return state
+    waited = state.waited + max(0.0, (state.now or state.waiting_since) - state.waiting_since)
+    return replace(state, waited=waited, waiting_since=None)
+
+
+def _with_plan(state: RunState, event: PlanMade) -> RunState:
+    planned = {
+        subtask.id: replace(_section_with_id(state, subtask.id), subtask=subtask) for subtask in event.plan.subtasks
+    }
+    dropped = {
+        id: _mark_unplanned(section)
+        for id, section in state.sections.items()
+        if _has_started(section) and id not in planned
+    }
+    reasons = (*state.revisions, event.reason) if event.plan.revision else state.revisions
+    sections = _merge_sections(state.sections, dropped, planned)
+    return replace(state, plan=event.plan, revisions=reasons, sections=sections)
+
+
+def _mark_unplanned(section: Section) -> Section:
+    """Mark a started section that the new plan no longer contains as skipped."""
+    if section.id == SOLUTION or section.status != "planned":
+        return section
+    return replace(section, status="skipped", reason="no longer planned")
+
+
+def _merge_sections(
+    before: Iterable[str], dropped: Mapping[str, Section], planned: Mapping[str, Section]
+) -> dict[str, Section]:
+    """Merge dropped sections into the planned ones.
+
+    Each dropped section stays behind its former predecessor, so that cells keep their positions.
+    """
+    order = list(planned)
+    place = 0
+    for id in before:
+        if id in dropped:
+            order.insert(place, id)
+        place = order.index(id) + 1 if id in order else place
+    return {id: dropped[id] if id in dropped else planned[id] for id in order}
+
+
+def _has_started(section: Section) -> bool:
+    return section.started or section.status != "planned"
+
+
+def _fold_candidate(state: RunState, candidate: Candidate) -> RunState:
+    state = replace(state, current=candidate.subtask)
+    return _with_attempt(state, Attempt(candidate, era=_section_with_id(state, candidate.subtask).era))
+
+
+def _with_attempt(state: RunState, attempt: Attempt) -> RunState:
+    section = _section_with_id(state, attempt.candidate.subtask)
+    attempts = {**section.attempts, attempt.id: attempt}
+    return _with_section(state, replace(section, attempts=attempts, started=True))
+
+
+def _fold_observation(state: RunState, event: CandidateObserved) -> RunState:
+    state = replace(state, spent=state.spent + Usage(executions=1))
+    for section in state.sections.values():
+        if attempt := section.attempts.get(event.candidate):
+            return _with_attempt(state, replace(attempt, observation=event.observation, apis=event.apis))
+    return state
+
+
+def _fold_test(state: RunState, event: SolutionTested) -> RunState:
+    section = _section_with_id(state, SOLUTION)
+    inputs = {given.id: given for given in section.inputs}
+    shown = tuple(
+        InputResult(inputs.get(item.input, InventedInput(item.input, item.input)), item.observation, item.usable)
+        for item in event.results
+    )
+    state = replace(state, spent=state.spent + Usage(executions=len(shown)))
+    return _with_section(state, replace(section, rounds={**section.rounds, event.candidate: InputRound(shown)}))
+
+
+def _fold_judgement(state: RunState, event: SolutionJudged) -> RunState:
+    section = _section_with_id(state, SOLUTION)
+    judged = replace(section.rounds.get(event.candidate, InputRound(())), judgement=event.judgement)
+    return _with_section(state, replace(section, rounds={**section.rounds, event.candidate: judged}))
+
+
+def _with_notice(state: RunState, notice: Notice) -> RunState:
+    state = replace(state, notices=(*state.notices, notice))
+    if state.current is None:
+        return replace(state, opening_notices=(*state.opening_notices, notice))
+    section = _section_with_id(state, state.current)
+    return _with_section(state, replace(section, notices=(*section.notices, notice)))
+
+
+def _fold_finish(state: RunState, event: RunFinished) -> RunState:
+    state = close(replace(state, finished=event))
+    return _with_section(state, _section_with_id(state, SOLUTION)) if event.solution else state
