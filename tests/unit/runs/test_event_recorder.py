@@ -35,7 +35,7 @@ def a_recorder(path, listen):
 @pytest.mark.parametrize("name", PLANTED)
 def test_nothing_that_was_planted_in_any_string_of_a_run_is_written_or_shown(tmp_path, name):
     path, shown = tmp_path / "run.ipynb", []
-    recorder = a_recorder(path, shown.append)
+    recorder = a_recorder(path, lambda record, state: shown.append(record))
     for record in everywhere(PLANTED[name]):
         recorder(record.event)
     written = journal_path(path).read_text()
@@ -85,7 +85,7 @@ def test_secrets_are_never_written(tmp_path, secret):
 
 def test_progress_and_the_error_that_ends_a_run_are_shown_without_secrets(tmp_path):
     shown = []
-    recorder = a_recorder(tmp_path / "run.ipynb", shown.append)
+    recorder = a_recorder(tmp_path / "run.ipynb", lambda record, state: shown.append(record))
     recorder.advance("The server sent hunter2-hunter2; retrying", 0, 0)
     failure = recorder.fail(EndpointError("It sent hunter2-hunter2.", remedy="Not hunter2-hunter2."))
     recorder.close()
