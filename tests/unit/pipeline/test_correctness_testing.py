@@ -292,10 +292,10 @@ class Slow(ScriptedModel):
 
 @pytest.mark.parametrize(("check", "outcome"), [("assert root(9) == 3", "solved"), (None, "unchecked")])
 async def test_the_end_of_the_time_keeps_a_program_that_ran(check, outcome):
-    run = a_tested_run(check=check, budget=Budget(seconds=4))
+    run = a_tested_run(check=check, budget=Budget(seconds=2))
     ending = await run_task(replace(run, model=Slow(run.model._script)))
     assert (ending.verdict.outcome, ending.solution.code) == (outcome, NAIVE)
-    assert "its outputs were not judged (the budget of 4 seconds is spent)" in ending.verdict.reason.lower()
+    assert "its outputs were not judged (the budget of 2 seconds is spent)" in ending.verdict.reason.lower()
     assert run.meter.by_step["judge"].calls == 0
 
 

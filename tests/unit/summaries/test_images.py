@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -65,7 +65,6 @@ def test_an_image_that_was_never_made_raises_cleanly():
         text(Image.Image.__new__(Image.Image))
 
 
-@settings(deadline=None)
 @given(st.binary(min_size=12, max_size=12), st.sampled_from([("L", (4, 3)), ("RGB", (2, 2)), ("RGBA", (3, 1))]))
 def test_any_pixels_are_told_and_left_as_they_were(data, form):
     image = Image.frombytes(*form, data)
