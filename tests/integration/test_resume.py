@@ -239,10 +239,19 @@ def test_what_a_full_disk_does_not_take_is_kept_elsewhere_or_explored_again(stat
         assert str(tmp_path / "state") in done.stderr
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a run that has ended in order, once a test has needed it."""
+    return tmp_path_factory.mktemp("finished") / "run"
+
+
 @pytest.fixture
-def done(author, tmp_path):
-    """A run that has ended in order, without its endpoint."""
-    subprocess.run(run_of(author), cwd=tmp_path, capture_output=True, timeout=patience(240), check=True)
+def done(author, tmp_path, finished):
+    """A run that has ended in order, without its endpoint: made once, and copied for each test."""
+    if not finished.exists():
+        finished.mkdir()
+        subprocess.run(run_of(author), cwd=finished, capture_output=True, timeout=patience(240), check=True)
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     author.answered.clear()
     return tmp_path
 

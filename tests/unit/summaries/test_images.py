@@ -38,11 +38,11 @@ def test_a_file_that_was_opened_is_not_read(picture, tmp_path, kind):
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGBA", "CMYK", "YCbCr", "HSV", "LAB", "I", "F", "I;16"])
-@pytest.mark.parametrize("size", [(0, 0), (1, 1), (300, 200)])
-def test_every_mode_is_told(mode, size):
-    image = Image.new(mode, size)
-    assert text(image).startswith(f"{size[0]} x {size[1]} pixels, {mode}, ")
-    assert ("always 0" in text(image)) is (size != (0, 0))
+def test_every_mode_is_told(mode):
+    for size in ((0, 0), (1, 1), (300, 200)):
+        image = Image.new(mode, size)
+        assert text(image).startswith(f"{size[0]} x {size[1]} pixels, {mode}, ")
+        assert ("always 0" in text(image)) is (size != (0, 0))
 
 
 def test_large_images_are_told_by_a_grid_of_pixels():

@@ -120,6 +120,6 @@ def test_inputs_run_with_the_program_from_the_start():
     assert {one.parent for one in found} == {""}
 
 
-@pytest.mark.parametrize("length", range(0, len(complete_run()), 4))
-def test_every_beginning_of_a_run_is_told(length):
-    assert len(executions(complete_run()[:length])) <= length
+def test_every_beginning_of_a_run_is_told():
+    for length in range(0, len(complete_run()), 4):
+        assert len(executions(complete_run()[:length])) <= length
