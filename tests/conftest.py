@@ -27,6 +27,11 @@ def _own_history(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
 def _homes(tmp_path_factory):
     """New folders, one for each test, in one folder: pytest lists the siblings of each `tmp_path` that it makes."""
     homes = tmp_path_factory.mktemp("homes")

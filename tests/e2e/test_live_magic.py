@@ -49,11 +49,6 @@ KEY = "api_key = 'sk-' + '0123456789abcdef' * 2"
 _SECONDS = 60
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 async def execute(folder, *sources):
     """The notebook's cells after their execution."""
     sources = ("%load_ext exploracoder_jupyter", GIVEN, *sources)

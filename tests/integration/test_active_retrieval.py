@@ -32,11 +32,6 @@ GUESSED = f"{DATA}cuts = statistics.cut_points(data, 4)\nprint(cuts)"
 DOCUMENTED = f"{DATA}cuts = statistics.quantiles(data, n=4)\nprint(cuts)"
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def model():
     def write(request):
         told = request.messages[1].content

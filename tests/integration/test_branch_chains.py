@@ -33,11 +33,6 @@ _FOLDERS = re.compile(r"(?:/[\w.-]+)+/")
 
 
 @pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 def workdir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("notebooks")
     for name, text in FILES.items():

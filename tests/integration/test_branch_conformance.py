@@ -18,11 +18,6 @@ SHADOWS = ("queue.py", "random.py", "traitlets.py")
 LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 20, "copy_mb": 20}
 
 
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.fixture(scope="module", params=LEVELS)
 def level(request):
     """Each implementation and level passes the same tests."""

@@ -80,11 +80,6 @@ def test_a_user_namespace_gives_no_writable_proc_and_no_control_groups(tmp_path)
     ], done.stderr
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.mark.anyio
 @pytest.mark.parametrize("level", ["fork-namespaces", "rerun-bubblewrap"])
 async def test_a_home_below_the_folder_for_temporary_files_is_covered(level, tmp_path):

@@ -29,11 +29,6 @@ CHAT = "/v1/chat/completions"
 KEY = "sk-very-secret-0123456789"
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def ask(n=1):
     return ModelRequest("propose", IntroduceInputs(("lib",), ""), (Message("user", "What?"),), Sampling(n=n), "1")
 

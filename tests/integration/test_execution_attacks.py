@@ -22,11 +22,6 @@ LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 8, "copy_mb": 20}
 
 
 @pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 def world(tmp_path_factory):
     with open_world(tmp_path_factory.mktemp("beside")) as world:
         yield world

@@ -11,11 +11,6 @@ pytestmark = pytest.mark.anyio
 LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 8, "output_kb": 100}
 
 
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.fixture(scope="module", params=LEVELS)
 def level(request):
     return request.param

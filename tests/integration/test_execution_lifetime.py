@@ -37,11 +37,6 @@ anyio.run(main)
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 def own_temporary(monkeypatch):
     """A temporary folder that only this test uses; short, as socket paths are."""
     with tempfile.TemporaryDirectory(prefix="t") as folder:

@@ -77,11 +77,6 @@ FAULTS = {
 LISTENING = "import threading; print([one.is_alive() for one in threading.enumerate() if one.name == 'explora-line'])"
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.fixture(params=["overlay", "copy", "fork-landlock", "fork-limits"])
 async def root(request, tmp_path):
     """A root branch at each level, and at the strongest with both ways to show a working directory."""

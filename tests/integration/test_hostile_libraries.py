@@ -22,11 +22,6 @@ HOSTILE = {
 }
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 async def read(folder: Path, name: str, *, seconds: float = 60) -> Surface:
     inspect = local_inspector(Sandbox(), workdir=folder)
     (found,) = await surfaces.find_libraries([name], inspect=inspect)

@@ -38,11 +38,6 @@ print(found)
 """
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 async def test_a_key_in_the_kernels_environment_is_not_in_its_branches(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "".join(HALVES))
     folder = Path(tmp_path)

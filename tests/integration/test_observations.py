@@ -11,11 +11,6 @@ SETUP = "import numpy as np, pandas as pd, warnings, logging, os"
 _SECONDS = 30
 
 
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.fixture(scope="module", params=["rerun-bubblewrap", "fork-namespaces", "fork-landlock"])
 async def siblings(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("work")

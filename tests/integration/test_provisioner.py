@@ -57,11 +57,6 @@ print(first, again, manager.is_alive())
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 def folder():
     """Of a short path, as sockets need it."""
     path = Path(tempfile.mkdtemp(prefix="prov"))

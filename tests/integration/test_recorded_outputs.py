@@ -27,11 +27,6 @@ def source(cell):
     return "".join(cell["source"])
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.mark.anyio
 async def test_a_program_that_runs_and_is_wrong_is_corrected_by_what_it_gave(tmp_path):
     records = [load(json.dumps(record)) for record in NOTES["records"]]

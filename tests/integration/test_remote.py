@@ -40,11 +40,6 @@ PIXEL = base64.b64decode(
 )
 
 
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
-
 def on_each_server(test):
     """Mark what depends on the kind of server; the rest is tried on the first one."""
     test.on_each_server = True

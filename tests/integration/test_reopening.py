@@ -13,11 +13,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 def site(tmp_path, monkeypatch):
     """A folder of the import path, of this process and of those that it starts."""
     folder = tmp_path / "site"

@@ -36,11 +36,6 @@ INPUTS = json.dumps(
 )
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def fenced(code):
     return f"```python\n{code}\n```"
 

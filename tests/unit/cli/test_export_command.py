@@ -20,10 +20,15 @@ from tests.unit.factories import complete_run
 FORMS = {"script": ".py", "html": ".html", "notebook": "-selected.ipynb"}
 
 
+@pytest.fixture(scope="module")
+def rendered():
+    return nbformat.writes(render(complete_run()))
+
+
 @pytest.fixture
-def trace(tmp_path):
+def trace(tmp_path, rendered):
     path = tmp_path / "my run.ipynb"
-    nbformat.write(render(complete_run()), path)
+    path.write_text(rendered, encoding="utf-8")
     return path
 
 

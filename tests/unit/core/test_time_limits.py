@@ -34,8 +34,3 @@ async def test_a_kernel_gets_more_time_to_fork_itself_on_a_busy_machine(monkeypa
     monkeypatch.setattr("exploracoder_jupyter.runs.live_fork.PATIENCE", 0.1)
     with pytest.raises(KernelError, match=r"did not answer within 0\.4 s"):
         await KernelForkClient(lambda request: None).fork("/run/x")
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"

@@ -15,11 +15,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 def jars(tmp_path, monkeypatch):
     package = tmp_path / "jarslib"
     (package / "inner").mkdir(parents=True)

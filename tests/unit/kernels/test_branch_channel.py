@@ -13,11 +13,6 @@ from tests.patience import patience
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 async def test_a_message_comes_with_its_descriptors_and_the_true_sender():
     ours, theirs = BranchChannel.pair()
     reads, writes = os.pipe()

@@ -14,11 +14,6 @@ pytestmark = pytest.mark.anyio
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 class Launcher:
     def __init__(self, folder):
         self.folder = folder

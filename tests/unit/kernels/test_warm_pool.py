@@ -9,11 +9,6 @@ from exploracoder_jupyter.kernels.warm_pool import WarmPool
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 class Made:
     def __init__(self):
         self.is_alive = True

@@ -43,11 +43,6 @@ Pay what the till shows, in the money of the country that it is in.
 DEVICE = "# `acmekit.connect(host)`\n\nOpen a connection to a device.\n\n# `Client.get(path)`\n\nFetch a resource.\n"
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 class Walkers:
     """Stands for the target's interpreter: `shop` is installed, and `broken`, which cannot be imported."""
 

@@ -13,11 +13,6 @@ FOUND = FoundLibrary("shop", "py-shop", "1.0", "python")
 END = {"library": {"name": "shop", "doc": "A shop."}}
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def row(path: str, doc: str = "", **more) -> dict:
     return {"api": {"path": path, "kind": "function", "signature": "()", "doc": doc, **more}}
 

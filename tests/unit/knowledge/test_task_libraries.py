@@ -15,11 +15,6 @@ from exploracoder_jupyter.knowledge import TaskLibraries
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def found(name: str, version: str = "1.0", **more) -> dict:
     about = {"name": name, "distribution": f"py-{name}", "version": version, "interpreter": "python", "stamp": ""}
     return {"library": {**about, **more}}

@@ -12,11 +12,6 @@ from tests.unit.served import KEY, URL
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def embedder(answer):
     def handle(request):
         if request.url.path.endswith("/embeddings"):

@@ -12,11 +12,6 @@ from tests.unit.served import KEY, URL, answers, ask, model, refusal, whole
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 async def failure(answer, *, n=1, **settings):
     with pytest.raises(EndpointError) as caught:
         await answers(model(answer, **settings), ask(n=n))

@@ -52,11 +52,6 @@ STATISTICS = tuple(
 TASK = Task("Compute the median of [7, 1, 4] and store it in `m`", ("statistics",), check="assert m == 4")
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 async def ask(step, inputs, *, n=1, model=None):
     request = ModelRequest(step, inputs, (), Sampling(n=n))
     model = model or OfflineModel(FewApis(STATISTICS))

@@ -14,11 +14,6 @@ pytestmark = pytest.mark.anyio
 LOST = httpx2.RemoteProtocolError("peer closed connection")
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def texts(replies):
     return [reply.text for reply in sorted(replies, key=lambda reply: reply.index)]
 

@@ -11,11 +11,6 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInput
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def request(step="propose", subject="1", n=1):
     inputs = IntroduceInputs(("lib",), "readme")
     return ModelRequest(step, inputs, (Message("user", "x" * 40),), Sampling(n=n), subject)

@@ -11,11 +11,6 @@ from tests.unit.served import answers, ask, counted, delta, model, refusal, stre
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 ASKED = (
     Message("user", "Write."),
     Message("assistant", "Let me see.", calls=(Call("search_api", "merge", "c1"), Call("get_source", "m.f", "c2"))),

@@ -25,11 +25,6 @@ PAGE = Passage("documentation", "Truncation", "integer truncation by isqrt", "do
 ONLINE = Passage("web", "Answer", "AttributeError math: use isqrt", "https://answers.example/1", licence="CC BY-SA")
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def paths(apis):
     return [item.path for item in apis]
 

@@ -16,11 +16,6 @@ pytestmark = pytest.mark.anyio
 HANGS = "polars hangs in a fork."
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def changing(monkeypatch, *moments):
     """Let the executions of these numbers, counted from 1, find that branches are made in another way."""
     original, count = InlineBranch.run, iter(range(1, 1000))

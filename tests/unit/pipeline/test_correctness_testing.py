@@ -32,11 +32,6 @@ RIGHT = "t1: right\nt2: right, as it should be\nright"
 WRONG = "t1: right\nt2: wrong - the root is cut off to a whole number\nwrong"
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def a_tested_run(solve=NAIVE, *, judge=RIGHT, invent=INPUTS, check=None, **more):
     """A run with tests; `judge` is one reply, or one for each round."""
     replies = iter([judge] if isinstance(judge, str) else judge)

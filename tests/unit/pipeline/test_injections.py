@@ -45,11 +45,6 @@ TAGGED = "planted: "
 """Begins each planted text, so that it is found again however it is cut or escaped."""
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @dataclass
 class World:
     """Where a text is planted, by the name of the place; everywhere else nothing is."""

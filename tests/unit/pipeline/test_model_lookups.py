@@ -37,11 +37,6 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "lookups.md"
 ROOT = "```python\nprint(16 ** 0.5)\n```"
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def looking_up(model, *, lookups=3, **more):
     return replace(a_run(model, **more), retrieval=Retrieval(lookups=lookups))
 

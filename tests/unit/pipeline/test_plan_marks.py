@@ -18,11 +18,6 @@ TASK = "Compute distances with numpy by the haversine formula"
 MARKED = {"subtask": "Get the distances", "search": QUERY}
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 class Searched(NullSoup):
     kinds = frozenset({"web"})
 

@@ -47,11 +47,6 @@ pytestmark = pytest.mark.anyio
 PLAN = ("first", "second", "third")
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def writing(request):
     """Two candidates, which leave a mark behind those of the subtasks before; of the second subtask all fail."""
     if request.subject == "2":

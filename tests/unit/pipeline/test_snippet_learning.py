@@ -18,11 +18,6 @@ ROOT = "import math\nroot = math.sqrt(16)\nprint(root)"
 FLOOR = "import math\nlow = math.floor(root)\nprint(low)"
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def two_steps(**steps):
     def propose(request):
         return [fenced(ROOT if request.subject == "1" else FLOOR)]

@@ -26,11 +26,6 @@ from tests.unit.world import InlineBranch, a_run, happened
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 class Hand:
     """What is asked is taken in order."""
 

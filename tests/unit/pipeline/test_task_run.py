@@ -16,11 +16,6 @@ from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def fenced(code):
     return f"```python\n{code}\n```"
 

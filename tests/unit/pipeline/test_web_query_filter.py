@@ -25,11 +25,6 @@ PRIVATE = Passage("workspace", "notes", "group sales: customer Miller, 4711 EUR,
 FOUND = Passage("web", "Pages", "group sales by region", "https://answers.example/1")
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def run_of(task=TASK, model=None, **more):
     knowledge = FewApis(APIS, readme="tables is for wide tables of any kind.")
     return replace(a_run(model or answers(), task, knowledge=knowledge), **more)

@@ -8,11 +8,6 @@ from exploracoder_jupyter.runs.import_check import check_imports
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 class Root:
     """A state whose branches import everything but `broken`."""
 

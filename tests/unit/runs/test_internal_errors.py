@@ -25,11 +25,6 @@ from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import MATH, FewApis, FewPassages, InlineBranch, a_run, happened
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def boom(*_, **__):
     raise RuntimeError("boom")
 

@@ -18,11 +18,6 @@ from tests.unit.trace.test_correctness_cells import run as a_tested_run
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def mark(id, before="globals().get('marks', [])"):
     return f"marks = [*{before}, '{id}']\nprint(marks)"
 

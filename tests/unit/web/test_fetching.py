@@ -25,11 +25,6 @@ PUBLIC = "93.184.215.14"
 HTML = {"content-type": "text/html; charset=utf-8"}
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 class Site:
     """Answers requests by their address as a browser would show it, and notes them."""
 

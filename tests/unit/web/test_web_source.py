@@ -37,11 +37,6 @@ INTRO = f"<h1>Intro</h1><p>{'Nothing of interest. ' * 9}</p>"
 HTML = f"<title>Axes</title><main>{INTRO}<h2 id=s>Drop</h2><p>{SQUEEZE}</p></main>"
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.mark.parametrize(
     ("query", "sent"),
     [
