@@ -32,7 +32,7 @@ def _():
     shell, server = get_ipython(), socket.socket(socket.AF_UNIX)
     server.bind({address!r})
     server.listen()
-    context_variables.follow(shell)
+    context_variables.track_context(shell)
     def serve():
         while True:
             caller, _ = server.accept()

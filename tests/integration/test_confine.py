@@ -14,7 +14,7 @@ from tests.patience import patience
 
 PROGRAM = """
 import os, sys
-from exploracoder_jupyter.kernel_agent.confinement import confine, sandbox_probe, syscalls
+from exploracoder_jupyter.kernel_agent.confinement import namespaces, sandbox_probe, syscalls
 
 def attempt(what, function, *arguments):
     try:
@@ -46,9 +46,9 @@ def with_own_groups():
     attempt("control groups", syscalls.unshare, syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | 0x2000000)
 
 def view(order, nested):
-    proc = confine.build_view(order)
+    proc = namespaces.build_view(order)
     os.chdir(order["workdir"])
-    confine.give_up_privileges()
+    namespaces.give_up_privileges()
     if nested is not None:
         sandbox_probe._in_child(
             lambda: sandbox_probe._enter_generation({**nested, "first": False}, nested=None, proc=proc)
