@@ -22,7 +22,7 @@ from tests.levels import fully_confined
 from tests.patience import patience
 
 unasked = pytest.mark.skipif(not fully_confined(), reason="a live kernel is forked unasked only at the full level")
-pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
 
 GIVEN = """
 import pandas as pd

@@ -57,7 +57,6 @@ async def explored(library, tmp_path, retrieval):
     return run, ending.verdict.outcome
 
 
-@pytest.mark.anyio
 async def test_a_task_that_fails_with_the_first_retrieval_is_solved_by_searching_again(tmp_path):
     library = await TaskLibraries.open(["statistics"], inspect=local_inspector(Sandbox()), cache=tmp_path / "cache")
     without, outcome = await explored(library, tmp_path, Retrieval(rounds=0))
@@ -88,7 +87,6 @@ async def replayed(recording, tmp_path):
     return run, ending.verdict.outcome
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(("recording", "ended"), [(SEARCHED_AGAIN, "solved"), (NOT_SEARCHED_AGAIN, "unsolved")])
 async def test_with_recorded_replies_a_task_is_solved_by_searching_again_and_not_without(recording, ended, tmp_path):
     run, outcome = await replayed(recording, tmp_path)

@@ -18,8 +18,6 @@ from tests.integration.chain_blocks import BEGIN, FILES, SETUP, SPOIL, START, TO
 from tests.integration.siblings import open_engine
 from tests.patience import patience
 
-pytestmark = pytest.mark.anyio
-
 CHAINS = generate(int(os.environ.get("EXPLORA_CHAINS", len(TOPICS))))
 # Below the full level a path that is kept in a variable leads into the parent's copy, which may be gone.
 ABLE = [chain for chain in CHAINS if not any("exists(kept.name)" in step for step in chain.steps)]

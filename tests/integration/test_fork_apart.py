@@ -16,7 +16,7 @@ from tests.integration.siblings import LEVELS, open_engine
 from tests.levels import best_level, fully_confined
 from tests.patience import patience
 
-pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")
 
 LIMITS = {"memory_mb": 512, "copy_mb": 20}
 PLACES = """

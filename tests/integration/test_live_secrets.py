@@ -12,7 +12,7 @@ from exploracoder_jupyter.kernels import LiveKernel, open_siblings
 from tests.integration.live_kernel import live_kernel
 from tests.patience import patience
 
-pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
 
 HALVES = ("sk-first-half-of-it-", "and-the-second-half")
 ENVIRONMENT = """

@@ -5,8 +5,6 @@ import pytest
 from tests.integration.siblings import LEVELS, open_engine
 from tests.patience import patience
 
-pytestmark = [pytest.mark.integration, pytest.mark.anyio]
-
 SETUP = "import numpy as np, pandas as pd, warnings, logging, os"
 _SECONDS = 30
 

@@ -13,7 +13,7 @@ from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from tests.patience import patience
 from tests.unit.world import MATH, FewApis, NoSteering, happened
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("branching", ["fork", "rerun"])]
+pytestmark = pytest.mark.parametrize("branching", ["fork", "rerun"])
 
 TASK = "Which columns differ between row 0 and row 8 of df? NaN equals NaN. Give the pairs of values in a list."
 NAIVE = """import pandas as pd

@@ -13,8 +13,6 @@ from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.documents.api_assignment import assign_apis
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import read_page
 
-pytestmark = pytest.mark.anyio
-
 ADD = {"path": "shop.Cart.add", "kind": "method", "signature": "(goods)", "doc": "Put goods into it."}
 CART = {"path": "shop.Cart", "kind": "class", "signature": "()", "doc": "", "aliases": ["shop.impl.Cart"]}
 

@@ -9,8 +9,6 @@ from exploracoder_jupyter.core.settings import Endpoint, Secrets
 from exploracoder_jupyter.llm import OpenAIModel
 from tests.unit.served import KEY, URL, answers, ask, model, refusal, whole
 
-pytestmark = pytest.mark.anyio
-
 
 async def failure(answer, *, n=1, **settings):
     with pytest.raises(EndpointError) as caught:

@@ -39,8 +39,6 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import (
 from exploracoder_jupyter.pipeline.task_run import run_task
 from tests.unit.world import FewApis, a_run
 
-pytestmark = pytest.mark.anyio
-
 STATISTICS = tuple(
     ApiDoc(f"statistics.{name}", "function", signature, doc, "statistics", "3")
     for name, signature, doc in (

@@ -9,8 +9,6 @@ from exploracoder_jupyter.core.types import Usage
 from tests.patience import patience
 from tests.unit.served import answers, ask, counted, delta, model, refusal, streamed, whole
 
-pytestmark = pytest.mark.anyio
-
 LOST = httpx2.RemoteProtocolError("peer closed connection")
 
 

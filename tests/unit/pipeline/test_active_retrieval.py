@@ -14,8 +14,6 @@ from exploracoder_jupyter.pipeline.retrieval.query_rewriting import error_query,
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import FewPassages, a_run, api, happened
 
-pytestmark = pytest.mark.anyio
-
 APIS = (
     *(api(f"math.root{i}", f"the root of a number variant {i}") for i in range(6)),
     *(api(f"math.other{i}", "unrelated thing") for i in range(9)),

@@ -11,8 +11,6 @@ from exploracoder_jupyter.pipeline import run_task
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import InlineBranch, a_run, happened
 
-pytestmark = pytest.mark.anyio
-
 HANGS = "polars hangs in a fork."
 
 

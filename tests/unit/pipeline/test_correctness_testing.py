@@ -15,8 +15,6 @@ from tests.unit.pipeline.test_branch_operations import changing
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
 
-pytestmark = pytest.mark.anyio
-
 NAIVE = "def root(x):\n    return x ** 0.5"
 SOUND = "import math\ndef root(x):\n    return math.isqrt(x)"
 INPUTS = json.dumps(

@@ -43,7 +43,6 @@ from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.sampling import sampled
 from tests.unit.world import FewPassages, InlineBranch, a_run, happened
 
-pytestmark = pytest.mark.anyio
 PLAN = ("first", "second", "third")
 
 

@@ -23,8 +23,6 @@ from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.sampling import sampled
 from tests.unit.world import InlineBranch, a_run, happened
 
-pytestmark = pytest.mark.anyio
-
 
 class Hand:
     """What is asked is taken in order."""

@@ -27,8 +27,6 @@ from exploracoder_jupyter.runs.run_request import (
 )
 from tests.patience import patience
 
-pytestmark = pytest.mark.anyio
-
 
 class Kernel:
     """Answers from a thread of its own, as the engine's inbox does."""

@@ -15,8 +15,6 @@ from tests.unit.pipeline.test_steering import FAILING, steered
 from tests.unit.pipeline.test_task_run import fenced
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
 
-pytestmark = pytest.mark.anyio
-
 
 def mark(id, before="globals().get('marks', [])"):
     return f"marks = [*{before}, '{id}']\nprint(marks)"
