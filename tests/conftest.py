@@ -8,6 +8,7 @@ import pytest
 import pytest_timeout
 from hypothesis import settings
 
+import exploracoder_jupyter.trace  # noqa: F401  before anything imports nbformat, which then takes two seconds less
 from tests.patience import patience
 
 _LOCAL = {"127.0.0.1", "::1", "localhost"}
