@@ -83,6 +83,7 @@ def test_a_search_waits_for_nothing_that_runs_code():
 _ANY_ORDER = """
 import importlib, os, sys
 from types import ModuleType
+sys.modules["rfc3987_syntax"] = None  # a grammar that nbformat would build, which takes two seconds
 import anyio, jinja2, jupyter_client, nbformat, numpy, openai, pydantic, sklearn  # what each order would import again
 
 def names_of_modules(package, backwards):
