@@ -9,13 +9,6 @@ from exploracoder_jupyter.core.settings import Endpoint, Secrets
 from exploracoder_jupyter.llm import OpenAIModel
 from tests.unit.served import KEY, URL, answers, ask, model, refusal, whole
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
 
 async def failure(answer, *, n=1, **settings):
     with pytest.raises(EndpointError) as caught:

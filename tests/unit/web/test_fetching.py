@@ -20,14 +20,8 @@ from exploracoder_jupyter.web.fetching.robots_txt import parse_robots
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
-pytestmark = pytest.mark.anyio
 PUBLIC = "93.184.215.14"
 HTML = {"content-type": "text/html; charset=utf-8"}
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 class Site:
