@@ -1,14 +1,22 @@
 """The world of the tests: no real network, no user files, no keys."""
 
+import itertools
 import os
 import socket
 
 import pytest
 import pytest_timeout
+from hypothesis import settings
 
+import exploracoder_jupyter.trace  # noqa: F401  before anything imports nbformat, which then takes two seconds less
 from tests.patience import patience
 
 _LOCAL = {"127.0.0.1", "::1", "localhost"}
+
+# `--hypothesis-profile=thorough` tries more examples; continuous integration does.
+settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True, database=None)
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=100)
+settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -19,10 +27,23 @@ def _own_history(tmp_path_factory):
         yield
 
 
+@pytest.fixture(scope="session")
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory):
+    """New folders, one for each test, in one folder: pytest lists the siblings of each `tmp_path` that it makes."""
+    homes = tmp_path_factory.mktemp("homes")
+    return (homes / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _own_world(monkeypatch, tmp_path_factory):
+def _own_world(monkeypatch, _homes):
     """Every test gets its own user folders and no key."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(_homes)
+    home.mkdir()
     for name in [n for n in os.environ if n.startswith(("OPENAI_", "EXPLORACODER_"))]:
         monkeypatch.delenv(name)
     for name in (

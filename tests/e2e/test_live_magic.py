@@ -22,7 +22,7 @@ from tests.levels import fully_confined
 from tests.patience import patience
 
 unasked = pytest.mark.skipif(not fully_confined(), reason="a live kernel is forked unasked only at the full level")
-pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
 
 GIVEN = """
 import pandas as pd
@@ -47,11 +47,6 @@ POOL = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExec
 POLARS = "import polars\npolars.DataFrame({'n': range(10)}).lazy().select(polars.col('n').sum()).collect().item()"
 KEY = "api_key = 'sk-' + '0123456789abcdef' * 2"
 _SECONDS = 60
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 async def execute(folder, *sources):

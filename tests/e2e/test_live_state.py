@@ -2,14 +2,15 @@
 
 import json
 import sys
+from functools import partial
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
-from werkzeug import Response
 
 from tests.patience import patience
+from tests.toy_model import offer_toy, reply
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
 
@@ -28,26 +29,16 @@ Store the numbers that are left in `rest`."""
 LOOK = "import os\n[list(numbers), list(held), 'SPOILED' in os.environ, sorted(os.listdir())]"
 
 
-def answer(request):
-    """The reply that the prompt asks for, told from what it says."""
-    body = json.loads(request.data)
-    prompt = body["messages"][-1]["content"]
+def content(prompt, _):
+    """What the prompt asks for, told from what it says."""
     replies = {'"subtasks"': {"subtasks": ["Take the rest"]}, '"planners"': {"planners": []}, '"apis"': {"apis": []}}
-    content = next((json.dumps(reply) for mark, reply in replies.items() if mark in prompt), CODE)
-    message = {"role": "assistant", "content": content}
-    choices = [{"index": i, "finish_reason": "stop", "message": message} for i in range(body.get("n") or 1)]
-    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-    whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "toy", "choices": choices, "usage": usage}
-    return Response(json.dumps(whole), content_type="application/json")
+    return next((json.dumps(fitting) for mark, fitting in replies.items() if mark in prompt), CODE)
 
 
 @pytest.fixture
 def url(httpserver, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
-    listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
-    httpserver.expect_request("/v1/models").respond_with_json(listed)
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
-    return httpserver.url_for("/v1").replace("localhost", "127.0.0.1")
+    return offer_toy(httpserver, partial(reply, write=content))
 
 
 def execute(folder, *sources):

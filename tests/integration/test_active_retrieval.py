@@ -32,11 +32,6 @@ GUESSED = f"{DATA}cuts = statistics.cut_points(data, 4)\nprint(cuts)"
 DOCUMENTED = f"{DATA}cuts = statistics.quantiles(data, n=4)\nprint(cuts)"
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def model():
     def write(request):
         told = request.messages[1].content
@@ -62,7 +57,6 @@ async def explored(library, tmp_path, retrieval):
     return run, ending.verdict.outcome
 
 
-@pytest.mark.anyio
 async def test_a_task_that_fails_with_the_first_retrieval_is_solved_by_searching_again(tmp_path):
     library = await TaskLibraries.open(["statistics"], inspect=local_inspector(Sandbox()), cache=tmp_path / "cache")
     without, outcome = await explored(library, tmp_path, Retrieval(rounds=0))
@@ -93,7 +87,6 @@ async def replayed(recording, tmp_path):
     return run, ending.verdict.outcome
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(("recording", "ended"), [(SEARCHED_AGAIN, "solved"), (NOT_SEARCHED_AGAIN, "unsolved")])
 async def test_with_recorded_replies_a_task_is_solved_by_searching_again_and_not_without(recording, ended, tmp_path):
     run, outcome = await replayed(recording, tmp_path)

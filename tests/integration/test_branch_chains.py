@@ -18,8 +18,6 @@ from tests.integration.chain_blocks import BEGIN, FILES, SETUP, SPOIL, START, TO
 from tests.integration.siblings import open_engine
 from tests.patience import patience
 
-pytestmark = pytest.mark.anyio
-
 CHAINS = generate(int(os.environ.get("EXPLORA_CHAINS", len(TOPICS))))
 # Below the full level a path that is kept in a variable leads into the parent's copy, which may be gone.
 ABLE = [chain for chain in CHAINS if not any("exists(kept.name)" in step for step in chain.steps)]
@@ -30,11 +28,6 @@ _VARYING = re.compile(r"0x[0-9a-f]+|ipykernel_\d+/\d+|(?<=/)tmp\w{8}\b|\bIn ?\[\
 
 _FOLDERS = re.compile(r"(?:/[\w.-]+)+/")
 """Paths are compared by their last part: each branch may have its own working and temporary folder."""
-
-
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.fixture(scope="module")

@@ -12,15 +12,8 @@ from exploracoder_jupyter.kernels.observing.output_text import shown_text
 from tests.integration.siblings import LEVELS, open_engine
 from tests.patience import patience, wait_until_async
 
-pytestmark = pytest.mark.anyio
-
 SHADOWS = ("queue.py", "random.py", "traitlets.py")
 LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 20, "copy_mb": 20}
-
-
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.fixture(scope="module", params=LEVELS)

@@ -96,14 +96,6 @@ def test_a_failed_check_is_a_negative_result(explora, tmp_path):
     _valid(tmp_path / "t.ipynb")
 
 
-def test_a_trace_can_be_written_without_the_losers(explora, tmp_path):
-    explora(*RUN, "--out", "t.ipynb")
-    assert explora("export", "t.ipynb", "--out", "short.ipynb").returncode == 0
-    whole, short = _valid(tmp_path / "t.ipynb"), _valid(tmp_path / "short.ipynb")
-    assert _solution(whole) == _solution(short)
-    assert 0 < len(short.cells) < len(whole.cells)
-
-
 def test_an_unknown_library_is_named(explora):
     sentence = _refused(explora("run", "-t", "x", "--library", "netwrkx", "--model", "offline"))
     assert "netwrkx" in sentence

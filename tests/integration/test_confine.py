@@ -80,12 +80,6 @@ def test_a_user_namespace_gives_no_writable_proc_and_no_control_groups(tmp_path)
     ], done.stderr
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.mark.anyio
 @pytest.mark.parametrize("level", ["fork-namespaces", "rerun-bubblewrap"])
 async def test_a_home_below_the_folder_for_temporary_files_is_covered(level, tmp_path):
     """Issue 14, item 11: forking failed there, and the run fell back to kernels that repeat."""
@@ -102,7 +96,6 @@ async def test_a_home_below_the_folder_for_temporary_files_is_covered(level, tmp
     assert observation.text.strip() == str([f"{home}/{name}" for name in names])
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("branching", ["fork", "rerun"])
 async def test_a_run_without_a_filter_says_so(branching, tmp_path, monkeypatch):
     """Issue 14, item 7: and it still works, forks of forks included."""

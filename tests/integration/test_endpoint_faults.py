@@ -25,14 +25,8 @@ from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
 from tests.patience import patience
 
-pytestmark = pytest.mark.anyio
 CHAT = "/v1/chat/completions"
 KEY = "sk-very-secret-0123456789"
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def ask(n=1):

@@ -6,7 +6,6 @@ import os
 import nbformat
 import psutil
 import pytest
-from werkzeug import Response
 
 from exploracoder_jupyter.protocol.engine_messages import (
     Continuation,
@@ -18,6 +17,7 @@ from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, Sk
 from exploracoder_jupyter.trace import CellView, load
 from tests.integration.test_engine import cache, engine  # noqa: F401  fixtures
 from tests.patience import patience, wait_until
+from tests.toy_model import offer_toy, reply
 from tests.unit.factories import states
 
 TITLES = ["Make the first mark", "Wait for long", "Make the last mark"]
@@ -33,14 +33,7 @@ class Author:
         self.solutions = 0
 
     def __call__(self, request):
-        body = json.loads(request.data)
-        texts = [self.content(body["messages"][-1]["content"], index) for index in range(body.get("n") or 1)]
-        choices = [
-            {"index": index, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-            for index, text in enumerate(texts)
-        ]
-        whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "toy", "choices": choices}
-        return Response(json.dumps(whole), content_type="application/json")
+        return reply(request, self.content)
 
     def content(self, prompt, index):
         if '"subtasks"' in prompt:
@@ -62,10 +55,7 @@ class Author:
 @pytest.fixture
 def endpoint(httpserver, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
-    listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
-    httpserver.expect_request("/v1/models").respond_with_json(listed)
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(Author())
-    return httpserver.url_for("/v1").replace("localhost", "127.0.0.1")
+    return offer_toy(httpserver, Author())
 
 
 class Page:

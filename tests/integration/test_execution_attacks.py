@@ -16,14 +16,7 @@ from tests.integration.siblings import LEVELS, open_engine
 from tests.integration.world import open_world
 from tests.patience import patience
 
-pytestmark = pytest.mark.anyio
-
 LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 8, "copy_mb": 20}
-
-
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.fixture(scope="module")

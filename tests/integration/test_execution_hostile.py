@@ -6,14 +6,7 @@ import pytest
 from tests.integration.siblings import LEVELS, open_engine
 from tests.patience import patience
 
-pytestmark = pytest.mark.anyio
-
 LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 8, "output_kb": 100}
-
-
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.fixture(scope="module", params=LEVELS)

@@ -17,8 +17,6 @@ from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels import RerunSiblings, find_isolation, launcher, local_inspector
 from tests.patience import patience, wait_until
 
-pytestmark = pytest.mark.anyio
-
 RUN = """
 import anyio
 from pathlib import Path
@@ -34,11 +32,6 @@ async def main():
 
 anyio.run(main)
 """
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.fixture

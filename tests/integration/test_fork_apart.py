@@ -16,7 +16,7 @@ from tests.integration.siblings import LEVELS, open_engine
 from tests.levels import best_level, fully_confined
 from tests.patience import patience
 
-pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")
 
 LIMITS = {"memory_mb": 512, "copy_mb": 20}
 PLACES = """
@@ -75,11 +75,6 @@ FAULTS = {
     ),
 }
 LISTENING = "import threading; print([one.is_alive() for one in threading.enumerate() if one.name == 'explora-line'])"
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.fixture(params=["overlay", "copy", "fork-landlock", "fork-limits"])

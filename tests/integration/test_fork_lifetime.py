@@ -16,7 +16,7 @@ from exploracoder_jupyter.kernels import RerunBranch, open_siblings
 from exploracoder_jupyter.kernels.branching.fork_blocklist import blocked_libraries
 from tests.patience import patience, wait_until
 
-pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")
 
 FORK = {"branching": "fork", "memory_mb": 512}
 POOL = """
@@ -44,11 +44,6 @@ async def main():
 
 anyio.run(main)
 """
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.fixture(autouse=True)

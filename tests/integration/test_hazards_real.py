@@ -2,19 +2,20 @@
 
 import ast
 import importlib.util
+import socket
+import subprocess
+import sys
 import tempfile
 
 import pytest
 from jupyter_client.manager import KernelManager
 
+from exploracoder_jupyter.kernel_agent.forking.fork_hazards import find_hazards
 from tests.patience import patience
 
 LOOK = """
 from exploracoder_jupyter.kernel_agent.forking import fork_hazards as _hazards
-import time as _time
-_hazards.find_hazards(globals()); _began = _time.perf_counter()
-_found = (_hazards.find_hazards(globals()), _hazards.find_credential_variables(globals()))
-_answer = (*_found, _time.perf_counter() - _began)
+_answer = (_hazards.find_hazards(globals()), _hazards.find_credential_variables(globals()))
 """
 
 
@@ -36,16 +37,16 @@ def kernel(request):
 
 
 def answer(kernel, code):
-    """What the kernel finds after the code: hazards by kind and library, credentials, seconds."""
+    """What the kernel finds after the code: hazards by kind and library, and credentials."""
     reply = kernel.execute(code + LOOK, user_expressions={"answer": "_answer"}, reply=True, timeout=patience(60))
     content = reply["content"]
     assert content["status"] == "ok", content
-    found, secretive, seconds = ast.literal_eval(content["user_expressions"]["answer"]["data"]["text/plain"])
-    return [(hazard["kind"], hazard["library"], hazard["what"]) for hazard in found], secretive, seconds
+    found, secretive = ast.literal_eval(content["user_expressions"]["answer"]["data"]["text/plain"])
+    return [(hazard["kind"], hazard["library"], hazard["what"]) for hazard in found], secretive
 
 
 def test_a_kernel_in_ordinary_use_has_none(kernel):
-    found, secretive, _ = answer(kernel, "import numpy, pandas\nx = [1, 2]; tokens = 'many words'")
+    found, secretive = answer(kernel, "import numpy, pandas\nx = [1, 2]; tokens = 'many words'")
     assert (found, secretive) == ([], [])
 
 
@@ -56,7 +57,7 @@ def test_credentials_are_named(kernel):
 
 def test_a_thread_pool_refuses_while_it_is_held(kernel):
     code = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1); pool.submit(int).result()"
-    ((kind, _, what),), *_ = answer(kernel, code)
+    ((kind, _, what),), _ = answer(kernel, code)
     assert kind == "refuse" and what.startswith("a thread pool is open")
     assert answer(kernel, "pool.shutdown(); del pool")[0] == []
 
@@ -65,7 +66,7 @@ def test_tasks_and_threads_of_the_user_are_named(kernel):
     code = "import asyncio, threading\nasync def tick():\n    await asyncio.sleep(99)\n"
     code += "task = asyncio.get_running_loop().create_task(tick())\nawait asyncio.sleep(0)\n"
     code += "end = threading.Event(); poller = threading.Thread(target=end.wait, name='my poller'); poller.start()"
-    found, *_ = answer(kernel, code)
+    found, _ = answer(kernel, code)
     assert {kind for kind, *_ in found} == {"warn"}
     text = " ".join(what for *_, what in found)
     assert "tasks of tick" in text and "my poller" in text
@@ -74,7 +75,7 @@ def test_tasks_and_threads_of_the_user_are_named(kernel):
 
 def test_files_of_sqlite_are_told_but_not_the_history(kernel, tmp_path):
     path = str(tmp_path / "data.db")
-    found, *_ = answer(kernel, f"import sqlite3; db = sqlite3.connect({path!r}); db.execute('create table t(a)')")
+    found, _ = answer(kernel, f"import sqlite3; db = sqlite3.connect({path!r}); db.execute('create table t(a)')")
     assert {(kind, library) for kind, library, _ in found} == {("warn", "sqlite3")}
     assert answer(kernel, "db.close(); del db")[0] == []
 
@@ -82,5 +83,48 @@ def test_files_of_sqlite_are_told_but_not_the_history(kernel, tmp_path):
 @pytest.mark.skipif(importlib.util.find_spec("polars") is None, reason="polars is not installed")
 def test_polars_refuses_once_it_has_computed(kernel):
     assert answer(kernel, "import polars; frame = polars.DataFrame({'a': range(1000)})")[0] == []
-    found, *_ = answer(kernel, "frame.group_by('a').len();")
+    found, _ = answer(kernel, "frame.group_by('a').len();")
     assert [(kind, library) for kind, library, _ in found] == [("refuse", "polars")]
+
+
+@pytest.fixture
+def elsewhere():
+    """The address of a server in another process; it holds what it accepts."""
+    code = "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True)"
+    server = subprocess.Popen(
+        [sys.executable, "-c", code + "; kept = s.accept(); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with server:
+        yield "127.0.0.1", int(server.stdout.readline())
+        server.stdin.close()
+
+
+def test_an_open_connection_refuses_and_keeps_its_mode(elsewhere):
+    before = find_hazards({})
+    socket.setdefaulttimeout(5)
+    try:
+        with socket.create_connection(elsewhere, timeout=None) as connection:
+            [found] = [one for one in find_hazards({}) if one not in before]
+            assert connection.gettimeout() is None and socket.SocketType.getblocking(connection)
+            assert find_hazards({}, ours=[connection.fileno()]) == before
+    finally:
+        socket.setdefaulttimeout(None)
+    assert found["kind"] == "refuse" and f"127.0.0.1:{elsewhere[1]}" in found["what"]
+    assert find_hazards({}) == before
+
+
+APART = """
+import os, signal, sys, pyarrow as pa
+from tests.unit.summaries.draining import text
+table = pa.table({"a": list(range(100_000)), "s": ["x", "y"] * 50_000})
+table.group_by("s", use_threads=True).aggregate([("a", "sum")])
+child = os.fork()
+if not child:
+    signal.alarm(60)
+    os._exit(0 if "at least 2 distinct" in text(table) else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_arrow_is_told_in_a_fork_after_its_threads_ran():
+    assert subprocess.run([sys.executable, "-c", APART], timeout=patience(120)).returncode == 0

@@ -10,7 +10,6 @@ from exploracoder_jupyter.kernels import find_isolation, local_inspector
 from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.public_surface import Surface
 
-pytestmark = pytest.mark.anyio
 HOSTILE = {
     "__init__.py": "'''Means harm.'''\nprint('noise')\ndef fine(): 'Is fine.'",
     "asks.py": "answer = input('Your name? ')\ndef asked(): 'Is asked.'",
@@ -20,11 +19,6 @@ HOSTILE = {
     "writes.py": "open('left.txt', 'w').write('x')\ndef wrote(): 'Has written.'",
     "zeal.py": "def last(): 'Comes after all of them.'",
 }
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 async def read(folder: Path, name: str, *, seconds: float = 60) -> Surface:

@@ -8,13 +8,6 @@ from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.extraction import stdlib_stubs
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
-
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):

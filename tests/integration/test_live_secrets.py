@@ -12,7 +12,7 @@ from exploracoder_jupyter.kernels import LiveKernel, open_siblings
 from tests.integration.live_kernel import live_kernel
 from tests.patience import patience
 
-pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
 
 HALVES = ("sk-first-half-of-it-", "and-the-second-half")
 ENVIRONMENT = """
@@ -36,11 +36,6 @@ with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
             found += ["memory"] * any(part.startswith(halves[1].encode()) for part in parts[1:])
 print(found)
 """
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 async def test_a_key_in_the_kernels_environment_is_not_in_its_branches(tmp_path, monkeypatch):

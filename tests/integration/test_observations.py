@@ -5,15 +5,8 @@ import pytest
 from tests.integration.siblings import LEVELS, open_engine
 from tests.patience import patience
 
-pytestmark = [pytest.mark.integration, pytest.mark.anyio]
-
 SETUP = "import numpy as np, pandas as pd, warnings, logging, os"
 _SECONDS = 30
-
-
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.fixture(scope="module", params=["rerun-bubblewrap", "fork-namespaces", "fork-landlock"])

@@ -26,7 +26,7 @@ from tests.integration import remote_servers
 from tests.integration.live_kernel import live_kernel
 from tests.patience import patience, wait_until_async
 
-pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
 WAYS = pytest.mark.parametrize("confined", [True, False], ids=["confined", "open"])
 _SECONDS = 30
 ATTACH = f"""
@@ -54,11 +54,6 @@ client.stop_channels()
 manager.shutdown_kernel()
 print(first, again, manager.is_alive())
 """
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ Its first program runs without an error and pairs NaN with NaN; that is seen in 
 import json
 from pathlib import Path
 
-import pytest
-
 from exploracoder_jupyter.core.events import ModelCalled, load
 from exploracoder_jupyter.core.settings import Budget, Exploration, Sandbox
 from exploracoder_jupyter.core.types import Task
@@ -27,12 +25,6 @@ def source(cell):
     return "".join(cell["source"])
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.mark.anyio
 async def test_a_program_that_runs_and_is_wrong_is_corrected_by_what_it_gave(tmp_path):
     records = [load(json.dumps(record)) for record in NOTES["records"]]
     exchanges = [record.event.exchange for record in records if isinstance(record.event, ModelCalled)]

@@ -33,16 +33,9 @@ from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings, 
 from tests.integration.remote_servers import SERVERS, TOKEN, serve
 from tests.patience import patience, wait_until_async
 
-pytestmark = pytest.mark.anyio
-
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-
-
-@pytest.fixture(scope="module")
-def anyio_backend():
-    return "asyncio"
 
 
 def on_each_server(test):

@@ -9,13 +9,6 @@ from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.runs.environment_key import environment_key
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):

@@ -37,9 +37,10 @@ def test_a_script_of_a_recorded_run_passes_its_check_in_a_fresh_environment(name
     assert all("==" in one for one in wanted)
     if not index_is_there(wanted[0]):
         pytest.skip("pip has no index to install from")
-    venv.create(tmp_path / "fresh", with_pip=True)
+    venv.create(tmp_path / "fresh")
     python = tmp_path / "fresh" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], check=True)
+    install = ["install", "--quiet", "--disable-pip-version-check", *wanted]
+    subprocess.run([sys.executable, "-m", "pip", "--python", python, *install], check=True)
     done = subprocess.run([python, "-I", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("The check passed.\n", "")
 

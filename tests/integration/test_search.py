@@ -6,13 +6,18 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from functools import partial
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
+import anyio
+import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import exploracoder_jupyter
+from exploracoder_jupyter.runs import search
 
 
 @pytest.fixture
@@ -90,3 +95,29 @@ def test_what_the_notebook_can_import_is_explored_where_the_engine_is_elsewhere(
     (trace,) = (tmp_path / "explorations").glob("jarlib-*.ipynb")
     facts = json.loads(trace.read_text())["metadata"]["exploracoder_jupyter"]
     assert [library["name"] for library in facts["libraries"]] == ["jarlib"], done.stdout + done.stderr
+
+
+class FailingModel:
+    """Vectors of one number, unless the text speaks of memory."""
+
+    @classmethod
+    def from_pretrained(cls, path):
+        return cls()
+
+    def encode(self, texts, **options):
+        if "memory" in texts:
+            raise RuntimeError("CUDA out of memory.\nTried to allocate")
+        return np.array([[len(text), 1.0] for text in texts])
+
+
+def test_a_search_goes_on_without_a_model_that_fails_and_says_so_once(monkeypatch, tmp_path):
+    module = ModuleType("model2vec")
+    module.StaticModel, module.__spec__ = FailingModel, SimpleNamespace()
+    monkeypatch.setitem(sys.modules, "model2vec", module)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "model2vec", "normalize": True}))
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    layer = {"retrieval": {"embedding_folder": str(tmp_path)}}
+    found = [anyio.run(partial(search, ["queue"], query, 3, layers=[layer])) for query in ("put", "memory")]
+    assert found[0]["notices"] == [] and found[1]["results"]
+    (notice,) = found[1]["notices"]
+    assert "failed: CUDA out of memory. The built-in index is used instead. Set embedding_folder" in notice

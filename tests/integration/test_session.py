@@ -3,10 +3,10 @@
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 
 import anyio
 import pytest
-from werkzeug import Response
 
 from exploracoder_jupyter.core.errors import EndpointError, InternalError, KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.events import dump
@@ -14,6 +14,7 @@ from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.runs import Order, RunSteering, resume_order, run
 from exploracoder_jupyter.trace.trace_file import load
+from tests.toy_model import offer_toy, reply
 from tests.unit.factories import recorded, started
 
 TASK = "Compute the median of [3, 1, 2] and store it in `m`"
@@ -21,29 +22,17 @@ CODE = "```python\nfrom statistics import median\nm = median([3, 1, 2])\nprint(m
 KEY = "sk-planted-0123456789abcdef"
 
 
-def _answer(request):
-    """The reply that the prompt asks for, told from what it says."""
-    body = json.loads(request.data)
-    prompt = body["messages"][-1]["content"]
+def _content(prompt, _):
+    """What the prompt asks for, told from what it says."""
     replies = {'"subtasks"': {"subtasks": ["Compute the median of [3, 1, 2]"]}, '"planners"': {"planners": []}}
     found = next((json.dumps(reply) for mark, reply in replies.items() if mark in prompt), None)
-    content = found or (json.dumps({"apis": ["statistics.median"]}) if '"apis"' in prompt else CODE)
-    choices = [
-        {"index": i, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
-        for i in range(body.get("n") or 1)
-    ]
-    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-    whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "toy", "choices": choices, "usage": usage}
-    return Response(json.dumps(whole), content_type="application/json")
+    return found or (json.dumps({"apis": ["statistics.median"]}) if '"apis"' in prompt else CODE)
 
 
 @pytest.fixture
 def endpoint(httpserver, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
-    httpserver.expect_request("/v1/models").respond_with_json(listed)
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(_answer)
-    return httpserver.url_for("/v1").replace("localhost", "127.0.0.1")
+    return offer_toy(httpserver, partial(reply, write=_content))
 
 
 def _order(tmp_path, base_url, *, check="assert m == 2", **endpoint):
@@ -110,16 +99,8 @@ def _writing(httpserver):
     """Let the model's programs write files."""
     writing = CODE.replace("print(m)", "import os; os.makedirs('out'); open('out/m.txt', 'w').write(str(m))")
 
-    def answer(request):
-        given = json.loads(_answer(request).get_data())
-        for choice in given["choices"]:
-            choice["message"]["content"] = choice["message"]["content"].replace(CODE, writing)
-        return Response(json.dumps(given), content_type="application/json")
-
     httpserver.clear_all_handlers()
-    listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
-    httpserver.expect_request("/v1/models").respond_with_json(listed)
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
+    offer_toy(httpserver, partial(reply, write=lambda prompt, _: _content(prompt, _).replace(CODE, writing)))
 
 
 @pytest.mark.parametrize("keep", [True, False])

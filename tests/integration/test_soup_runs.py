@@ -1,15 +1,16 @@
 """What one run learned, the next one finds; and what a run finds in the user's files."""
 
 import json
+from functools import partial
 
 import anyio
 import pytest
-from werkzeug import Response
 
 from exploracoder_jupyter.core.settings_sources import snippets_path
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 from exploracoder_jupyter.runs import Order, run
+from tests.toy_model import offer_toy, reply
 
 CODE = "```python\nfrom statistics import median\nm = median([3, 1, 2])\nprint('seen', m)\n```"
 KEY = "sk-planted-0123456789abcdef"
@@ -20,26 +21,14 @@ class Endpoint:
 
     def __init__(self, server):
         self.prompts = []
-        listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
-        server.expect_request("/v1/models").respond_with_json(listed)
-        server.expect_request("/v1/chat/completions").respond_with_handler(self._answer)
-        self.url = server.url_for("/v1").replace("localhost", "127.0.0.1")
+        self.url = offer_toy(server, partial(reply, write=self._write))
 
-    def _answer(self, request):
-        body = json.loads(request.data)
-        prompt = body["messages"][-1]["content"]
+    def _write(self, prompt, _):
         self.prompts.append(prompt)
         replies = {'"subtasks"': {"subtasks": ["Compute the median of a list"]}, '"planners"': {"planners": []}}
         found = next((json.dumps(reply) for mark, reply in replies.items() if mark in prompt), None)
         code = CODE.replace("'seen'", "'again'") if "seen 2" in prompt else CODE  # the solution is no cell seen before
-        content = found or (json.dumps({"apis": ["statistics.median"]}) if '"apis"' in prompt else code)
-        choices = [
-            {"index": at, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
-            for at in range(body.get("n") or 1)
-        ]
-        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-        whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "toy", "choices": choices}
-        return Response(json.dumps({**whole, "usage": usage}), content_type="application/json")
+        return found or (json.dumps({"apis": ["statistics.median"]}) if '"apis"' in prompt else code)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Correctness testing and checks on real kernels: what is judged is what a kernel really showed."""
 
 import json
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -12,7 +13,7 @@ from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from tests.patience import patience
 from tests.unit.world import MATH, FewApis, NoSteering, happened
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("branching", ["fork", "rerun"])]
+pytestmark = pytest.mark.parametrize("branching", ["fork", "rerun"])
 
 TASK = "Which columns differ between row 0 and row 8 of df? NaN equals NaN. Give the pairs of values in a list."
 NAIVE = """import pandas as pd
@@ -33,11 +34,6 @@ INPUTS = json.dumps(
         ]
     }
 )
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def fenced(code):
@@ -68,20 +64,26 @@ def scripted(solve, repair="", judge=judging, invent=INPUTS):
     )
 
 
-async def explored(model, branching, workdir, *, text=TASK, given="", uses=(), check=None, name=None, tests=True):
-    """A run on real kernels that have what the code `given` makes."""
-    events = []
+@asynccontextmanager
+async def prepared(branching, workdir, given=""):
+    """A branch of a real kernel that has what the code `given` makes."""
     async with open_siblings(Sandbox(branching=branching), workdir=workdir) as siblings:
         [base] = await (await siblings.root()).fork(1)
         assert (await base.run(given or "pass", timeout=patience(60))).ran
-        settings = Exploration(candidates=1, planners=0, tests=tests, solution_rounds=1)
-        task = Task(text, ("math",), uses=uses, check=check, solution_name=name)
-        run = Run(task, settings, model, FewApis(MATH), base, events.append, NoSteering(), Meter(Budget()), parallel=2)
-        return await run_task(run), run
+        yield base
+
+
+async def explored(model, base, *, text=TASK, uses=(), check=None, name=None, tests=True):
+    """A run from this branch: how it ended, and the run."""
+    settings = Exploration(candidates=1, planners=0, tests=tests, solution_rounds=1)
+    task = Task(text, ("math",), uses=uses, check=check, solution_name=name)
+    run = Run(task, settings, model, FewApis(MATH), base, [].append, NoSteering(), Meter(Budget()), parallel=2)
+    return await run_task(run), run
 
 
 async def test_a_program_that_pairs_nan_with_nan_is_corrected_by_what_was_shown(branching, tmp_path):
-    ending, run = await explored(scripted(NAIVE), branching, tmp_path, name="differing")
+    async with prepared(branching, tmp_path) as base:
+        ending, run = await explored(scripted(NAIVE), base, name="differing")
     assert ending.solution.code == SOUND
     assert ending.verdict.outcome == "solved"
     assert ending.verdict.reason == "Judged right on 2 generated inputs (1 could not be run); no check was given."
@@ -98,29 +100,33 @@ async def test_a_program_that_pairs_nan_with_nan_is_corrected_by_what_was_shown(
 GIVEN = FRAME.format(b="np.nan") + "\ngolden = df.head(2).copy()"
 
 
-@pytest.mark.parametrize(
-    ("program", "outcome"),
-    [
-        ("result = df.iloc[:2]", "solved"),
-        ("result = df.iloc[1:3]", "unsolved"),
-        ("result = golden = df.iloc[1:3]", "unsolved"),
-        ("golden.drop(golden.index, inplace=True)\nresult = golden", "unsolved"),
-        ("golden['b'] = 0\nresult = golden", "unsolved"),
-        ("class All:\n    __eq__ = lambda self, other: True\nresult = All()", "unsolved"),
-        ("class All(type(df)):\n    __eq__ = lambda self, other: True\nresult = All(df)", "unsolved"),
-        ("del _explora_kept\nresult = golden = 0", "unsolved"),
-    ],
-)
-async def test_a_check_compares_with_the_users_frame_as_it_was(branching, tmp_path, program, outcome):
-    model = scripted(program)
-    given = {"text": "Take the first two rows of df", "given": GIVEN, "uses": ("df", "golden"), "tests": False}
-    ending, _ = await explored(model, branching, tmp_path, check="assert result == golden", **given)
-    assert ending.verdict.outcome == outcome
-    assert ending.verdict.reason.startswith("The solution ran and its check passed." if outcome == "solved" else "No ")
+PROGRAMS = {
+    "result = df.iloc[:2]": "solved",
+    "result = df.iloc[1:3]": "unsolved",
+    "result = golden = df.iloc[1:3]": "unsolved",
+    "golden.drop(golden.index, inplace=True)\nresult = golden": "unsolved",
+    "golden['b'] = 0\nresult = golden": "unsolved",
+    "class All:\n    __eq__ = lambda self, other: True\nresult = All()": "unsolved",
+    "class All(type(df)):\n    __eq__ = lambda self, other: True\nresult = All(df)": "unsolved",
+    "del _explora_kept\nresult = golden = 0": "unsolved",
+}
+
+
+async def test_a_check_compares_with_the_users_frame_as_it_was(branching, tmp_path):
+    given = {"text": "Take the first two rows of df", "uses": ("df", "golden"), "tests": False}
+    async with prepared(branching, tmp_path, GIVEN) as base:
+        for program, outcome in PROGRAMS.items():
+            [own] = await base.fork(1)
+            ending, _ = await explored(scripted(program), own, check="assert result == golden", **given)
+            assert ending.verdict.outcome == outcome, program
+            said = "The solution ran and its check passed." if outcome == "solved" else "No "
+            assert ending.verdict.reason.startswith(said), program
+            await own.close()
 
 
 async def test_what_could_not_be_copied_is_said(branching, tmp_path):
-    given = {"text": "Make a tally", "given": "golden = (item for item in [1])", "uses": ("golden",), "tests": False}
-    ending, _ = await explored(scripted("result = golden"), branching, tmp_path, check="result == golden", **given)
+    async with prepared(branching, tmp_path, "golden = (item for item in [1])") as base:
+        given = {"text": "Make a tally", "uses": ("golden",), "tests": False}
+        ending, _ = await explored(scripted("result = golden"), base, check="result == golden", **given)
     assert ending.verdict.outcome == "solved"
     assert "could have been changed by the program: no copy could be made of golden" in ending.verdict.reason

@@ -1,11 +1,54 @@
-"""Errors that a run survives still fail its test."""
+"""Errors that a run survives still fail its test; a test leaves no process; what is the same for all is done once."""
 
+import functools
+import gc
+import importlib.metadata
+import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from exploracoder_jupyter.kernel_agent import plugin_registry
 from exploracoder_jupyter.kernel_agent.summaries import plugin_summarizers
+
+
+def _once_for_each_state(read):
+    """Reading what every installed distribution says of itself takes long, and changes with the folders alone."""
+
+    @functools.cache
+    def known(_):
+        return read()
+
+    def read_again():
+        return known(tuple((name, _modified(name)) for name in sys.path))
+
+    return read_again
+
+
+def _modified(folder):
+    with suppress(OSError):
+        return Path(folder).stat().st_mtime_ns
+
+
+os.fsync = lambda file: None  # no test can see whether what was written would survive the loss of power
+importlib.metadata.packages_distributions = _once_for_each_state(importlib.metadata.packages_distributions)
+
+
+def pytest_collection_finish():
+    """What has been imported stays: the garbage collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_process_is_left():
+    """A child that a test has not waited for fails the last test of its file."""
+    yield
+    with suppress(ChildProcessError):
+        pid, _ = os.waitpid(-1, os.WNOHANG)
+        pytest.fail(f"a test of this file left the process {pid or 'that is still running'}")
 
 
 @pytest.fixture(autouse=True)

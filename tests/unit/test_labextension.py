@@ -4,7 +4,6 @@ No Node is needed to tell."""
 import importlib.util
 import json
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -74,17 +73,3 @@ def test_line_ends_tests_and_what_was_installed_do_not_count(copied):
     (copied.SOURCES / "node_modules").mkdir()
     (copied.SOURCES / "node_modules" / "index.js").write_bytes(b"")
     assert copied.digest() == before
-
-
-@pytest.mark.parametrize(("continuous", "status"), [("", 0), ("true", 1)])
-def test_only_outside_the_continuous_integration_may_node_be_missing(tmp_path, continuous, status):
-    (tmp_path / "bin").mkdir()
-    for name in ("python", "ruff", "mypy", "lint-imports"):
-        (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
-        (tmp_path / "bin" / name).chmod(0o700)
-    for name in ("bash", "cat", "dirname", "mktemp", "rm"):
-        (tmp_path / name).symlink_to(shutil.which(name))
-    world = {"PATH": str(tmp_path), "VENV": str(tmp_path), "CI": continuous}
-    done = subprocess.run(["bash", ROOT / "scripts" / "test"], env=world, capture_output=True, text=True)
-    assert "there is no Node" in done.stdout
-    assert done.returncode == status

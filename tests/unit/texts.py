@@ -126,5 +126,4 @@ texts = st.one_of(
 )
 """Any text at all; surrogates, which JSON can bring, among its characters."""
 
-quick = settings(max_examples=50, deadline=None, derandomize=True, database=None)
-few = settings(quick, max_examples=8)
+few = settings(max_examples=max(2, settings.default.max_examples // 6))

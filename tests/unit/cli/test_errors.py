@@ -32,17 +32,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("argv", WRONG.values(), ids=WRONG)
-def test_wrong_use_is_one_sentence_and_status_2(argv, capsys):
+def test_wrong_use_is_one_sentence_status_2_and_with_json_an_object(argv, capsys):
     assert main(argv) == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("jupyter explora: ")
     assert said.err.count("\n") == 1
     assert "Traceback" not in said.err
-
-
-@pytest.mark.parametrize("argv", WRONG.values(), ids=WRONG)
-def test_with_json_the_error_is_also_an_object(argv, capsys):
     assert main([*argv, "--json"]) == 2
     said = capsys.readouterr()
     answer = json.loads(said.out)

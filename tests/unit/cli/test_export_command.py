@@ -4,7 +4,6 @@ import errno
 import io
 import json
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,10 +20,15 @@ from tests.unit.factories import complete_run
 FORMS = {"script": ".py", "html": ".html", "notebook": "-selected.ipynb"}
 
 
+@pytest.fixture(scope="module")
+def rendered():
+    return nbformat.writes(render(complete_run()))
+
+
 @pytest.fixture
-def trace(tmp_path):
+def trace(tmp_path, rendered):
     path = tmp_path / "my run.ipynb"
-    nbformat.write(render(complete_run()), path)
+    path.write_text(rendered, encoding="utf-8")
     return path
 
 
@@ -196,10 +200,9 @@ def test_a_run_that_began_at_no_moment_is_refused(at):
         export_run([replace(record, at=at) for record in complete_run()], "html", Path("run.ipynb"))
 
 
-def test_why_a_file_cannot_be_exported_is_said_by_the_command_itself(tmp_path):
-    line = [sys.executable, "-m", "exploracoder_jupyter.cli", "export", "nope.ipynb"]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stderr == "jupyter explora: There is no file 'nope.ipynb'. Name the trace of a run.\n"
+def test_why_a_file_cannot_be_exported_is_said_by_the_command_itself(capsys):
+    assert main(["export", "nope.ipynb"]) == 2
+    assert capsys.readouterr().err == "jupyter explora: There is no file 'nope.ipynb'. Name the trace of a run.\n"
 
 
 def test_an_export_has_no_run_to_export(trace, capsys):
@@ -209,6 +212,17 @@ def test_an_export_has_no_run_to_export(trace, capsys):
     assert not {"records", "clock", "trimmed"} & facts.keys()
     assert main(["export", str(exported), "--to", "html"]) == 2
     assert "was exported from a trace, and does not contain the run itself" in capsys.readouterr().err
+
+
+@pytest.fixture
+def command_here(capsys, monkeypatch):
+    """Runs the command that the magic starts in this process."""
+
+    def run(command, **_):
+        status = main(command[command.index("export") :])
+        return subprocess.CompletedProcess(command, status, *capsys.readouterr())
+
+    monkeypatch.setattr(subprocess, "run", run)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +236,7 @@ def test_an_export_has_no_run_to_export(trace, capsys):
         ("'{}/c d.py'", "c d.py"),
     ],
 )
-def test_the_magic_takes_a_form_and_a_path(trace, line, name):
+def test_the_magic_takes_a_form_and_a_path(trace, command_here, line, name):
     made = export_trace(trace, line.format(trace.parent))
     assert made == trace.with_name(name)
     assert made.exists()
@@ -232,7 +246,7 @@ def test_the_magic_takes_a_form_and_a_path(trace, line, name):
     ("line", "said"),
     [("--to pdf", "takes `--to script"), ("--from x", "takes `--to script"), ("--to html .", "is a folder")],
 )
-def test_the_magic_says_what_is_wrong_in_a_sentence(trace, line, said, monkeypatch):
+def test_the_magic_says_what_is_wrong_in_a_sentence(trace, command_here, line, said, monkeypatch):
     monkeypatch.chdir(trace.parent)
     with pytest.raises(UsageError, match=said) as told:
         export_trace(trace, line)
@@ -257,20 +271,32 @@ def test_nbconvert_makes_the_same(trace, form, ending):
     assert exporter.from_file(io.StringIO(trace.read_text(encoding="utf-8")), resources=read)[0] == wanted
 
 
+@pytest.fixture
+def nbconvert(trace, monkeypatch):
+    """Runs the command of nbconvert in the folder of the trace."""
+    application = pytest.importorskip("nbconvert.nbconvertapp").NbConvertApp
+    monkeypatch.chdir(trace.parent)
+
+    def run(*line):
+        command = application()
+        command.initialize(["--log-level", "ERROR", *line])
+        command.start()
+
+    return run
+
+
 @pytest.mark.parametrize("option", [["--output-dir", "."], ["--output", "my run"]])
-def test_nbconvert_never_writes_over_the_trace(trace, option):
+def test_nbconvert_never_writes_over_the_trace(trace, nbconvert, option):
     before = trace.read_bytes()
-    line = ["--log-level", "ERROR", *option, "--to", "explora-notebook", trace.name]
-    subprocess.run([sys.executable, "-m", "nbconvert", *line], cwd=trace.parent, check=True)
+    nbconvert(*option, "--to", "explora-notebook", trace.name)
     assert trace.read_bytes() == before
     assert trace.with_name("my run-selected.ipynb").exists()
 
 
 @pytest.mark.parametrize("option", [[], ["--output-dir", "."], ["--output", "random"]])
-def test_nbconvert_names_no_script_like_a_module(trace, option):
+def test_nbconvert_names_no_script_like_a_module(trace, nbconvert, option):
     named = importing(trace, "networkx")
-    line = ["--log-level", "ERROR", *option, "--to", "explora-script", named.name]
-    subprocess.run([sys.executable, "-m", "nbconvert", *line], cwd=trace.parent, check=True)
+    nbconvert(*option, "--to", "explora-script", named.name)
     name = "random" if "random" in option else "networkx"
     assert {path.name for path in trace.parent.iterdir()} == {"networkx.ipynb", f"{name}-solution.py"}
 

@@ -5,7 +5,6 @@ import os
 import sqlite3
 import stat
 import subprocess
-import sys
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -212,7 +211,7 @@ def test_a_run_is_cut_off_when_its_process_is_gone():
 
 
 def test_a_process_that_has_ended_and_is_not_yet_reaped_is_gone():
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
         born = psutil.Process(child.pid).create_time()
         process = ProcessId(child.pid, born, ProcessId.own().machine)
         assert process.alive

@@ -27,15 +27,9 @@ def test_where_the_load_is_not_known_a_limit_is_as_it_was(monkeypatch):
     assert scale_limit(2.0) == 2.0
 
 
-@pytest.mark.anyio
 async def test_a_kernel_gets_more_time_to_fork_itself_on_a_busy_machine(monkeypatch):
     """Issue 14, item 13: the message has the number of seconds that were waited for."""
     loaded(monkeypatch, 4.0)
     monkeypatch.setattr("exploracoder_jupyter.runs.live_fork.PATIENCE", 0.1)
     with pytest.raises(KernelError, match=r"did not answer within 0\.4 s"):
         await KernelForkClient(lambda request: None).fork("/run/x")
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"

@@ -1,7 +1,5 @@
 """What pages are told of a run and what they can ask for, without a kernel."""
 
-import subprocess
-import sys
 import threading
 from contextlib import ExitStack
 from dataclasses import replace
@@ -650,15 +648,3 @@ def test_the_solution_that_may_be_handed_over_is_in_the_view():
     assert (view.status, view.code, view.activity) == ("unchecked", "x = 1", "Unchecked. It ran.")
     assert (view.calls, view.tokens, view.executions) == (3, 15, 7), "as the run itself counts"
     assert view.ended == 1017.0, "when the last record was made: the clock goes on from the call to here"
-
-
-def test_pages_cost_nothing_until_there_is_a_run():
-    """`%load_ext` in a kernel registers the comm and imports nothing heavy."""
-    probe = (
-        "import sys\n"
-        "from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms\n"
-        "BrowserComms(lambda: None).register()\n"
-        "print(sorted({'pydantic', 'ipywidgets', 'anyio'} & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -1,8 +1,5 @@
 """The magics in a shell of their own: loading, errors, completion. Runs are in the integration ring."""
 
-import subprocess
-import sys
-
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
@@ -28,21 +25,6 @@ def shell():
 
 def magics(shell):
     return [known for known in shell.configurables if isinstance(known, ExploraMagics)]
-
-
-def test_loading_is_light():
-    """pydantic and everything heavier wait for the first run."""
-    probe = (
-        "import sys\n"
-        "from IPython.core.interactiveshell import InteractiveShell\n"
-        "shell = InteractiveShell.instance()\n"
-        "shell.run_line_magic('load_ext', 'exploracoder_jupyter')\n"
-        "shell.run_cell_magic('explored', '2.1', 'x = 1')\n"
-        "heavy = {'pydantic', 'anyio', 'openai', 'faiss', 'jinja2', 'sklearn', 'ipywidgets', 'nbformat', 'numpy'}\n"
-        "print(sorted(heavy & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["Candidate 2.1, recorded, not run here.", "[]"]
 
 
 def test_loading_twice_registers_once_and_unloading_removes_all(shell):

@@ -11,13 +11,6 @@ from exploracoder_jupyter.kernel_agent.introspection.source_code import INSTALLE
 from exploracoder_jupyter.knowledge.extraction.api_source import read_source as read_source
 from exploracoder_jupyter.pipeline.prompting import privacy_filter
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
 
 @pytest.fixture
 def jars(tmp_path, monkeypatch):

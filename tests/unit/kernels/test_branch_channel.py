@@ -10,12 +10,7 @@ from exploracoder_jupyter.kernel_agent.forking import fork_channel
 from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel, ChannelListener
 from tests.patience import patience
 
-pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")
 
 
 async def test_a_message_comes_with_its_descriptors_and_the_true_sender():

@@ -9,14 +9,7 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernels import sibling_factory
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
 
-pytestmark = pytest.mark.anyio
-
 FULL = OSError(errno.ENOSPC, "No space left on device")
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 class Launcher:

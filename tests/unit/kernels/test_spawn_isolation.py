@@ -1,16 +1,11 @@
 """What a sibling may see: variables by allow-list, files by the order of mounts, the working directory by copy."""
 
-import json
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.kernels.interpreter import find_interpreter, write_agent_archive
 from exploracoder_jupyter.kernels.launcher import remove_tree
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
@@ -198,81 +193,8 @@ def test_folders_that_closed_themselves_are_removed(tmp_path):
 def test_folders_in_folders_by_the_thousand_are_removed(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.chdir(tmp_path)
-        for _ in range(3000):
+        for _ in range(1200):  # deeper than Python recurses
             os.mkdir("a")  # noqa: PTH102
             os.chdir("a")
     remove_tree(tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.fixture
-def kernels(tmp_path, monkeypatch):
-    def add(name, text):
-        folder = tmp_path / "jupyter/kernels" / name
-        folder.mkdir(parents=True)
-        (folder / "kernel.json").write_text(text)
-
-    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
-    return add
-
-
-def test_kernels_that_cannot_be_used_are_refused_in_words(kernels):
-    kernels("julia", '{"argv": ["julia"], "display_name": "J", "language": "julia"}')
-    kernels("xpython", '{"argv": ["xpython", "-f", "{connection_file}"], "display_name": "X", "language": "python"}')
-    kernels("gone", '{"argv": ["/no/python", "-m", "ipykernel_launcher"], "display_name": "G", "language": "python"}')
-    for name, words in {
-        "julia": "not Python",
-        "xpython": "ipykernel_launcher",
-        "gone": "does not start",
-        "q": "julia",
-    }.items():
-        with pytest.raises(MissingRequirement, match=words):
-            find_interpreter(name)
-    with pytest.raises(MissingRequirement, match="'/no/python' does not start"):
-        find_interpreter(None, "/no/python")
-
-
-def test_an_interpreter_may_be_named_instead_of_a_kernel(tmp_path):
-    (tmp_path / "python").symlink_to(sys.executable)
-    found = find_interpreter(None, str(tmp_path / "python"))
-    assert (found.name, found.command) == ("python3", (str(tmp_path / "python"),))
-    assert sys.base_prefix in found.paths
-
-
-def test_an_interpreter_that_is_asked_imports_nothing_of_the_folder(tmp_path, monkeypatch):
-    (tmp_path / "json.py").write_text("raise SystemExit('imported')")
-    monkeypatch.chdir(tmp_path)
-    assert sys.base_prefix in find_interpreter(sys.executable).paths
-
-
-def test_what_is_sent_is_a_program_of_its_own(tmp_path):
-    archive = write_agent_archive(tmp_path / "kernel_agent.zip")
-    done = subprocess.run(
-        [sys.executable, "-S", archive, "{}", "introspection.environment_report"],  # no package of ours is installed
-        capture_output=True,
-        check=True,
-        cwd=tmp_path,
-    )
-    assert json.loads(done.stdout)["python"].startswith("3.")
-
-
-def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
-    archive = write_agent_archive(tmp_path / "kernel_agent.zip")
-    for name in ("platform.py", "email.py", "argparse.py"):
-        (tmp_path / name).write_text("raise ImportError")
-    (tmp_path / "mylib.py").write_text("def own(): pass")
-    for words in (["introspection.environment_report"], ["introspection.api_walk", "mylib"]):
-        done = subprocess.run([sys.executable, archive, "{}", *words], capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-    assert '"mylib.own"' in done.stdout
-
-
-@pytest.mark.parametrize(("given", "said"), [({"PYTHONHASHSEED": "7"}, "7"), ({"PYTHONHASHSEED": ""}, "random")])
-def test_the_environment_tells_what_results_depend_on(tmp_path, given, said):
-    archive = write_agent_archive(tmp_path / "kernel_agent.zip")
-    command = [sys.executable, archive, "{}", "introspection.environment_report"]
-    environ = {**os.environ, **given, "TZ": "UTC"}
-    done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=environ)
-    found = json.loads(done.stdout)
-    assert (found["hash_seed"], found["time_zone"]) == (said, "UTC+0000")
-    assert any(line.startswith("pytest==") for line in found["packages"])

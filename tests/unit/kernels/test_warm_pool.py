@@ -6,13 +6,6 @@ import pytest
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernels.warm_pool import WarmPool
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
 
 class Made:
     def __init__(self):

@@ -13,8 +13,6 @@ from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.documents.api_assignment import assign_apis
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import read_page
 
-pytestmark = pytest.mark.anyio
-
 ADD = {"path": "shop.Cart.add", "kind": "method", "signature": "(goods)", "doc": "Put goods into it."}
 CART = {"path": "shop.Cart", "kind": "class", "signature": "()", "doc": "", "aliases": ["shop.impl.Cart"]}
 
@@ -41,11 +39,6 @@ Pay what the till shows, in the money of the country that it is in.
 """
 
 DEVICE = "# `acmekit.connect(host)`\n\nOpen a connection to a device.\n\n# `Client.get(path)`\n\nFetch a resource.\n"
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 class Walkers:

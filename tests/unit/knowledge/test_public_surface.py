@@ -8,14 +8,8 @@ from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
 from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.public_surface import FoundLibrary, Surface
 
-pytestmark = pytest.mark.anyio
 FOUND = FoundLibrary("shop", "py-shop", "1.0", "python")
 END = {"library": {"name": "shop", "doc": "A shop."}}
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def row(path: str, doc: str = "", **more) -> dict:

@@ -2,7 +2,6 @@
 
 import sqlite3
 import stat
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -173,28 +172,6 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
 def test_looking_makes_no_file(store):
     assert store.of(VERSIONS, "values") == [] and store.clear() == 0
     assert not store.path.parent.exists()
-
-
-_KEEP_SOME = """
-import sys
-from pathlib import Path
-from exploracoder_jupyter.knowledge.sources.snippet_store import SnippetStore
-from exploracoder_jupyter.core.types import Snippet
-
-print(flush=True)
-for at in range(8):
-    SnippetStore(Path(sys.argv[1])).add([Snippet("pandas", "2.2.1", "", f"b{at}", (), "", "3.11")], "values")
-"""
-
-
-def test_processes_that_begin_at_once_share_the_file(store):
-    command = [sys.executable, "-c", _KEEP_SOME, str(store.path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
-        other.stdout.readline()
-        for at in range(8):
-            store.add([replace(READ, code=f"a{at}")], "values")
-    assert other.returncode == 0
-    assert sorted(one.snippet.code for one in store.all()) == [f"{name}{at}" for name in "ab" for at in range(8)]
 
 
 def test_what_is_cleared_is_gone_from_the_disk(store):

@@ -12,13 +12,6 @@ from exploracoder_jupyter.core.types import Introduction, LibraryInfo, Planner
 from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints
 from exploracoder_jupyter.knowledge import TaskLibraries
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
 
 def found(name: str, version: str = "1.0", **more) -> dict:
     about = {"name": name, "distribution": f"py-{name}", "version": version, "interpreter": "python", "stamp": ""}

@@ -10,13 +10,6 @@ from exploracoder_jupyter.core.settings_sources import Secrets
 from exploracoder_jupyter.llm import EndpointEmbedder
 from tests.unit.served import KEY, URL
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
 
 def embedder(answer):
     def handle(request):

@@ -11,13 +11,6 @@ from exploracoder_jupyter.llm import OpenAIModel
 from exploracoder_jupyter.llm.fault_messages import quote_message
 from tests.unit.served import KEY, URL, answers, ask, model, refusal, whole
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
 
 async def failure(answer, *, n=1, **settings):
     with pytest.raises(EndpointError) as caught:

@@ -2,7 +2,6 @@ import json
 import re
 import sys
 from contextlib import AsyncExitStack
-from functools import partial
 from types import ModuleType
 
 import anyio
@@ -14,7 +13,6 @@ from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.settings_sources import Secrets, resolve
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
-from exploracoder_jupyter.runs import search
 from exploracoder_jupyter.runs.adapters import open_knowledge
 
 
@@ -108,15 +106,6 @@ def test_a_model_that_fails_or_gives_no_proper_vectors_is_an_endpoint_error(fold
     with pytest.raises(EndpointError, match=r"The embedding model in .* failed: ") as caught:
         anyio.run(LocalEmbedder(folder).embed, [text])
     assert "\n" not in caught.value.message and caught.value.remedy.startswith("Set embedding_folder")
-
-
-def test_a_search_goes_on_without_a_model_that_fails_and_says_so_once(folder, model2vec, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    layer = {"retrieval": {"embedding_folder": str(folder)}}
-    found = [anyio.run(partial(search, ["queue"], query, 3, layers=[layer])) for query in ("put", "memory")]
-    assert found[0]["notices"] == [] and found[1]["results"]
-    (notice,) = found[1]["notices"]
-    assert "failed: CUDA out of memory. The built-in index is used instead. Set embedding_folder" in notice
 
 
 @pytest.mark.parametrize(("config", "package"), [({"normalize": True}, "model2vec"), ({}, "sentence-transformers")])

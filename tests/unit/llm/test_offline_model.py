@@ -39,8 +39,6 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import (
 from exploracoder_jupyter.pipeline.task_run import run_task
 from tests.unit.world import FewApis, a_run
 
-pytestmark = pytest.mark.anyio
-
 STATISTICS = tuple(
     ApiDoc(f"statistics.{name}", "function", signature, doc, "statistics", "3")
     for name, signature, doc in (
@@ -50,11 +48,6 @@ STATISTICS = tuple(
     )
 )
 TASK = Task("Compute the median of [7, 1, 4] and store it in `m`", ("statistics",), check="assert m == 4")
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 async def ask(step, inputs, *, n=1, model=None):

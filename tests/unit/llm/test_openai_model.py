@@ -9,14 +9,7 @@ from exploracoder_jupyter.core.types import Usage
 from tests.patience import patience
 from tests.unit.served import answers, ask, counted, delta, model, refusal, streamed, whole
 
-pytestmark = pytest.mark.anyio
-
 LOST = httpx2.RemoteProtocolError("peer closed connection")
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def texts(replies):

@@ -8,13 +8,6 @@ from exploracoder_jupyter.llm import ReplayModel, ScriptedModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
 
 def request(step="propose", subject="1", n=1):
     inputs = IntroduceInputs(("lib",), "readme")

@@ -8,14 +8,6 @@ from exploracoder_jupyter.core.types import Call, Message
 from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS
 from tests.unit.served import answers, ask, counted, delta, model, refusal, streamed, whole
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 ASKED = (
     Message("user", "Write."),
     Message("assistant", "Let me see.", calls=(Call("search_api", "merge", "c1"), Call("get_source", "m.f", "c2"))),

@@ -14,8 +14,6 @@ from exploracoder_jupyter.pipeline.retrieval.query_rewriting import error_query,
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import FewPassages, a_run, api, happened
 
-pytestmark = pytest.mark.anyio
-
 APIS = (
     *(api(f"math.root{i}", f"the root of a number variant {i}") for i in range(6)),
     *(api(f"math.other{i}", "unrelated thing") for i in range(9)),
@@ -23,11 +21,6 @@ APIS = (
 )
 PAGE = Passage("documentation", "Truncation", "integer truncation by isqrt", "docs/page.md", licence="BSD")
 ONLINE = Passage("web", "Answer", "AttributeError math: use isqrt", "https://answers.example/1", licence="CC BY-SA")
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def paths(apis):

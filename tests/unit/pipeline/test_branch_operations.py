@@ -11,14 +11,7 @@ from exploracoder_jupyter.pipeline import run_task
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import InlineBranch, a_run, happened
 
-pytestmark = pytest.mark.anyio
-
 HANGS = "polars hangs in a fork."
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def changing(monkeypatch, *moments):

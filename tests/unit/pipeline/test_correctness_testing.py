@@ -15,8 +15,6 @@ from tests.unit.pipeline.test_branch_operations import changing
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
 
-pytestmark = pytest.mark.anyio
-
 NAIVE = "def root(x):\n    return x ** 0.5"
 SOUND = "import math\ndef root(x):\n    return math.isqrt(x)"
 INPUTS = json.dumps(
@@ -30,11 +28,6 @@ INPUTS = json.dumps(
 WRITES_B = "\nwritten = {'b': '2'}"
 RIGHT = "t1: right\nt2: right, as it should be\nright"
 WRONG = "t1: right\nt2: wrong - the root is cut off to a whole number\nwrong"
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def a_tested_run(solve=NAIVE, *, judge=RIGHT, invent=INPUTS, check=None, **more):
@@ -292,10 +285,10 @@ class Slow(ScriptedModel):
 
 @pytest.mark.parametrize(("check", "outcome"), [("assert root(9) == 3", "solved"), (None, "unchecked")])
 async def test_the_end_of_the_time_keeps_a_program_that_ran(check, outcome):
-    run = a_tested_run(check=check, budget=Budget(seconds=4))
+    run = a_tested_run(check=check, budget=Budget(seconds=2))
     ending = await run_task(replace(run, model=Slow(run.model._script)))
     assert (ending.verdict.outcome, ending.solution.code) == (outcome, NAIVE)
-    assert "its outputs were not judged (the budget of 4 seconds is spent)" in ending.verdict.reason.lower()
+    assert "its outputs were not judged (the budget of 2 seconds is spent)" in ending.verdict.reason.lower()
     assert run.meter.by_step["judge"].calls == 0
 
 

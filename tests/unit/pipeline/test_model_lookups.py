@@ -31,15 +31,8 @@ from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from tests.patience import patience
 from tests.unit.world import MATH, FewApis, a_run, api, happened
 
-pytestmark = pytest.mark.anyio
-
 GOLDEN = Path(__file__).parents[1] / "golden" / "lookups.md"
 ROOT = "```python\nprint(16 ** 0.5)\n```"
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def looking_up(model, *, lookups=3, **more):

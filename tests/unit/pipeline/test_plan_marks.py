@@ -18,11 +18,6 @@ TASK = "Compute distances with numpy by the haversine formula"
 MARKED = {"subtask": "Get the distances", "search": QUERY}
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 class Searched(NullSoup):
     kinds = frozenset({"web"})
 
@@ -85,21 +80,18 @@ async def plan_of(reply, soup):
     return made.plan, asked[0]
 
 
-@pytest.mark.anyio
 async def test_the_plan_keeps_the_queries_where_the_web_is_searched():
     plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, Searched())
     assert [(subtask.id, subtask.online) for subtask in plan.subtasks] == [("1", ""), ("2", QUERY)]
     assert request.inputs.online and "The web can be searched" in request.messages[-1].content
 
 
-@pytest.mark.anyio
 async def test_without_the_web_nobody_is_asked_for_queries():
     plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, NullSoup())
     assert [subtask.online for subtask in plan.subtasks] == ["", ""]
     assert not request.inputs.online and "The web can be searched" not in request.messages[-1].content
 
 
-@pytest.mark.anyio
 async def test_a_revised_plan_keeps_the_queries_of_the_subtasks_that_stay():
     plan = json.dumps({"subtasks": [PLAIN, "Draw it", MARKED]})
     run = replace(a_run(ScriptedModel(lambda request: plan), TASK), soup=Searched())

@@ -3,7 +3,7 @@ import time
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import ReplyError
@@ -28,7 +28,6 @@ REPLIES = st.one_of(st.text(), st.lists(st.one_of(ODDITIES, st.text(max_size=8))
 
 
 @given(REPLIES, st.sampled_from(FORMS))
-@settings(max_examples=200, deadline=None)
 def test_parse_json_gives_the_form_or_a_reply_error(text, form):
     try:
         assert isinstance(parse_json(text, form), form)
@@ -37,7 +36,6 @@ def test_parse_json_gives_the_form_or_a_reply_error(text, form):
 
 
 @given(REPLIES)
-@settings(max_examples=200, deadline=None)
 def test_parse_code_gives_code_or_a_reply_error(text):
     try:
         assert parse_code(text).encode().strip()
@@ -73,7 +71,6 @@ WRAPPERS = st.sampled_from(
 
 
 @given(TITLES, WRAPPERS)
-@settings(deadline=None)
 def test_a_plan_in_json_comes_back_whatever_is_around_it(titles, wrapper):
     text = wrapper.replace("{}", json.dumps({"subtasks": titles}))
     assert parse_json(text, PlanReply).subtasks == titles

@@ -40,15 +40,10 @@ from tests.unit.factories import RUN_ID, recorded, started
 from tests.unit.pipeline.test_correctness_testing import INPUTS, NAIVE, RIGHT, SOUND, WRONG
 from tests.unit.pipeline.test_steering import Hand
 from tests.unit.pipeline.test_task_run import answers, fenced
+from tests.unit.sampling import sampled
 from tests.unit.world import FewPassages, InlineBranch, a_run, happened
 
-pytestmark = pytest.mark.anyio
 PLAN = ("first", "second", "third")
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def writing(request):
@@ -80,7 +75,7 @@ async def test_wherever_it_was_cut_off_a_run_goes_on_and_asks_nothing_again():
     first, whole, ending = await gone(ScriptedModel(script()))
     assert ending.verdict.outcome == "unchecked"
     assert len(whole) > 40
-    for end in range(1, len(whole)):
+    for end in sampled(range(1, len(whole))):
         before = whole[:end]
         inner = ScriptedModel(script())
         begin = recorded_progress(before, fold_all(before))
@@ -106,7 +101,7 @@ async def test_wherever_the_testing_of_a_solution_was_cut_off_it_goes_on():
     wanted = {"text": "Take the whole root", "name": "root", "tests": True}
     _, whole, ending = await gone(author(), **wanted)
     assert (ending.verdict.outcome, ending.solution.candidate) == ("solved", "s2")
-    for end in range(1, len(whole)):
+    for end in sampled(range(1, len(whole))):
         before, inner = whole[:end], author()
         begin = recorded_progress(before, fold_all(before))
         _, _, ended = await gone(RecordedRepliesModel(inner, recorded_exchanges(before)), given=begin, **wanted)
@@ -127,7 +122,7 @@ async def test_wherever_a_run_that_was_steered_was_cut_off_it_goes_on():
     ending = await run_task(replace(run, soup=FewPassages()))
     whole = recorded([started(), *run.emit.__self__])
     chosen = next(place for place, one in enumerate(whole) if one.event.kind == "steered")
-    for end in range(chosen + 1, len(whole)):
+    for end in sampled(range(chosen + 1, len(whole))):
         before, inner = whole[:end], ScriptedModel(script())
         begin = recorded_progress(before, fold_all(before))
         again, _, ended = await gone(RecordedRepliesModel(inner, recorded_exchanges(before)), given=begin)
@@ -459,7 +454,7 @@ async def test_a_journal_that_is_torn_anywhere_goes_on(tmp_path):
     content = journalled(whole, journal)
     first = content.index(b"\n") + 1
     chance = random.Random(1)
-    for cut in sorted(chance.randrange(first, len(content)) for _ in range(40)):
+    for cut in sampled(sorted(chance.randrange(first, len(content)) for _ in range(40))):
         journal.write_bytes(content[:cut])
         before = load(journal)
         begin, known = resume_state(before, fold_all(before), journal)
@@ -480,7 +475,7 @@ async def test_a_run_that_is_cut_off_while_it_takes_over_loses_nothing_of_the_fi
     begin, known = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
     first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
     _, after, _ = await gone(RecordedRepliesModel(ScriptedModel(script()), known), given=begin, first=first)
-    for cut in range(1, len(after)):
+    for cut in sampled(range(1, len(after))):
         second = after[:cut]
         begin, known = resume_state(second, fold_all(second), tmp_path / "t-resumed.ipynb")
         inner = ScriptedModel(script())

@@ -13,14 +13,8 @@ from exploracoder_jupyter.pipeline.exploring.dependency_slice import contained_i
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import FewPassages, a_run, happened
 
-pytestmark = pytest.mark.anyio
 ROOT = "import math\nroot = math.sqrt(16)\nprint(root)"
 FLOOR = "import math\nlow = math.floor(root)\nprint(low)"
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def two_steps(**steps):

@@ -13,13 +13,6 @@ from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
 
 def fenced(code):
     return f"```python\n{code}\n```"

@@ -4,7 +4,7 @@ import ast
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import ReplyError
@@ -89,14 +89,12 @@ def test_look_ups_are_taken_out_of_the_code():
         parse_code_without_calls("APISearch(what next)")
 
 
-@settings(max_examples=50)
 @given(QUERY)
 def test_any_query_alone_on_a_line_is_seen(query):
     [call] = parse_calls(f"So:\nAPISearch({query})\n").calls
     assert call.argument and call.argument in query
 
 
-@settings(max_examples=50)
 @given(st.lists(st.tuples(LINE, st.none() | QUERY), max_size=8))
 def test_taking_look_ups_out_leaves_all_else_as_it_was(parts):
     text = "x = 0\n" + "".join(f"{line}\n" + (f"APISearch({query})\n" if query else "") for line, query in parts)
@@ -106,7 +104,6 @@ def test_taking_look_ups_out_leaves_all_else_as_it_was(parts):
     assert len(parse_calls(text).calls) == sum(query is not None for _, query in parts)
 
 
-@settings(max_examples=50)
 @given(st.text(max_size=200))
 def test_no_text_confuses_it(text):
     reply = parse_calls(text)

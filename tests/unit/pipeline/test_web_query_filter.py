@@ -25,11 +25,6 @@ PRIVATE = Passage("workspace", "notes", "group sales: customer Miller, 4711 EUR,
 FOUND = Passage("web", "Pages", "group sales by region", "https://answers.example/1")
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def run_of(task=TASK, model=None, **more):
     knowledge = FewApis(APIS, readme="tables is for wide tables of any kind.")
     return replace(a_run(model or answers(), task, knowledge=knowledge), **more)
@@ -60,7 +55,6 @@ def test_where_saved_pages_are_searched_nothing_is_sent_and_queries_stay():
     assert filter_queries(run_of(retrieval=Retrieval(web="folder")), ["sales of Miller"]) == ["sales of Miller"]
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("sharing", ["values", "schema", "none"])
 async def test_no_word_of_the_users_files_reaches_the_web_by_the_plan(sharing):
     seen = []

@@ -1,16 +1,7 @@
 """Trying in a branch whether experiments can import a library."""
 
-import pytest
-
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.runs.import_check import check_imports
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 class Root:

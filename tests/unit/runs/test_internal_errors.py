@@ -25,11 +25,6 @@ from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import MATH, FewApis, FewPassages, InlineBranch, a_run, happened
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def boom(*_, **__):
     raise RuntimeError("boom")
 
@@ -55,7 +50,6 @@ def failures(run):
     return [event for event in happened(run, "notice") if event.details]
 
 
-@pytest.mark.anyio
 @pytest.mark.failing_heuristics
 @pytest.mark.parametrize("broken", ["search", "search_together", "lookup"])
 async def test_a_search_that_raises_costs_its_result_only(broken):
@@ -73,7 +67,6 @@ async def test_a_search_that_raises_costs_its_result_only(broken):
     assert len({event.text for event in failures(run)}) == len(failures(run))
 
 
-@pytest.mark.anyio
 @pytest.mark.failing_heuristics
 async def test_sources_that_raise_cost_their_results_only():
     """Issue 14, item 0: the same for what is searched beside the library, and for keeping what was learned."""
@@ -83,7 +76,6 @@ async def test_sources_that_raise_cost_their_results_only():
     assert len(failures(run)) == 2
 
 
-@pytest.mark.anyio
 @pytest.mark.failing_heuristics
 async def test_outputs_that_cannot_be_compared_are_selected_by_other_evidence(monkeypatch):
     """Issue 14, item 0: the same for the comparison of outputs."""
@@ -93,7 +85,6 @@ async def test_outputs_that_cannot_be_compared_are_selected_by_other_evidence(mo
     assert len(failures(run)) == 1
 
 
-@pytest.mark.anyio
 async def test_a_heuristic_that_means_what_it_raises_is_not_swallowed():
     """Issue 14, item 0: what the user has to mend still ends the run."""
 
@@ -117,7 +108,6 @@ class Broken(InlineBranch):
         return [Broken(self.codes, self.log) for _ in range(n)]
 
 
-@pytest.mark.anyio
 async def test_any_other_error_ends_the_run_with_what_it_has():
     """Issue 14, item 0: the best solution so far and the traceback are kept."""
     run = replace(a_run(two_steps()), root=Broken())

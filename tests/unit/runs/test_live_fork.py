@@ -27,13 +27,6 @@ from exploracoder_jupyter.runs.run_request import (
 )
 from tests.patience import patience
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
 
 class Kernel:
     """Answers from a thread of its own, as the engine's inbox does."""

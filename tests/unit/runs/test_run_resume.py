@@ -2,7 +2,6 @@
 
 import io
 import json
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,6 @@ from exploracoder_jupyter.core.settings_sources import as_json, resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order, prepare_replay, resume_order, trace_lock
 from exploracoder_jupyter.runs.event_recorder import EventRecorder
-from exploracoder_jupyter.runs.trace_lock import refuse_active
 from exploracoder_jupyter.trace import Trace, render
 from exploracoder_jupyter.trace.reduced_notebook import without_unselected
 from exploracoder_jupyter.trace.trace_paths import journal_path, resumed_path
@@ -350,21 +348,6 @@ def test_a_run_that_is_still_going_on_is_not_gone_on_from(tmp_path, monkeypatch)
         EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
     teller.close()
     assert again(path).earlier.run_id == RUN_ID
-
-
-def test_a_run_whose_process_was_killed_is_gone_on_from_at_once(tmp_path):
-    path = trace(tmp_path, complete_events()[:CUT_OFF])
-    journal_path(path).write_text("")
-    code = (
-        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.runs.trace_lock import TraceLock\n"
-        f"hold = TraceLock(Path({str(path)!r}))\nprint('held', flush=True)\ntime.sleep(60)"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-        process.stdout.readline()
-        with pytest.raises(UsageError, match="still active"):
-            refuse_active(path, patience=0.0)
-        process.kill()
-    refuse_active(path, patience=0.0)
 
 
 def with_out(path):

@@ -1,8 +1,6 @@
 """One run at a time writes a trace."""
 
 import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -71,22 +69,6 @@ def test_of_runs_that_start_in_the_same_moment_one_goes_on(tmp_path):
         assert len(begun) <= 1, number
         for one in begun:
             one.close()
-
-
-def test_the_lock_of_a_process_that_was_killed_blocks_nobody(tmp_path):
-    """Issue 14, item 11: what it left is used again, and goes away with the next run."""
-    code = (
-        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.runs.trace_lock import TraceLock\n"
-        f"hold = TraceLock(Path({str(tmp_path / 'a.ipynb')!r}))\nprint('', flush=True)\ntime.sleep(60)"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-        process.stdout.readline()
-        with pytest.raises(UsageError, match=f"process {process.pid}, since"):
-            run_at("a.ipynb", tmp_path)
-        process.kill()
-    assert list(tmp_path.iterdir())
-    run_at("a.ipynb", tmp_path).close()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_lockfile_of_anybody_is_read_as_far_as_it_can_be(tmp_path):

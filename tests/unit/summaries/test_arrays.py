@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
@@ -180,7 +180,6 @@ ANY_ARRAY = hnp.arrays(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(ANY_ARRAY, st.integers(1, 40))
 def test_any_array_is_told_and_stays_as_it_is(array: np.ndarray, sample: int) -> None:
     before = array.tobytes(), array.shape, array.dtype, array.flags.writeable
@@ -190,7 +189,6 @@ def test_any_array_is_told_and_stays_as_it_is(array: np.ndarray, sample: int) ->
     assert (array.tobytes(), array.shape, array.dtype, array.flags.writeable) == before
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.none() | st.integers() | st.text() | st.floats() | st.lists(st.integers()), max_size=40))
 def test_any_objects_are_told_and_stay_as_they_are(values: list[object]) -> None:
     array = np.empty(len(values), dtype=object)
@@ -200,7 +198,6 @@ def test_any_objects_are_told_and_stay_as_they_are(values: list[object]) -> None
     assert pickle.dumps(values) == before
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.integers(10**12, 10**13), min_size=1, max_size=60),
     st.sampled_from(["i8", "f8", "U20", "S20", object, "M8[s]", "c16"]),

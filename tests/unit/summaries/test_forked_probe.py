@@ -15,6 +15,7 @@ import pytest
 
 from exploracoder_jupyter.kernel_agent.forking import process_fork
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe
+from tests.patience import patience
 
 pytestmark = pytest.mark.skipif(not forked_probe.possible(), reason="no process can be forked here")
 
@@ -71,7 +72,7 @@ ENDINGS = {
 
 @pytest.mark.parametrize("job, pieces, ending", ENDINGS.values(), ids=ENDINGS)
 def test_what_was_said_until_the_end_is_heard_and_the_next_job_runs(job, pieces, ending):
-    said = forked_probe.run([job, say("next")], each=0.2, seconds=10)
+    said = forked_probe.run([job, say("next")], each=patience(0.2), seconds=patience(10))
     assert said == [forked_probe.Result(pieces, ending), forked_probe.Result(["next"], "done")]
 
 
@@ -112,7 +113,7 @@ def test_no_process_is_left(monkeypatch):
 def test_who_reaps_by_himself_is_not_in_the_way(handler):
     before = signal.signal(signal.SIGCHLD, handler)
     try:
-        said = forked_probe.run([hang, die, say(1)], each=1, seconds=20)
+        said = forked_probe.run([hang, die, say(1)], each=patience(0.3), seconds=patience(20))
     finally:
         signal.signal(signal.SIGCHLD, before)
     assert [one.outcome for one in said] == ["late", "died", "done"]

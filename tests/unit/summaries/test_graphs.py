@@ -4,7 +4,7 @@ import copy
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
@@ -105,7 +105,6 @@ def test_a_graph_that_was_never_made_raises_cleanly():
 names = st.one_of(st.integers(10**6, 10**7), st.text("xyz", min_size=8, max_size=9), st.tuples(st.floats(11, 12)))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(names, names)), st.sampled_from([nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]))
 def test_any_graph_is_told_unchanged_and_its_schema_names_no_node(edges, kind):
     graph = kind(edges)

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -38,11 +38,11 @@ def test_a_file_that_was_opened_is_not_read(picture, tmp_path, kind):
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGBA", "CMYK", "YCbCr", "HSV", "LAB", "I", "F", "I;16"])
-@pytest.mark.parametrize("size", [(0, 0), (1, 1), (300, 200)])
-def test_every_mode_is_told(mode, size):
-    image = Image.new(mode, size)
-    assert text(image).startswith(f"{size[0]} x {size[1]} pixels, {mode}, ")
-    assert ("always 0" in text(image)) is (size != (0, 0))
+def test_every_mode_is_told(mode):
+    for size in ((0, 0), (1, 1), (300, 200)):
+        image = Image.new(mode, size)
+        assert text(image).startswith(f"{size[0]} x {size[1]} pixels, {mode}, ")
+        assert ("always 0" in text(image)) is (size != (0, 0))
 
 
 def test_large_images_are_told_by_a_grid_of_pixels():
@@ -65,7 +65,6 @@ def test_an_image_that_was_never_made_raises_cleanly():
         text(Image.Image.__new__(Image.Image))
 
 
-@settings(deadline=None)
 @given(st.binary(min_size=12, max_size=12), st.sampled_from([("L", (4, 3)), ("RGB", (2, 2)), ("RGBA", (3, 1))]))
 def test_any_pixels_are_told_and_left_as_they_were(data, form):
     image = Image.frombytes(*form, data)

@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe, summarizer_registry
@@ -330,7 +330,6 @@ nested = st.recursive(
 )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(nested, max_size=5))
 def test_any_nesting_is_told_within_bounds_and_stays_as_it_is(values):
     before = repr(values)

@@ -2,8 +2,6 @@
 
 import datetime
 import pickle
-import subprocess
-import sys
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -16,7 +14,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import pandas as hpd
 
@@ -472,23 +470,6 @@ def test_readers_stay_unread_and_files_unscanned(tmp_path: Path) -> None:
         assert "3 rows x 2 columns in 1 row groups" in text(file)
 
 
-APART = """
-import os, signal, sys, pyarrow as pa
-from tests.unit.summaries.draining import text
-table = pa.table({"a": list(range(100_000)), "s": ["x", "y"] * 50_000})
-table.group_by("s", use_threads=True).aggregate([("a", "sum")])
-child = os.fork()
-if not child:
-    signal.alarm(60)
-    os._exit(0 if "at least 2 distinct" in text(table) else 1)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-
-
-def test_arrow_is_told_in_a_fork_after_its_threads_ran() -> None:
-    assert subprocess.run([sys.executable, "-c", APART], timeout=120).returncode == 0
-
-
 @pytest.mark.parametrize(
     "value, apart, here",
     [
@@ -568,7 +549,6 @@ CELLS = {
 }
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     hpd.data_frames(
         [hpd.column(name, elements=cells, dtype=object) for name, cells in CELLS.items()],
@@ -591,7 +571,6 @@ def test_any_frame_is_told_and_stays_as_it_is(frame: pd.DataFrame, kind: Any, sa
     assert not [value for value in frame["int"] if str(value) in shared]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(CELLS["int"], CELLS["float"], CELLS["text"], CELLS["when"]), max_size=12), st.integers(1, 20))
 def test_any_table_of_other_libraries_is_told_and_stays_as_it_is(lines: list[tuple[Any, ...]], sample: int) -> None:
     columns = {name: [line[place] for line in lines] for place, name in enumerate(("i", "f", "s", "w"))}

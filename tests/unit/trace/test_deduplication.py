@@ -4,22 +4,33 @@ import base64
 import json
 import random
 import zlib
+from functools import cache
 
 import nbformat
 import pytest
 
-from exploracoder_jupyter.trace import Trace, find_problems, load, render
-from exploracoder_jupyter.trace.deduplication import MAX_DUPLICATED
+from exploracoder_jupyter.trace import Trace, find_problems, load, render, trace_document
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
 
+LARGE = 1_000_000
+"""Bytes of a trace that is large here."""
 
-def a_picture(seed, size=300_000):
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_traces_are_large():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trace_document, "MAX_DUPLICATED", LARGE)
+        yield
+
+
+@cache
+def a_picture(seed, size=30_000):
     return base64.b64encode(b"\x89PNG" + random.Random(seed).randbytes(size)).decode()
 
 
 def a_table(seed):
-    return "".join(f"<tr><td>{number * seed}</td><script>x</script></tr>\n" for number in range(2_000))
+    return "".join(f"<tr><td>{number * seed}</td><script>x</script></tr>\n" for number in range(200))
 
 
 def large(count=20):
@@ -61,20 +72,20 @@ def test_a_large_trace_is_told_again_exactly(trace):
 
 
 def test_pictures_stand_in_the_cells_alone_and_the_summary_says_so(trace):
-    assert len(json.dumps(render(large()[:20]).metadata)) > 2_000_000  # a small one has them twice
-    assert len(json.dumps(facts(trace)["records"])) < 1_000_000
+    assert len(json.dumps(render(large()[:20]).metadata)) > 200_000  # a small one has them twice
+    assert len(json.dumps(facts(trace)["records"])) < 150_000
     text = trace.read_text()
     assert text.count(a_picture(3)) == 1
     assert facts(trace)["trimmed"]["outputs"] == 22
     summary = nbformat.read(trace, 4).cells[-1].source
-    assert "Large: 22 outputs (8.0 MB) stored only in the cells, so do not clear the outputs" in summary
+    assert "Large: 22 outputs (0.8 MB) stored only in the cells, so do not clear the outputs" in summary
 
 
 def test_a_trace_that_is_not_large_keeps_everything_in_its_records(tmp_path):
     records = large(3)
     path = tmp_path / "run.ipynb"
     path.write_text(nbformat.writes(render(records)))
-    assert path.stat().st_size < MAX_DUPLICATED
+    assert path.stat().st_size < LARGE
     assert "trimmed" not in facts(path)
     cleared = changed(
         path, tmp_path, lambda notebook: [cell.update(outputs=[]) for cell in notebook.cells if "outputs" in cell]
@@ -102,7 +113,7 @@ def test_large_trees_and_tracebacks_are_kept_once_too(tmp_path):
     tree = {"data": [{"x": [number * 1.5 for number in range(5_000)], "name": "é"}]}
     error = {"output_type": "error", "ename": "E", "evalue": "e", "traceback": ["line\n" * 5_000, "end"]}
     output = {"output_type": "display_data", "data": {"application/vnd.plotly.v1+json": tree}, "metadata": {}}
-    code = [one for n in range(160) for one in (proposed(f"2.{n}", f"g({n})"), ran(f"2.{n}", output, error))]
+    code = [one for n in range(16) for one in (proposed(f"2.{n}", f"g({n})"), ran(f"2.{n}", output, error))]
     events = recorded([started(), planned("Show"), *code, finished()])
     path = tmp_path / "run.ipynb"
     trace = Trace(path, interval=1e6)

@@ -8,7 +8,7 @@ import time
 import nbformat
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.trace import Limits, sanitize
@@ -291,7 +291,6 @@ _OUTPUT = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(_OUTPUT, max_size=3))
 def test_whatever_comes_in_valid_nbformat_goes_out(outputs):
     clean = list(sanitize(outputs))

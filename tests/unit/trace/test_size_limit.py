@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.trace import Trace, find_problems, load, render
+from exploracoder_jupyter.trace import Trace, find_problems, load, render, trace_document
 from exploracoder_jupyter.trace.comparing.output_comparison import comparable_result, compare_with_record
 from exploracoder_jupyter.trace.size_limit import SizeBudget, count_omitted, omitted_values, trim_like_record
 from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, shown, started, stream
@@ -82,27 +82,32 @@ def result(recorded, again):
     return compare_with_record(comparable_result(recorded, day=day), [comparable_result(again, day=day)]).result
 
 
-ROOM = 12_000_000
+ROOM = 3_000_000
 
 
 @pytest.fixture(scope="module")
 def flooded(tmp_path_factory):
-    figures = [[shown(image_png=a_picture(n * 30 + m), text_plain=f"<{n}.{m}>") for m in range(30)] for n in range(14)]
+    """The trace, with outputs in its cells alone, as in a large one."""
+    figures = [
+        [shown(image_png=a_picture(n * 30 + m, 10_000), text_plain=f"<{n}.{m}>") for m in range(30)] for n in range(14)
+    ]
     shown_all = [one for n, some in enumerate(figures) for one in (proposed(f"1.{n}", f"f({n})"), ran(f"1.{n}", *some))]
     solution = [proposed("s1", "g()"), ran("s1", shown(image_png=a_picture(-1))), INPUTS, a_trial("s1", "y" * 5_000)]
     events = recorded([started(), planned("Show"), *shown_all, *solution, finished(candidate="s1")])
     path = tmp_path_factory.mktemp("flood") / "run.ipynb"
-    trace = Trace(path, interval=1e6, room=SizeBudget(most=ROOM))
-    for record in events:
-        trace.append(record)
-    trace.close()
-    assert trace.problem is None
-    return path, events
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trace_document, "MAX_DUPLICATED", ROOM // 10)
+        trace = Trace(path, interval=1e6, room=SizeBudget(most=ROOM))
+        for record in events:
+            trace.append(record)
+        trace.close()
+        assert trace.problem is None
+        yield path, events
 
 
 def test_a_flood_of_figures_is_bounded_and_the_trace_says_what_was_left_out(flooded):
     path, _ = flooded
-    assert ROOM < path.stat().st_size < ROOM + 2_000_000
+    assert ROOM < path.stat().st_size < ROOM + 1_000_000
     notebook = nbformat.read(path, 4)
     assert find_problems(notebook) == []
     trimmed = notebook.metadata.exploracoder_jupyter.trimmed

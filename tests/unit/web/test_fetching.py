@@ -19,14 +19,8 @@ from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
-pytestmark = pytest.mark.anyio
 PUBLIC = "93.184.215.14"
 HTML = {"content-type": "text/html; charset=utf-8"}
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 class Site:

@@ -31,16 +31,10 @@ from exploracoder_jupyter.web import (
 from exploracoder_jupyter.web.query_sanitizer import sanitize_query
 from tests.unit.web.test_fetching import Site, at_once, http
 
-pytestmark = pytest.mark.anyio
 NO_MORE = "Searching the web failed 2 times in a row; it is disabled for this run."
 SQUEEZE = "Call squeeze on the array and the axes of length one are gone, as everybody has long known."
 INTRO = f"<h1>Intro</h1><p>{'Nothing of interest. ' * 9}</p>"
 HTML = f"<title>Axes</title><main>{INTRO}<h2 id=s>Drop</h2><p>{SQUEEZE}</p></main>"
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,84 @@
+"""The interpreters that are asked about themselves, and the archive that they run."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from exploracoder_jupyter.core.errors import MissingRequirement
+from exploracoder_jupyter.kernels.interpreter import find_interpreter, write_agent_archive
+
+
+@pytest.fixture
+def kernels(tmp_path, monkeypatch):
+    def add(name, text):
+        folder = tmp_path / "jupyter/kernels" / name
+        folder.mkdir(parents=True)
+        (folder / "kernel.json").write_text(text)
+
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    return add
+
+
+def test_kernels_that_cannot_be_used_are_refused_in_words(kernels):
+    kernels("julia", '{"argv": ["julia"], "display_name": "J", "language": "julia"}')
+    kernels("xpython", '{"argv": ["xpython", "-f", "{connection_file}"], "display_name": "X", "language": "python"}')
+    kernels("gone", '{"argv": ["/no/python", "-m", "ipykernel_launcher"], "display_name": "G", "language": "python"}')
+    for name, words in {
+        "julia": "not Python",
+        "xpython": "ipykernel_launcher",
+        "gone": "does not start",
+        "q": "julia",
+    }.items():
+        with pytest.raises(MissingRequirement, match=words):
+            find_interpreter(name)
+    with pytest.raises(MissingRequirement, match="'/no/python' does not start"):
+        find_interpreter(None, "/no/python")
+
+
+def test_an_interpreter_may_be_named_instead_of_a_kernel(tmp_path):
+    (tmp_path / "python").symlink_to(sys.executable)
+    found = find_interpreter(None, str(tmp_path / "python"))
+    assert (found.name, found.command) == ("python3", (str(tmp_path / "python"),))
+    assert sys.base_prefix in found.paths
+
+
+def test_an_interpreter_that_is_asked_imports_nothing_of_the_folder(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text("raise SystemExit('imported')")
+    monkeypatch.chdir(tmp_path)
+    assert sys.base_prefix in find_interpreter(sys.executable).paths
+
+
+def test_what_is_sent_is_a_program_of_its_own(tmp_path):
+    archive = write_agent_archive(tmp_path / "kernel_agent.zip")
+    done = subprocess.run(
+        [sys.executable, "-S", archive, "{}", "introspection.environment_report"],  # no package of ours is installed
+        capture_output=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert json.loads(done.stdout)["python"].startswith("3.")
+
+
+def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
+    archive = write_agent_archive(tmp_path / "kernel_agent.zip")
+    for name in ("platform.py", "email.py", "argparse.py"):
+        (tmp_path / name).write_text("raise ImportError")
+    (tmp_path / "mylib.py").write_text("def own(): pass")
+    for words in (["introspection.environment_report"], ["introspection.api_walk", "mylib"]):
+        done = subprocess.run([sys.executable, archive, "{}", *words], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert '"mylib.own"' in done.stdout
+
+
+@pytest.mark.parametrize(("given", "said"), [({"PYTHONHASHSEED": "7"}, "7"), ({"PYTHONHASHSEED": ""}, "random")])
+def test_the_environment_tells_what_results_depend_on(tmp_path, given, said):
+    archive = write_agent_archive(tmp_path / "kernel_agent.zip")
+    command = [sys.executable, archive, "{}", "introspection.environment_report"]
+    environ = {**os.environ, **given, "TZ": "UTC"}
+    done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=environ)
+    found = json.loads(done.stdout)
+    assert (found["hash_seed"], found["time_zone"]) == (said, "UTC+0000")
+    assert any(line.startswith("pytest==") for line in found["packages"])
