@@ -96,7 +96,7 @@ from exploracoder_jupyter.pipeline.prompting import (
 from exploracoder_jupyter.pipeline.retrieval import query_rewriting, web_query_filter
 from exploracoder_jupyter.pipeline.solving import generated_inputs, judge_replies, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
-from exploracoder_jupyter.text import html_tree, invisible_characters, tokenizer
+from exploracoder_jupyter.text import characters, html_tree, tokenizer
 from exploracoder_jupyter.text.characters import apply_carriage_returns, strip_ansi
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
@@ -319,7 +319,7 @@ KNOWLEDGE = {
         web_sections.split_markdown,
         web_queries.sanitize_query,
         lambda text: Protego.parse(text).can_fetch("https://x.example/x", "exploracoder-jupyter"),
-        invisible_characters.strip_invisible,
+        characters.strip_invisible,
     ),
 }
 

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.cli.display import standard_streams
+from exploracoder_jupyter.text.characters import printable
 
 
 def test_control_characters_do_not_reach_a_terminal():
-    assert standard_streams.sanitize("a\x1b[2Jb\tc\nd\x07\x9b") == "a�[2Jb\tc\nd��"
+    assert printable("a\x1b[2Jb\tc\nd\x07\x9b") == "a�[2Jb\tc\nd��"
 
 
 def test_json_is_the_only_thing_on_standard_output(capsys):
