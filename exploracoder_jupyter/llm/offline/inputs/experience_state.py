@@ -171,7 +171,10 @@ def _is_print(node: ast.stmt) -> bool:
 
 
 def _parse_body(code: str) -> list[ast.stmt]:
+    """Return the statements; none if they cannot be written again, like a hexadecimal number of too many digits."""
     try:
-        return ast.parse(code).body
+        tree = ast.parse(code)
+        ast.unparse(tree)
+        return tree.body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
