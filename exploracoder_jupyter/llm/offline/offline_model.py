@@ -199,7 +199,7 @@ def _should_stop(attempts: Sequence[Experience], experience: Sequence[Experience
 def failing_line(item: Experience) -> str:
     """Return the top-level line that raised, according to the traceback; empty if unknown."""
     trace = item.observation.error.traceback if item.observation.error else ""
-    match = re.search(r"(?:Cell In\[\d+\]|File \"<\w+[^\n\"]*>\"), line (\d+)", trace)
+    match = re.search(r"(?:Cell In\[\d+\]|File \"<\w+[^\n\"]*>\"), line (\d{1,9})\b", trace)
     lines = item.candidate.code.splitlines()
     return lines[int(match.group(1)) - 1] if match and int(match.group(1)) <= len(lines) else ""
 

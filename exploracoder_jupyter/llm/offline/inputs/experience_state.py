@@ -84,7 +84,7 @@ class ExploredProgram:
 def explored_program(experience: Sequence[Experience], values: Sequence[Value]) -> ExploredProgram:
     """Combine the code that ran: imports first, without prints."""
     ran = [item for item in experience if item.observation.ran]
-    nodes = [node for item in ran for node in parse_python(item.candidate.code).body]
+    nodes = [node for item in ran for node in _writable_body(item.candidate.code)]
     imports = [ast.unparse(node) for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
     body = [node for node in nodes if not isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_print(node)]
     result = next((name for item in reversed(ran) if (name := _last_nonempty_result(item))), "")
@@ -127,7 +127,7 @@ def drop_unused(draft: Draft, values: Sequence[Value], keep: Sequence[str] = ())
 def prune(code: str, targets: Sequence[str]) -> str:
     """Remove assignments and imports that no target needs; empty if the code cannot be parsed or unparsed."""
     try:
-        return _prune_statements(parse_python(code).body, targets)
+        return _prune_statements(_writable_body(code), targets)
     except RecursionError:
         return ""
 
@@ -169,3 +169,13 @@ def _contains_value(code: str, value: Value) -> bool:
 def _is_print(node: ast.stmt) -> bool:
     call = node.value if isinstance(node, ast.Expr) else None
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
+
+
+def _writable_body(code: str) -> list[ast.stmt]:
+    """Return the statements; none if they cannot be written again, like a hexadecimal number of too many digits."""
+    tree = parse_python(code)
+    try:
+        ast.unparse(tree)
+    except (ValueError, RecursionError):
+        return []
+    return tree.body
