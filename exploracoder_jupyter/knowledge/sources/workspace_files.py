@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import time
+import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -151,7 +152,8 @@ def _is_excluded(entry: os.DirEntry[str], path: str, is_folder: bool, known: Seq
 def parse_gitignore(text: str) -> GitIgnoreSpec:
     """Parse a `.gitignore`; invalid lines are skipped."""
     patterns: list[GitIgnoreSpecPattern] = []
-    for line in text.splitlines():
-        with suppress(ValueError, re.error):
-            patterns.append(GitIgnoreSpecPattern(line))
+    with warnings.catch_warnings(action="ignore"):  # `re` warns of some that it compiles
+        for line in text.splitlines():
+            with suppress(ValueError, re.error):
+                patterns.append(GitIgnoreSpecPattern(line))
     return GitIgnoreSpec(patterns)
