@@ -21,7 +21,7 @@ from typing import Literal
 
 import anyio
 
-from exploracoder_jupyter.core.settings_sources import read_secrets, resolve
+from exploracoder_jupyter.core.configuration.settings_sources import read_secrets, resolve
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,

@@ -19,8 +19,8 @@ from typing import cast
 
 import anyio
 
+from exploracoder_jupyter.core.configuration.settings import Budget, Exploration, Sandbox
 from exploracoder_jupyter.core.events import Event
-from exploracoder_jupyter.core.settings import Budget, Exploration, Sandbox
 from exploracoder_jupyter.core.types import ApiDoc, Call, Task, Usage
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.knowledge import TaskLibraries

@@ -17,7 +17,7 @@ from statistics import mean
 
 import anyio
 
-from exploracoder_jupyter.core.settings import Retrieval, Sandbox
+from exploracoder_jupyter.core.configuration.settings import Retrieval, Sandbox
 from exploracoder_jupyter.core.types import ApiDoc, Passage
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries

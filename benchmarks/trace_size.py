@@ -51,7 +51,7 @@ from exploracoder_jupyter.core.types import (
     Verdict,
 )
 from exploracoder_jupyter.trace import Trace, find_problems, load, render
-from exploracoder_jupyter.trace.size_limit import SizeBudget
+from exploracoder_jupyter.trace.storage.size_limit import SizeBudget
 
 _T = TypeVar("_T")
 _A_SUBTASK = 5

@@ -45,14 +45,14 @@ __all__ = [
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Register `%%explora`, `%explora` and `%%explored`. Called by `%load_ext exploracoder_jupyter`; idempotent."""
-    from exploracoder_jupyter.frontend.magics import register
+    from exploracoder_jupyter.ipython_extension.magics import register
 
     register(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Remove the magics and end active runs."""
-    from exploracoder_jupyter.frontend.magics import unregister
+    from exploracoder_jupyter.ipython_extension.magics import unregister
 
     unregister(shell)
 

@@ -3,8 +3,8 @@
 from itertools import groupby
 from pathlib import Path
 
-from exploracoder_jupyter.core.command_options import OPTIONS
-from exploracoder_jupyter.core.settings import SettingField, setting_fields
+from exploracoder_jupyter.core.configuration.command_options import OPTIONS
+from exploracoder_jupyter.core.configuration.settings import SettingField, setting_fields
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 BEGIN, END = "<!-- settings: begin (scripts/settings.py writes this part) -->\n", "<!-- settings: end -->"

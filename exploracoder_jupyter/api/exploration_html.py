@@ -5,10 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.export.output_html import outputs_html
-from exploracoder_jupyter.frontend.searching.highlighted_code import highlight_python
+from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.api.exploration import Exploration, TriedCode

@@ -14,13 +14,13 @@ from anyio.from_thread import start_blocking_portal
 
 from exploracoder_jupyter import runs
 from exploracoder_jupyter.api.exploration import Exploration
-from exploracoder_jupyter.core.command_options import OPTIONS, nest_settings
+from exploracoder_jupyter.core.configuration.command_options import OPTIONS, nest_settings
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.core.settings_sources import resolve
+from exploracoder_jupyter.core.message_wording import did_you_mean
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.core.wording import did_you_mean
-from exploracoder_jupyter.frontend.running.variable_sending import send_variables
+from exploracoder_jupyter.ipython_extension.running.variable_sending import send_variables
 from exploracoder_jupyter.runs import Listener, Order, RunSteering
 
 Progress = bool | Callable[[Record], None]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.cli import check, doctor, export, fork, history, index, replay, run, snippets
-from exploracoder_jupyter.core.command_options import OptionParser
+from exploracoder_jupyter.core.configuration.command_options import OptionParser
 from exploracoder_jupyter.core.version import __version__
 
 _EPILOG = (

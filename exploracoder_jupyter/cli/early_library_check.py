@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from exploracoder_jupyter.core.command_options import settings_layer
+from exploracoder_jupyter.core.configuration.command_options import settings_layer
 
 
 def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> None:
@@ -15,7 +15,7 @@ def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> 
     Raises:
         UsageError: a library is not installed, or a setting is invalid.
     """
-    from exploracoder_jupyter.core.library_check import check_libraries
-    from exploracoder_jupyter.core.settings_sources import resolve
+    from exploracoder_jupyter.core.configuration.settings_sources import resolve
+    from exploracoder_jupyter.core.required_libraries import check_libraries
 
     check_libraries(libraries, resolve(settings_layer(arguments)), workdir=Path.cwd())

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.truncate import one_line
-from exploracoder_jupyter.core.wording import plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -57,8 +57,8 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         UsageError: there is no such run, or the history file cannot be read or changed.
     """
+    from exploracoder_jupyter.core.configuration.settings_sources import history_path
     from exploracoder_jupyter.core.run_history import HistoryStore
-    from exploracoder_jupyter.core.settings_sources import history_path
     from exploracoder_jupyter.core.trace_peek import list_traces
 
     store = HistoryStore(history_path())
@@ -105,7 +105,7 @@ def _remove(store: HistoryStore, arguments: argparse.Namespace, traces: Sequence
 
 
 def _prune(store: HistoryStore, traces: Sequence[TraceSummary]) -> int:
-    from exploracoder_jupyter.core.settings_sources import resolve
+    from exploracoder_jupyter.core.configuration.settings_sources import resolve
 
     limits = resolve().history
     return store.prune(days=limits.days, runs=limits.runs, beside=traces)
@@ -167,8 +167,8 @@ def _print_runs(runs: Sequence[PastRun]) -> None:
 
 
 def _row(run: PastRun) -> tuple[str, ...]:
+    from exploracoder_jupyter.core.configuration.settings import OFFLINE
     from exploracoder_jupyter.core.run_history import format_duration
-    from exploracoder_jupyter.core.settings import OFFLINE
 
     began = _format_time(datetime.fromtimestamp(run.started), date.today())
     asked = ("–", "–") if run.model == OFFLINE else (f"{run.calls:,}", f"{run.tokens:,}")  # not a language model

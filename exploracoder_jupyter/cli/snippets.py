@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.standard_streams import print_code, print_json, print_note, print_result
-from exploracoder_jupyter.core.wording import plural
+from exploracoder_jupyter.core.message_wording import plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -34,7 +34,7 @@ def execute(arguments: argparse.Namespace) -> int:
         UsageError: the file cannot be changed.
     """
     from exploracoder_jupyter import runs
-    from exploracoder_jupyter.core.settings_sources import snippets_path
+    from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
 
     if arguments.clear:
         removed = runs.clear_snippets(arguments.library)

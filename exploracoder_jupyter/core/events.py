@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from exploracoder_jupyter.core.settings import Formulation
+from exploracoder_jupyter.core.configuration.settings import Formulation
+from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.types import (
     Candidate,
     Environment,
@@ -33,7 +34,6 @@ from exploracoder_jupyter.core.types import (
     Usage,
     Verdict,
 )
-from exploracoder_jupyter.core.wording import plural
 
 
 @dataclass(frozen=True, slots=True)

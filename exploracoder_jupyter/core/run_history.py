@@ -17,12 +17,12 @@ from typing import get_args
 
 from pydantic import TypeAdapter, ValidationError
 
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.process_id import ProcessId
-from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.sqlite_store import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
 from exploracoder_jupyter.core.trace_peek import TraceSummary, path_exists, read_facts
 from exploracoder_jupyter.core.types import LibraryInfo, Outcome
-from exploracoder_jupyter.core.wording import plural
 
 RUNNING, CUT_OFF = "running", "cut off"
 """Status of a run without a verdict."""

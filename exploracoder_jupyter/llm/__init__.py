@@ -7,10 +7,10 @@
 - `endpoint_presets` maps names to addresses; `is_local` checks whether an address is on this machine.
 """
 
-from exploracoder_jupyter.llm.endpoint_embeddings import EndpointEmbedder
-from exploracoder_jupyter.llm.endpoint_presets import is_local
-from exploracoder_jupyter.llm.endpoint_probe import Probe, probe, resolve_model
-from exploracoder_jupyter.llm.openai_model import OpenAIModel
+from exploracoder_jupyter.llm.endpoint.endpoint_embeddings import EndpointEmbedder
+from exploracoder_jupyter.llm.endpoint.endpoint_presets import is_local
+from exploracoder_jupyter.llm.endpoint.endpoint_probe import Probe, probe, resolve_model
+from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
 from exploracoder_jupyter.llm.replay_model import RecordedRepliesModel, ReplayModel
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.types import Call, Message
-from exploracoder_jupyter.llm.untyped_json import as_count, as_list, as_object
+from exploracoder_jupyter.llm.endpoint.tolerant_json import as_count, as_list, as_object
 from exploracoder_jupyter.pipeline.ports import Tool
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_argument
 

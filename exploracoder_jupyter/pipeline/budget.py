@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from itertools import count
 from time import monotonic
 
+from exploracoder_jupyter.core.configuration.settings import Budget
 from exploracoder_jupyter.core.errors import BudgetExceeded
-from exploracoder_jupyter.core.settings import Budget
+from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.core.wording import plural
 
 
 class Meter:

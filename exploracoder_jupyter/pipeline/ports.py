@@ -85,7 +85,7 @@ class Reply:
 
 
 class Model(Protocol):
-    """A model that answers requests. Implementations: `llm.openai_model`, `offline`, `replay`, `scripted`."""
+    """A model that answers requests. Implementations: `llm.endpoint.openai_model`, `offline`, `replay`, `scripted`."""
 
     @property
     def name(self) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 
 import anyio
 
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import Estimated, PlanMade, ReviewAsked, Steered
-from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import Subtask
 from exploracoder_jupyter.pipeline.exploring.carried_candidate import carry_forward
 from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_plan

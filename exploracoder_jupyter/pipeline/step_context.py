@@ -7,11 +7,11 @@ from pathlib import Path
 
 import anyio.lowlevel
 
-from exploracoder_jupyter.core.settings import Exploration, Retrieval, Sharing
+from exploracoder_jupyter.core.configuration.settings import Exploration, Retrieval, Sharing
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Task
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, PassageSearch, Steering
-from exploracoder_jupyter.pipeline.retrieval.null_search import NullSoup
+from exploracoder_jupyter.pipeline.retrieval.empty_source_search import NullSoup
 from exploracoder_jupyter.pipeline.run_plan import Agenda, ResumePoint
 
 

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.types import Experience, Solution, Verdict
 from exploracoder_jupyter.pipeline.control_handling import ControlHandler
 from exploracoder_jupyter.pipeline.exploring.stop_criteria import Futile
-from exploracoder_jupyter.pipeline.heuristics import failure_notice, reporting
+from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice, reporting
 from exploracoder_jupyter.pipeline.run_loop import RunLoop
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run, State

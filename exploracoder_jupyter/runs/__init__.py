@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint
-    from exploracoder_jupyter.runs.diagnosis import diagnose
+    from exploracoder_jupyter.runs.doctor_report import diagnose
     from exploracoder_jupyter.runs.event_recorder import Listener, Summary
     from exploracoder_jupyter.runs.exploration_run import run
     from exploracoder_jupyter.runs.library_search import index, search
@@ -61,7 +61,7 @@ if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would a
             "RunSteering": "run_request",
             "Summary": "event_recorder",
             "clear_snippets": "snippet_listing",
-            "diagnose": "diagnosis",
+            "diagnose": "doctor_report",
             "index": "library_search",
             "replay": "recorded.run_replay",
             "prepare_replay": "recorded.run_replay",

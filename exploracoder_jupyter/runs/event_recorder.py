@@ -10,12 +10,12 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import ExploraError, InternalError, UsageError, to_explora_error, unwrap_group
 from exploracoder_jupyter.core.events import Event, LibraryRead, ModelCalled, Notice, Progress, Record, RunFinished
 from exploracoder_jupyter.core.run_state import RunState, fold
-from exploracoder_jupyter.core.settings import Settings
 from exploracoder_jupyter.core.types import Usage, Verdict
-from exploracoder_jupyter.pipeline.heuristics import failure_notice
+from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice
 from exploracoder_jupyter.runs.run_request import Order
 from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace.run_summary import summarize_run

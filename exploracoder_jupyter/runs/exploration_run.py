@@ -10,11 +10,11 @@ from pathlib import Path
 
 import anyio
 
+from exploracoder_jupyter.core.configuration.settings import OFFLINE, Settings
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets, read_secrets, unknown_variables
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError, UsageError, unwrap_group
 from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunStarted
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.core.settings import OFFLINE, Settings
-from exploracoder_jupyter.core.settings_sources import Secrets, read_secrets, unknown_variables
 from exploracoder_jupyter.core.types import Environment, Task
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels import open_siblings
@@ -23,9 +23,10 @@ from exploracoder_jupyter.llm import RecordedRepliesModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.pipeline.ports import Model, PassageSearch
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
-from exploracoder_jupyter.pipeline.solving.check_names import missing_names_notice
+from exploracoder_jupyter.pipeline.solving.user_check_names import missing_names_notice
 from exploracoder_jupyter.protocol.browser_messages import CellChange
-from exploracoder_jupyter.runs.adapters import (
+from exploracoder_jupyter.runs.construction.model_factory import choose_model
+from exploracoder_jupyter.runs.construction.port_adapters import (
     check_libraries_at_target,
     exploration_settings,
     model_notices,
@@ -34,10 +35,10 @@ from exploracoder_jupyter.runs.adapters import (
     secret_strings,
     with_resolved_model,
 )
+from exploracoder_jupyter.runs.construction.source_factory import open_soup
 from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, StateListener, Summary, TraceCreated
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from exploracoder_jupyter.runs.import_check import check_imports
-from exploracoder_jupyter.runs.model_factory import choose_model
 from exploracoder_jupyter.runs.run_request import (
     Order,
     ResumedRun,
@@ -47,7 +48,6 @@ from exploracoder_jupyter.runs.run_request import (
     validate_order,
     with_mentioned_variables,
 )
-from exploracoder_jupyter.runs.source_factory import open_soup
 from exploracoder_jupyter.trace import CellView, Redactor
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.trace_paths import files_path

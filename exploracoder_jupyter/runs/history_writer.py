@@ -9,6 +9,8 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+from exploracoder_jupyter.core.configuration.settings import Settings
+from exploracoder_jupyter.core.configuration.settings_sources import history_path
 from exploracoder_jupyter.core.events import (
     Event,
     LibraryRead,
@@ -21,8 +23,6 @@ from exploracoder_jupyter.core.events import (
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.core.settings import Settings
-from exploracoder_jupyter.core.settings_sources import history_path
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.runs.event_recorder import StateListener, TraceCreated
 from exploracoder_jupyter.runs.run_request import Order

@@ -9,12 +9,12 @@ from dataclasses import asdict
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.events import Event, Notice
-from exploracoder_jupyter.core.settings_sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.types import Parameter, ScoredApi
 from exploracoder_jupyter.kernels import choose_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries
-from exploracoder_jupyter.runs.adapters import Advance, open_knowledge
+from exploracoder_jupyter.runs.construction.port_adapters import Advance, open_knowledge
 from exploracoder_jupyter.runs.documented_examples import runnable_examples
 
 Row = dict[str, JsonValue]

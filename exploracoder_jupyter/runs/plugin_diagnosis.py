@@ -11,8 +11,8 @@ from contextlib import suppress
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core import plugins
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.core.settings import Settings
 from exploracoder_jupyter.kernel_agent.plugin_registry import GROUPS, Plugin, registered
 from exploracoder_jupyter.kernels.agent_programs import choose_inspector
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import anyio
 
+from exploracoder_jupyter.core.configuration.settings import Settings
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import Settings
-from exploracoder_jupyter.core.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.types import Environment, Exchange, Task
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.pipeline import ResumePoint

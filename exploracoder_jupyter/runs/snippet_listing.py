@@ -7,8 +7,8 @@ from importlib.metadata import packages_distributions
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings_sources import snippets_path
 from exploracoder_jupyter.knowledge.sources import SnippetStore, StoredSnippet
 
 Row = dict[str, JsonValue]

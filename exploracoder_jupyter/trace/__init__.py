@@ -8,12 +8,12 @@ returns a run as one JSON object. Outputs are sanitized and secrets are redacted
 import exploracoder_jupyter.trace.fast_nbformat_import  # noqa: F401  must come first
 from exploracoder_jupyter.trace.cell_metadata import Cell, generated_metadata, schema
 from exploracoder_jupyter.trace.cells.cell_changes import CellView
-from exploracoder_jupyter.trace.journal import Journal
 from exploracoder_jupyter.trace.reduced_notebook import clean, without_unselected
 from exploracoder_jupyter.trace.run_summary import summarize_run
 from exploracoder_jupyter.trace.sanitizing.output_sanitizer import Limits, sanitize
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
-from exploracoder_jupyter.trace.schema_validation import find_problems
+from exploracoder_jupyter.trace.storage.journal import Journal
+from exploracoder_jupyter.trace.storage.schema_validation import find_problems
 from exploracoder_jupyter.trace.trace_file import Trace, load, render
 from exploracoder_jupyter.trace.trace_paths import default_path, journal_path, prepare_path
 

@@ -30,7 +30,7 @@ from exploracoder_jupyter.trace.comparing.output_comparison import (
 from exploracoder_jupyter.trace.comparing.output_parts import Text, join_lines, map_strings
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
-from exploracoder_jupyter.trace.stored_records import run_metadata
+from exploracoder_jupyter.trace.storage.stored_records import run_metadata
 from exploracoder_jupyter.trace.trace_file import render
 
 _PROGRAMS: Final = ("candidate", "test", "solution")

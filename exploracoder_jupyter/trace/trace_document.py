@@ -19,15 +19,15 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from exploracoder_jupyter.core.events import Record, RunStarted
+from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, LibraryInfo, Task, Usage, Verdict
-from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, SCHEMA_VERSION, Cell, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_layout import Layout, Show, append_item
 from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
-from exploracoder_jupyter.trace.deduplication import MAX_DUPLICATED, deduplicate
-from exploracoder_jupyter.trace.size_limit import count_omitted
-from exploracoder_jupyter.trace.stored_records import store_records
+from exploracoder_jupyter.trace.storage.deduplication import MAX_DUPLICATED, deduplicate
+from exploracoder_jupyter.trace.storage.size_limit import count_omitted
+from exploracoder_jupyter.trace.storage.stored_records import store_records
 
 _LANGUAGE_INFO: Final[dict[str, JsonValue]] = {
     "codemirror_mode": {"name": "ipython", "version": 3},

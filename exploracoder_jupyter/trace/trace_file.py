@@ -32,12 +32,12 @@ from exploracoder_jupyter.core.events import (
 from exploracoder_jupyter.core.run_state import RunState, fold, fold_all
 from exploracoder_jupyter.text.characters import encodable
 from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
-from exploracoder_jupyter.trace.journal import Journal, read
-from exploracoder_jupyter.trace.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor, map_record
-from exploracoder_jupyter.trace.size_limit import SizeBudget
-from exploracoder_jupyter.trace.stored_records import read_records, run_metadata, without_prompts
+from exploracoder_jupyter.trace.storage.journal import Journal, read
+from exploracoder_jupyter.trace.storage.migration import newer_version_message, version_of
+from exploracoder_jupyter.trace.storage.size_limit import SizeBudget
+from exploracoder_jupyter.trace.storage.stored_records import read_records, run_metadata, without_prompts
 from exploracoder_jupyter.trace.trace_document import build_notebook, serialize_notebook, stores_prompts
 from exploracoder_jupyter.trace.trace_paths import journal_path, rename_existing_trace, spare_journal_path
 

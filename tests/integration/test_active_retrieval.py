@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Budget, Exploration, Retrieval, Sandbox
 from exploracoder_jupyter.core.events import ModelCalled, RunStarted
-from exploracoder_jupyter.core.settings import Budget, Exploration, Retrieval, Sandbox
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.agent_programs import local_inspector

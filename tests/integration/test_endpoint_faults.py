@@ -16,9 +16,9 @@ import anyio
 import pytest
 from werkzeug import Response
 
+from exploracoder_jupyter.core.configuration.settings import Endpoint
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.core.settings import Endpoint
-from exploracoder_jupyter.core.settings_sources import Secrets
 from exploracoder_jupyter.core.types import Message, Sampling
 from exploracoder_jupyter.llm import EndpointEmbedder, OpenAIModel, probe, resolve_model
 from exploracoder_jupyter.pipeline.ports import ModelRequest

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
-from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings, Origin
 from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel
 from tests.integration.live_kernel import live_kernel

@@ -10,8 +10,8 @@ import anyio
 import psutil
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, MissingRequirement
-from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels import RerunBranch, open_siblings
 from exploracoder_jupyter.kernels.branching.fork_blocklist import blocked_libraries
 from tests.patience import patience, wait_until
@@ -30,7 +30,7 @@ lock = threading.Lock()
 ENGINE = """
 import anyio, json, sys
 from pathlib import Path
-from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
 
 async def main():

@@ -5,7 +5,7 @@ import shlex
 import signal
 import subprocess
 
-from exploracoder_jupyter.core.settings_sources import history_path
+from exploracoder_jupyter.core.configuration.settings_sources import history_path
 from tests.integration.test_resume import COMMAND, TASK, author, begun, cache, explora, run_of  # noqa: F401
 from tests.patience import patience
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels import find_isolation, local_inspector
 from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.public_surface import Surface

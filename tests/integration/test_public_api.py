@@ -50,7 +50,7 @@ def test_the_version_is_the_distributions():
     "statement",
     [
         "import exploracoder_jupyter.core.errors",
-        "import exploracoder_jupyter.core.command_options",
+        "import exploracoder_jupyter.core.configuration.command_options",
         "import exploracoder_jupyter.kernel_agent",
         "from exploracoder_jupyter.cli.argument_parser import build_parser; build_parser()",
     ],
@@ -69,7 +69,7 @@ def test_the_extension_is_loaded_and_shows_a_recorded_candidate_without_anything
         "shell.run_line_magic('load_ext', 'exploracoder_jupyter')\n"
         "assert 'explora' in shell.magics_manager.magics['cell']\n"
         "with capture_output():\n    shell.run_cell_magic('explored', '2.1', 'x = 1')\n"
-        "from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms\n"
+        "from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms\n"
         "BrowserComms(lambda: None).register()"
     )
     assert _loaded_by(statement, given=given) == []

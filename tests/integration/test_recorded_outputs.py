@@ -6,8 +6,8 @@ Its first program runs without an error and pairs NaN with NaN; that is seen in 
 import json
 from pathlib import Path
 
+from exploracoder_jupyter.core.configuration.settings import Budget, Exploration, Sandbox
 from exploracoder_jupyter.core.events import ModelCalled, load
-from exploracoder_jupyter.core.settings import Budget, Exploration, Sandbox
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.llm.replay_model import ReplayModel

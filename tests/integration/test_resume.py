@@ -15,8 +15,8 @@ import psutil
 import pytest
 from jupyter_client.manager import start_new_kernel
 
-from exploracoder_jupyter.core.settings_sources import snippets_path
-from exploracoder_jupyter.frontend.running.engine_relay import engine_command
+from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
+from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
 from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Replay, Start, decode_from_engine, encode
 from exploracoder_jupyter.trace import load
 from tests.patience import patience, wait_until

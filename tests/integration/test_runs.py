@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from exploracoder_jupyter.frontend.browser.browser_controls import Controls
-from exploracoder_jupyter.frontend.running.kernel_runs import Runs
+from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
+from exploracoder_jupyter.ipython_extension.running.kernel_runs import Runs
 from exploracoder_jupyter.protocol.browser_messages import VERSION
 from exploracoder_jupyter.protocol.engine_messages import Start
 from tests.patience import patience

@@ -13,7 +13,7 @@ from tests.patience import is_over, patience
 
 _KERNEL = """
 import sys
-from exploracoder_jupyter.frontend.searching.search_process import run_search
+from exploracoder_jupyter.ipython_extension.searching.search_process import run_search
 command = [sys.executable, "-m", "exploracoder_jupyter.cli", "search", "--json", "--", "endless", "anything"]
 run_search(command, on_progress=print)
 """

@@ -7,9 +7,9 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
-from exploracoder_jupyter.frontend.searching import search_process, search_progress
-from exploracoder_jupyter.frontend.searching.search_magic import LibrarySearcher
-from exploracoder_jupyter.frontend.searching.search_process import run_search
+from exploracoder_jupyter.ipython_extension.searching import search_process, search_progress
+from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher
+from exploracoder_jupyter.ipython_extension.searching.search_process import run_search
 
 
 def command(code):

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Snippet, Task
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 from exploracoder_jupyter.runs import Order, trace_lock

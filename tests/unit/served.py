@@ -4,8 +4,8 @@ import json
 
 import httpx2
 
-from exploracoder_jupyter.core.settings import Endpoint
-from exploracoder_jupyter.core.settings_sources import Secrets
+from exploracoder_jupyter.core.configuration.settings import Endpoint
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.types import Message, Sampling
 from exploracoder_jupyter.llm import OpenAIModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest

@@ -43,11 +43,11 @@ from exploracoder_jupyter.export.code_html import code_html
 from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
 from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
-from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, run_view
-from exploracoder_jupyter.frontend.magic_line import parse_magic_line as options_line
-from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
-from exploracoder_jupyter.frontend.searching.highlighted_code import highlight_python
-from exploracoder_jupyter.frontend.searching.search_magic import parse_search_line as search_line
+from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
+from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line as options_line
+from exploracoder_jupyter.ipython_extension.panel.panel_html import as_html, as_text
+from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
+from exploracoder_jupyter.ipython_extension.searching.search_magic import parse_search_line as search_line
 from exploracoder_jupyter.kernels.observing.output_text import cut_middle
 from exploracoder_jupyter.knowledge.documents import section_passages as document_chunks
 from exploracoder_jupyter.knowledge.documents.document_files import File
@@ -61,10 +61,10 @@ from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_wor
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
 from exploracoder_jupyter.knowledge.sources import credential_redaction, workspace_files
-from exploracoder_jupyter.llm.fault_messages import Fault, Target, explain, quote_message
+from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault, Target, explain, quote_message
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.offline.drafting import result_conversions
-from exploracoder_jupyter.llm.offline.inputs import experience_state as offline_state
+from exploracoder_jupyter.llm.offline.inputs import existing_variables as offline_state
 from exploracoder_jupyter.llm.offline.inputs import task_values as offline_values
 from exploracoder_jupyter.llm.offline.inputs import word_matching as offline_words
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
@@ -88,8 +88,8 @@ from exploracoder_jupyter.pipeline.prompting import (
     prompt_inputs,
     prompt_templates,
     quoting,
+    reply_extraction,
     reply_forms,
-    reply_repair,
     similar_apis,
     tool_call_text,
 )
@@ -241,11 +241,11 @@ PIPELINE = {
         partial(observation_text.shorten, most=9),
     ),
     "markdown": each(
-        reply_repair.blocks,
-        reply_repair.without_fenced_blocks,
-        reply_repair.parse_list,
-        reply_repair.strip_markdown,
-        lambda t: list(reply_repair.json_values(t)),
+        reply_extraction.blocks,
+        reply_extraction.without_fenced_blocks,
+        reply_extraction.parse_list,
+        reply_extraction.strip_markdown,
+        lambda t: list(reply_extraction.json_values(t)),
     ),
     "code of a reply": each(
         reply_forms.parse_code,

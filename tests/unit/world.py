@@ -8,7 +8,7 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.settings import Budget, Exploration
+from exploracoder_jupyter.core.configuration.settings import Budget, Exploration
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     ErrorInfo,

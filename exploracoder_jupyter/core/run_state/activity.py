@@ -18,8 +18,8 @@ from exploracoder_jupyter.core.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
+from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.run_state.state import SOLUTION, RunState
-from exploracoder_jupyter.core.wording import plural
 
 
 def describe_activity(state: RunState, event: Event) -> str:

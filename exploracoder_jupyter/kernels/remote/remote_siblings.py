@@ -20,8 +20,8 @@ import anyio
 from anyio import to_thread
 from pydantic import SecretStr
 
+from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
-from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSource

@@ -16,8 +16,8 @@ from typing import Final
 
 from jupyter_core.paths import jupyter_runtime_dir
 
+from exploracoder_jupyter.core.configuration.settings_sources import config_path
 from exploracoder_jupyter.core.secrets.credential_files import BELOW_HOME, NAMED_BY_VARIABLES, is_credential_file
-from exploracoder_jupyter.core.settings_sources import config_path
 
 _FOLDER_VARIABLES: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
 """Variables that move a folder which is usually below the home folder."""

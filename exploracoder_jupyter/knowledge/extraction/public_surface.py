@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import anyio
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.core.library_check import not_installed
+from exploracoder_jupyter.core.required_libraries import not_installed
 from exploracoder_jupyter.core.types import ApiDoc, LibraryInfo
 from exploracoder_jupyter.knowledge.extraction import (
     api_parameters,

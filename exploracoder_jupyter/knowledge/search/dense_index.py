@@ -18,7 +18,7 @@ _MIN_COSINE = 0.02
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of one length. Implementations: `Latent`, `llm.endpoint_embeddings`."""
+    """Turns texts into vectors of one length. Implementations: `Latent`, `llm.endpoint.endpoint_embeddings`."""
 
     @property
     def name(self) -> str:

@@ -20,7 +20,7 @@ from exploracoder_jupyter.llm.offline.drafting.program_search import (
 from exploracoder_jupyter.llm.offline.drafting.result_conversions import IDENTITY, Idiom, find_idioms
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
 from exploracoder_jupyter.llm.offline.inputs.example_slices import example_blocks, find_slices
-from exploracoder_jupyter.llm.offline.inputs.experience_state import observed_attributes, state_variables
+from exploracoder_jupyter.llm.offline.inputs.existing_variables import observed_attributes, state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets
 from exploracoder_jupyter.llm.offline.inputs.wanted_result import add_columns, user_variables
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ProposeInputs

@@ -22,10 +22,10 @@ from exploracoder_jupyter.llm.offline.drafting.code_repairs import repair_code
 from exploracoder_jupyter.llm.offline.drafting.program_assembly import Variant, programs, variants
 from exploracoder_jupyter.llm.offline.drafting.program_search import Goal, ScoredDraft
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
-from exploracoder_jupyter.llm.offline.inputs.experience_state import state_variables
+from exploracoder_jupyter.llm.offline.inputs.existing_variables import state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
-from exploracoder_jupyter.llm.offline.introduction import extract_planners, summarize_readme
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.llm.offline.library_introduction import extract_planners, summarize_readme
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     DebugInputs,

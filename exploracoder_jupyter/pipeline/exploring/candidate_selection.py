@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from exploracoder_jupyter.core.types import Experience, Selection
 from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, outputs_agree, result_text
-from exploracoder_jupyter.pipeline.heuristics import heuristic
-from exploracoder_jupyter.pipeline.solving.assert_rewrite import can_fail
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+from exploracoder_jupyter.pipeline.solving.user_check_rewrite import can_fail
 
 
 @dataclass(frozen=True, slots=True, order=True)

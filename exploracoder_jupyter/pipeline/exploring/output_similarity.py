@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 
 from exploracoder_jupyter.core.types import Experience, Observation
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 
 _FACT = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^'\n]*'|\"[^\"\n]*\"|\b(?:True|False)\b")
 """A quotation ends on its line, so that an apostrophe in prose does not start one that spans lines."""

@@ -10,13 +10,13 @@ from exploracoder_jupyter.core.types import Introduction, Overview, Passage, Pla
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_text
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs, PlanInputs, PlannersInputs
+from exploracoder_jupyter.pipeline.prompting.reply_extraction import join_lines
 from exploracoder_jupyter.pipeline.prompting.reply_forms import (
     MarkedReply,
     PlannersReply,
     PlanReply,
     SearchingPlanReply,
 )
-from exploracoder_jupyter.pipeline.prompting.reply_repair import join_lines
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
 from exploracoder_jupyter.pipeline.retrieval.web_query_filter import filter_queries
 from exploracoder_jupyter.pipeline.step_context import Run

@@ -19,7 +19,7 @@ from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, Usag
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, mark_rerun, notify_branching_change
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, result_text
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
-from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, SubtaskStatus
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
 from exploracoder_jupyter.pipeline.exploring.output_similarity import strip_addresses
 from exploracoder_jupyter.pipeline.exploring.planning import revise
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs, ProposeInputs

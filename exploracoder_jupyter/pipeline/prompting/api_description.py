@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 
 _SECTION = re.compile(

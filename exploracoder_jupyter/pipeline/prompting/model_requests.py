@@ -15,9 +15,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError, ReplyError
 from exploracoder_jupyter.core.events import ModelCalled
-from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import Call, Exchange, Message, Sampling, Step, Usage
 from exploracoder_jupyter.pipeline.merged_streams import Put, merge_streams
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply

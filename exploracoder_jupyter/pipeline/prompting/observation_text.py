@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from exploracoder_jupyter.core.types import Change, ErrorInfo, Experience, Observation
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 
 MOST_CHARACTERS: Final = 4000
 """Maximum number of characters of one observation, not counting its code."""

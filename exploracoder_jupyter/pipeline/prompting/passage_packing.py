@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.api_description import (
     describe_in_full,
     strip_whitespace,

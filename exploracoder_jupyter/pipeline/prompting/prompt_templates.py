@@ -23,7 +23,7 @@ from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.passage_packing import pack
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
 from exploracoder_jupyter.pipeline.prompting.quoting import RULE, quote
-from exploracoder_jupyter.pipeline.solving.check_names import unmentioned_names
+from exploracoder_jupyter.pipeline.solving.user_check_names import unmentioned_names
 
 
 def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:

@@ -16,8 +16,8 @@ from typing import Annotated, Never, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.pipeline.heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.reply_repair import (
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.reply_extraction import (
     Block,
     blocks,
     json_values,

@@ -13,7 +13,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Passage, Subtask
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages, gather_web_passages
 from exploracoder_jupyter.pipeline.retrieval.query_rewriting import Query, build_query, web_query

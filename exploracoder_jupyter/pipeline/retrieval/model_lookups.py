@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.events import LookedUp
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import ApiDoc, Call, Message, Parameter
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Reply, Tool
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.passage_packing import api_table

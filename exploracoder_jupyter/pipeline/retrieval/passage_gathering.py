@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from exploracoder_jupyter.core.types import Passage, SourceKind
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.step_context import Run
 

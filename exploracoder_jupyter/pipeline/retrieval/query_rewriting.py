@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from exploracoder_jupyter.core.configuration.settings import OFFLINE, Formulation
 from exploracoder_jupyter.core.errors import EndpointError, ReplyError
-from exploracoder_jupyter.core.settings import OFFLINE, Formulation
 from exploracoder_jupyter.core.types import Experience, Subtask
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_names
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_experience
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ExplainInputs

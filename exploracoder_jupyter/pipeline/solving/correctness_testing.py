@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded
 from exploracoder_jupyter.core.events import CandidateProposed, Notice, SolutionTested
-from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import Candidate, Experience, InputRun, InventedInput, Judgement
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.solving.output_judgement import invent, judge

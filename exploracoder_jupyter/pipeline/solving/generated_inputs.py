@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.reply_extraction import split_fenced, strip_markdown
 from exploracoder_jupyter.pipeline.prompting.reply_forms import (
     encodable,
     parse_code,
@@ -22,7 +23,6 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import (
     raise_unreadable,
     without_thinking,
 )
-from exploracoder_jupyter.pipeline.prompting.reply_repair import split_fenced, strip_markdown
 
 _HEADING = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]+|\*\*|(?:test|input|case)\b[ \t]*|\d+[.):])[ \t]*(?P<title>.*)$", re.I | re.M

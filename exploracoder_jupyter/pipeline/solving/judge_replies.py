@@ -13,18 +13,18 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Judgement, Opinion, Ruling
-from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.reply_extraction import (
+    blocks,
+    json_values,
+    strip_markdown,
+    without_fenced_blocks,
+)
 from exploracoder_jupyter.pipeline.prompting.reply_forms import (
     encodable,
     parse_code,
     raise_unreadable,
     without_thinking,
-)
-from exploracoder_jupyter.pipeline.prompting.reply_repair import (
-    blocks,
-    json_values,
-    strip_markdown,
-    without_fenced_blocks,
 )
 
 _WORDS: dict[Ruling, str] = {

@@ -5,8 +5,8 @@ If enabled, a solution that ran and passed the user's check then undergoes corre
 
 from __future__ import annotations
 
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import CandidateProposed, CandidateSelected, KnowledgeSearched
-from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import ApiDoc, Candidate, Experience, Passage, Selection, Verdict
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code

@@ -17,8 +17,8 @@ from textwrap import dedent
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Task, Unmet
-from exploracoder_jupyter.pipeline.solving.assert_rewrite import can_fail, no_assertion_error, rewrite_assertions
-from exploracoder_jupyter.pipeline.solving.check_equality import find_goldens, rewrite_equality, snapshot_code
+from exploracoder_jupyter.pipeline.solving.user_check_equality import find_goldens, rewrite_equality, snapshot_code
+from exploracoder_jupyter.pipeline.solving.user_check_rewrite import can_fail, no_assertion_error, rewrite_assertions
 
 _RUN_DOCTESTS = """
 import doctest as _doctest

@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from exploracoder_jupyter.core.configuration.recorded_settings import recorded_layer
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.core.events import Estimated, KnowledgeSearched, Notice, PlanMade, Record, RunStarted, Steered
-from exploracoder_jupyter.core.recorded_settings import recorded_layer
 from exploracoder_jupyter.core.run_state import RunState, Section, fold_all
-from exploracoder_jupyter.core.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.knowledge.sources import RecordedSearch

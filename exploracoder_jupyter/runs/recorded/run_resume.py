@@ -12,18 +12,18 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from exploracoder_jupyter.core.configuration.recorded_settings import recorded_layer
+from exploracoder_jupyter.core.configuration.settings import OFFLINE, Endpoint
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, merge_sources, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
-from exploracoder_jupyter.core.recorded_settings import recorded_layer
+from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.run_state import RunState, fold_all
-from exploracoder_jupyter.core.settings import OFFLINE, Endpoint
-from exploracoder_jupyter.core.settings_sources import Layer, merge_sources, resolve
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.core.wording import plural
-from exploracoder_jupyter.llm.endpoint_presets import redact_address
+from exploracoder_jupyter.llm.endpoint.endpoint_presets import redact_address
 from exploracoder_jupyter.pipeline import ResumePoint
-from exploracoder_jupyter.runs.adapters import uses_endpoint
-from exploracoder_jupyter.runs.model_factory import is_offline, model_plugin
+from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
+from exploracoder_jupyter.runs.construction.port_adapters import uses_endpoint
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
 from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.recorded.trace_permissions import refuse_escalation, restrict_to_current

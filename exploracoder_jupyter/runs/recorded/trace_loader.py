@@ -10,7 +10,7 @@ from typing import Any
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.trace import load
-from exploracoder_jupyter.trace.stored_records import run_metadata
+from exploracoder_jupyter.trace.storage.stored_records import run_metadata
 
 
 def load_records(path: Path) -> list[Record]:

@@ -14,9 +14,9 @@ from shlex import quote
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core.configuration.settings import Settings, Sharing
+from exploracoder_jupyter.core.configuration.settings_sources import Layer
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import Settings, Sharing
-from exploracoder_jupyter.core.settings_sources import Layer
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 
 _LESS_STRICT_SHARING: dict[Sharing, tuple[Sharing, ...]] = {

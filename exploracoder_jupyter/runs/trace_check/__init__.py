@@ -15,14 +15,14 @@ from typing import Literal
 
 from anyio import to_thread
 
+from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError, unwrap_group
 from exploracoder_jupyter.core.events import CandidateObserved, Record
-from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Environment, Observation
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.pipeline.solving.user_check import build_check
-from exploracoder_jupyter.runs.adapters import cache_folder
+from exploracoder_jupyter.runs.construction.port_adapters import cache_folder
 from exploracoder_jupyter.runs.trace_check import relocated_paths
 from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, id_sort_key
 from exploracoder_jupyter.runs.trace_check.check_subject import Subject, read_code, read_subject
@@ -56,7 +56,7 @@ from exploracoder_jupyter.trace.comparing.output_comparison import (
 )
 from exploracoder_jupyter.trace.recorded_executions import Execution
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
-from exploracoder_jupyter.trace.size_limit import omitted_values, trim_like_record
+from exploracoder_jupyter.trace.storage.size_limit import omitted_values, trim_like_record
 
 __all__ = ["CheckRequest", "Report", "check_trace"]
 

@@ -26,9 +26,9 @@ from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded
 from exploracoder_jupyter.runs.trace_lock import is_active
 from exploracoder_jupyter.trace import find_problems
 from exploracoder_jupyter.trace.edit_detection import find_edited_cells
-from exploracoder_jupyter.trace.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.recorded_executions import Execution, executions
-from exploracoder_jupyter.trace.stored_records import read_records, run_metadata
+from exploracoder_jupyter.trace.storage.migration import newer_version_message, version_of
+from exploracoder_jupyter.trace.storage.stored_records import read_records, run_metadata
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished, Steered
+from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.run_state import Attempt, InputResult, InputRound, RunState, Section
-from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage, Verdict
-from exploracoder_jupyter.core.wording import plural
 from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
 from exploracoder_jupyter.trace.cells.sources_markdown import search_markdown
 

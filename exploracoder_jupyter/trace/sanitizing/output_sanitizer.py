@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.types import Output
 from exploracoder_jupyter.text.characters import encodable
 from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
 from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
-from exploracoder_jupyter.trace.size_limit import omitted_values
+from exploracoder_jupyter.trace.storage.size_limit import omitted_values
 
 
 @dataclass(frozen=True, slots=True)

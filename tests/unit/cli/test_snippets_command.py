@@ -6,9 +6,9 @@ import sqlite3
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.core.settings_sources import snippets_path
+from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
 from exploracoder_jupyter.core.types import Snippet
-from exploracoder_jupyter.frontend.key_settings import explain
+from exploracoder_jupyter.ipython_extension.api_key_settings import explain
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 
 

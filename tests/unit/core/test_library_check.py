@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.library_check import check_libraries
-from exploracoder_jupyter.core.settings_sources import resolve
+from exploracoder_jupyter.core.required_libraries import check_libraries
 
 
 @pytest.fixture(autouse=True)

@@ -13,11 +13,11 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.configuration.settings import History, Settings
+from exploracoder_jupyter.core.configuration.settings_sources import history_path
 from exploracoder_jupyter.core.events import Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import _MIGRATIONS, CUT_OFF, DAY, RUNNING, HistoryStore, PastRun
-from exploracoder_jupyter.core.settings import History, Settings
-from exploracoder_jupyter.core.settings_sources import history_path
 from exploracoder_jupyter.core.sqlite_store import SqliteStore
 from exploracoder_jupyter.core.types import LibraryInfo, Task, Usage, Verdict
 from exploracoder_jupyter.runs import Order

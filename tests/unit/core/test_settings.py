@@ -2,9 +2,15 @@
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Settings
+from exploracoder_jupyter.core.configuration.settings_sources import (
+    VARIABLES,
+    as_json,
+    read_secrets,
+    resolve,
+    unknown_variables,
+)
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings import Settings
-from exploracoder_jupyter.core.settings_sources import VARIABLES, as_json, read_secrets, resolve, unknown_variables
 
 
 @pytest.fixture

@@ -5,16 +5,16 @@ import asyncio
 import pytest
 
 from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.configuration.settings import Settings
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.message_wording import choose_wording, did_you_mean, plural, terminal_wording
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.core.settings import Settings
-from exploracoder_jupyter.core.settings_sources import Secrets
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.core.wording import choose_wording, did_you_mean, plural, terminal_wording
-from exploracoder_jupyter.frontend.magic_line import parse_magic_line
-from exploracoder_jupyter.frontend.panel.panel_html import describe_cost
-from exploracoder_jupyter.llm.fault_messages import key_remedy
-from exploracoder_jupyter.runs.adapters import model_notices
+from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line
+from exploracoder_jupyter.ipython_extension.panel.panel_html import describe_cost
+from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import key_remedy
+from exploracoder_jupyter.runs.construction.port_adapters import model_notices
 from tests.unit.factories import started
 
 

@@ -39,13 +39,13 @@ from exploracoder_jupyter.core.types import (
     Usage,
     Verdict,
 )
-from exploracoder_jupyter.frontend import jupyter_server
-from exploracoder_jupyter.frontend.browser import browser_comms
-from exploracoder_jupyter.frontend.browser.browser_controls import Controls
-from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
-from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, relative_link, run_view
-from exploracoder_jupyter.frontend.running.kernel_runs import Run
-from exploracoder_jupyter.frontend.running.manual_steering import build_continuation, describe_continuation
+from exploracoder_jupyter.ipython_extension import jupyter_server
+from exploracoder_jupyter.ipython_extension.browser import browser_comms
+from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
+from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
+from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, relative_link, run_view
+from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
+from exploracoder_jupyter.ipython_extension.running.manual_steering import build_continuation, describe_continuation
 from exploracoder_jupyter.protocol import browser_messages
 from exploracoder_jupyter.protocol.browser_messages import CellChange, Continue
 from exploracoder_jupyter.trace.trace_file import render
@@ -525,7 +525,7 @@ def test_what_goes_wrong_in_the_kernel_is_answered_too(linked):
 def test_a_renamed_notebook_keeps_its_links(desk, tmp_path, monkeypatch):
     """Issue 14, item 21: the kernel knew the first name alone, and lost the links."""
     monkeypatch.setattr(
-        "exploracoder_jupyter.frontend.browser.browser_controls.served_notebook", lambda path: tmp_path / path
+        "exploracoder_jupyter.ipython_extension.browser.browser_controls.served_notebook", lambda path: tmp_path / path
     )
     live = LiveRun(
         desk,
@@ -615,7 +615,7 @@ def test_a_page_with_two_notebooks_on_one_kernel_is_there_for_both(desk):
 
 
 def test_a_call_waits_for_no_page_where_the_front_end_has_closed_the_comm(desk, linked, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.frontend.browser.browser_controls.HANDSHAKE_SECONDS", 3600)
+    monkeypatch.setattr("exploracoder_jupyter.ipython_extension.browser.browser_controls.HANDSHAKE_SECONDS", 3600)
     linked.desk.handle_events_closed = desk.handle_events_closed
     wait = desk.announce_call("s")
     control(linked.manager, {}, "comm_open")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.frontend.running.credential_variables import find_credential_variables
+from exploracoder_jupyter.ipython_extension.running.credential_variables import find_credential_variables
 
 
 class Rude:

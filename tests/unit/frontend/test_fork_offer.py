@@ -6,10 +6,10 @@ from statistics import median
 
 import pytest
 
-from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.frontend.mentioned_variables import MAX_NAMES, find_mentioned
-from exploracoder_jupyter.frontend.running import fork_offer
-from exploracoder_jupyter.frontend.running.variable_sending import send_variables
+from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.ipython_extension.mentioned_variables import MAX_NAMES, find_mentioned
+from exploracoder_jupyter.ipython_extension.running import fork_offer
+from exploracoder_jupyter.ipython_extension.running.variable_sending import send_variables
 from exploracoder_jupyter.protocol.engine_messages import Hazard, LiveOffer
 
 

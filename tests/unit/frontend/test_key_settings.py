@@ -5,9 +5,9 @@ import tomllib
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings_sources import config_path, read_secrets
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings_sources import config_path, read_secrets
-from exploracoder_jupyter.frontend.key_settings import explain, save_key
+from exploracoder_jupyter.ipython_extension.api_key_settings import explain, save_key
 
 KEY = "sk-0123456789"
 

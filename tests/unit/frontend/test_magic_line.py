@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.command_options import (
+from exploracoder_jupyter.core.configuration.command_options import (
     OPTIONS,
     OptionParser,
     add_options,
     read_check_text,
     settings_layer,
 )
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings_sources import resolve
-from exploracoder_jupyter.frontend.magic_line import help_text, parse_magic_line
+from exploracoder_jupyter.ipython_extension.magic_line import help_text, parse_magic_line
 
 
 def test_a_line_becomes_a_call():

@@ -8,8 +8,8 @@ from traitlets import TraitError
 from traitlets.config import Config
 
 import exploracoder_jupyter
-from exploracoder_jupyter.core.command_options import OPTIONS
-from exploracoder_jupyter.frontend.magics import ExploraMagics
+from exploracoder_jupyter.core.configuration.command_options import OPTIONS
+from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
 
 
 @pytest.fixture

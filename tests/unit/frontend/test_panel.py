@@ -41,7 +41,7 @@ from exploracoder_jupyter.core.types import (
     Usage,
     Verdict,
 )
-from exploracoder_jupyter.frontend.panel.panel_html import (
+from exploracoder_jupyter.ipython_extension.panel.panel_html import (
     as_html,
     as_text,
     cost,

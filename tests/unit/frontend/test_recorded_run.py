@@ -10,13 +10,13 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import exploracoder_jupyter
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
-from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Task, Verdict
-from exploracoder_jupyter.frontend.magic_line import parse_magic_line
-from exploracoder_jupyter.frontend.running.kernel_runs import Runs
-from exploracoder_jupyter.frontend.running.recorded_run import find_recorded_run
+from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line
+from exploracoder_jupyter.ipython_extension.running.kernel_runs import Runs
+from exploracoder_jupyter.ipython_extension.running.recorded_run import find_recorded_run
 from exploracoder_jupyter.trace import Trace, render
 from exploracoder_jupyter.trace.reduced_notebook import without_unselected
 from tests.unit.factories import RUN_ID, complete_run, started

@@ -10,16 +10,16 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import exploracoder_jupyter
+from exploracoder_jupyter.core.configuration.settings_sources import history_path
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.core.settings_sources import history_path
 from exploracoder_jupyter.core.types import LibraryInfo
-from exploracoder_jupyter.frontend.browser.browser_controls import Controls
-from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
-from exploracoder_jupyter.frontend.browser.run_list import as_html, as_text, list_runs, trace_views
-from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext
-from exploracoder_jupyter.frontend.jupyter_server import Reach, server_root
+from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
+from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
+from exploracoder_jupyter.ipython_extension.browser.run_list import as_html, as_text, list_runs, trace_views
+from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext
+from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
 from exploracoder_jupyter.protocol import browser_messages
 from tests.unit.factories import started
 

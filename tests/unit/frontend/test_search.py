@@ -8,9 +8,9 @@ import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Parameter
-from exploracoder_jupyter.frontend import tab_completion
-from exploracoder_jupyter.frontend.searching.search_magic import SearchTarget, parse_search_line
-from exploracoder_jupyter.frontend.searching.search_results import Hit, Results, SearchedLibrary, parse_results
+from exploracoder_jupyter.ipython_extension import tab_completion
+from exploracoder_jupyter.ipython_extension.searching.search_magic import SearchTarget, parse_search_line
+from exploracoder_jupyter.ipython_extension.searching.search_results import Hit, Results, SearchedLibrary, parse_results
 
 LAST = SearchTarget("networkx", {"sandbox": {"kernel": "other"}})
 HOSTILE = '<script>alert("x")</script>\' onclick="y" \x1b[2J &amp;'

@@ -2,8 +2,8 @@
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels import Hazard, LiveKernel, SandboxLevel, choose_siblings
 
 FULL = SandboxLevel("namespaces", overlay=True)

@@ -1,7 +1,8 @@
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.llm import endpoint_presets, is_local
+from exploracoder_jupyter.llm import is_local
+from exploracoder_jupyter.llm.endpoint import endpoint_presets
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import anyio
 import numpy as np
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets, resolve
 from exploracoder_jupyter.core.errors import EndpointError, MissingRequirement, UsageError
-from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.core.settings_sources import Secrets, resolve
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
-from exploracoder_jupyter.runs.adapters import open_knowledge
+from exploracoder_jupyter.runs.construction.port_adapters import open_knowledge
 
 
 class Panic(BaseException):

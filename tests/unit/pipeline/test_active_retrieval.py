@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Budget, Retrieval
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.core.settings import Budget, Retrieval
 from exploracoder_jupyter.core.types import Candidate, ErrorInfo, Experience, Observation, Parameter, Passage, Subtask
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_names

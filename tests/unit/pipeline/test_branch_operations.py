@@ -5,8 +5,8 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Budget
 from exploracoder_jupyter.core.errors import BranchingChanged
-from exploracoder_jupyter.core.settings import Budget
 from exploracoder_jupyter.pipeline import run_task
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import InlineBranch, a_run, happened

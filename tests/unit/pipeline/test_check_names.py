@@ -4,7 +4,7 @@ import pytest
 
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.pipeline.prompting import prompt_inputs, prompt_templates
-from exploracoder_jupyter.pipeline.solving.check_names import missing_names_notice, unmentioned_names
+from exploracoder_jupyter.pipeline.solving.user_check_names import missing_names_notice, unmentioned_names
 
 
 def names(check, text="Count the triangles.", **more):

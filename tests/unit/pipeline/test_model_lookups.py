@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import OFFLINE, Budget, Retrieval
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.events import LookedUp, ModelCalled, Record, dump, load
-from exploracoder_jupyter.core.settings import OFFLINE, Budget, Retrieval
 from exploracoder_jupyter.core.types import (
     Call,
     Introduction,

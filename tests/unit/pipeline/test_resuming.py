@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Retrieval
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import (
     CandidateSelected,
@@ -19,7 +20,6 @@ from exploracoder_jupyter.core.events import (
     dump,
 )
 from exploracoder_jupyter.core.run_state import fold_all
-from exploracoder_jupyter.core.settings import Retrieval
 from exploracoder_jupyter.core.types import Sampling, Selection, Usage, Verdict
 from exploracoder_jupyter.llm import RecordedRepliesModel, ReplayModel, ScriptedModel
 from exploracoder_jupyter.pipeline import ResumePoint, run_task

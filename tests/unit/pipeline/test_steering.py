@@ -9,8 +9,8 @@ import anyio
 import nbformat
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Budget
 from exploracoder_jupyter.core.events import Record, RunStarted, Steered, dump, load
-from exploracoder_jupyter.core.settings import Budget
 from exploracoder_jupyter.core.types import Introduction
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import CarriedSubtask, Meter, ResumePoint, run_task

@@ -6,9 +6,9 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Budget
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import Record, dump
-from exploracoder_jupyter.core.settings import Budget
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened

@@ -6,9 +6,9 @@ from dataclasses import replace
 import nbformat
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Sandbox, Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import CandidateObserved, Notice, Record, RunFinished, RunStarted, SolutionJudged
-from exploracoder_jupyter.core.settings import Sandbox, Settings
 from exploracoder_jupyter.core.types import Judgement, LibraryInfo
 from exploracoder_jupyter.runs.trace_check.check_subject import read_subject
 from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, find_explorations
@@ -16,10 +16,10 @@ from exploracoder_jupyter.runs.trace_check.matching_environment import describe_
 from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
 from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace import journal_path, render
-from exploracoder_jupyter.trace.journal import Journal
 from exploracoder_jupyter.trace.module_distributions import providing_distributions
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.reduced_notebook import without_unselected
+from exploracoder_jupyter.trace.storage.journal import Journal
 from exploracoder_jupyter.trace.trace_document import serialize_notebook
 from tests.unit.factories import RUN_ID, complete_events, recorded
 

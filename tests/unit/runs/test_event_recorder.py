@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.events import Notice, Progress, dump
-from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order
 from exploracoder_jupyter.runs.event_recorder import EventRecorder

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import EndpointError, InternalError
 from exploracoder_jupyter.core.events import Notice
-from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Passage, Task
 from exploracoder_jupyter.engine import Engine
 from exploracoder_jupyter.pipeline import run_task

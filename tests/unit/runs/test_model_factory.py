@@ -5,12 +5,12 @@ from contextlib import AsyncExitStack
 import anyio
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets, resolve
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.core.settings_sources import Secrets, resolve
 from exploracoder_jupyter.llm import OpenAIModel
 from exploracoder_jupyter.llm.offline import OfflineModel
-from exploracoder_jupyter.runs.adapters import model_notices, uses_endpoint, with_resolved_model
-from exploracoder_jupyter.runs.model_factory import choose_model
+from exploracoder_jupyter.runs.construction.model_factory import choose_model
+from exploracoder_jupyter.runs.construction.port_adapters import model_notices, uses_endpoint, with_resolved_model
 
 GROUPS = {"models": "tides = explora_tides:create"}
 CODE = """

@@ -11,9 +11,9 @@ import pytest
 
 from exploracoder_jupyter import runs
 from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.configuration.settings_sources import as_json, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
-from exploracoder_jupyter.core.settings_sources import as_json, resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order, prepare_replay, resume_order, trace_lock
 from exploracoder_jupyter.runs.event_recorder import EventRecorder

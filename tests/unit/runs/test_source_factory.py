@@ -7,13 +7,13 @@ import anyio
 import pytest
 from pydantic import SecretStr
 
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets, resolve, snippets_path
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings_sources import Secrets, resolve, snippets_path
 from exploracoder_jupyter.core.types import LibraryInfo, Passage, Snippet, Task
 from exploracoder_jupyter.knowledge.documents import DocumentSource
 from exploracoder_jupyter.knowledge.sources import SnippetStore
+from exploracoder_jupyter.runs.construction.source_factory import open_soup
 from exploracoder_jupyter.runs.run_request import Order
-from exploracoder_jupyter.runs.source_factory import open_soup
 
 KEY = "planted-by-the-test"
 DOCUMENTS = DocumentSource([Passage("documentation", "Medians", "How medians are made", "docs.md")])

@@ -7,8 +7,8 @@ from threading import Barrier
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.settings_sources import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order, trace_lock
 from exploracoder_jupyter.runs.event_recorder import EventRecorder

@@ -5,9 +5,9 @@ import json
 import nbformat
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings_sources import history_path, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.run_history import HistoryStore
-from exploracoder_jupyter.core.settings_sources import history_path, resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order
 from exploracoder_jupyter.runs.event_recorder import EventRecorder

@@ -25,7 +25,7 @@ from exploracoder_jupyter.core.types import (
     Opinion,
     Selection,
 )
-from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, run_view
+from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
 from exploracoder_jupyter.trace.reduced_notebook import without_unselected
 from exploracoder_jupyter.trace.run_summary import summarize_run

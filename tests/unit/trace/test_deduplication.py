@@ -127,7 +127,7 @@ def test_large_trees_and_tracebacks_are_kept_once_too(tmp_path):
 
 
 def test_what_somebody_has_packed_to_fill_the_memory_is_left_out(trace, tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.trace.deduplication._MAX_DECOMPRESSED", 3_000_000)
+    monkeypatch.setattr("exploracoder_jupyter.trace.storage.deduplication._MAX_DECOMPRESSED", 3_000_000)
     bomb = base64.b64encode(zlib.compress(b"x" * 2_000_000)).decode()
 
     def pack(notebook):

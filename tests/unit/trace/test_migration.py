@@ -11,9 +11,9 @@ from exploracoder_jupyter.core.events import Notice, dump
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.trace import load, render, summarize_run
 from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
-from exploracoder_jupyter.trace.journal import Journal, read
-from exploracoder_jupyter.trace.migration import STEPS
 from exploracoder_jupyter.trace.recorded_executions import executions
+from exploracoder_jupyter.trace.storage.journal import Journal, read
+from exploracoder_jupyter.trace.storage.migration import STEPS
 from tests.unit.factories import complete_run
 
 OLD = Path(__file__).parents[1] / "golden" / "trace-version-1.ipynb"

@@ -31,7 +31,7 @@ from exploracoder_jupyter.trace import (
     prepare_path,
     render,
 )
-from exploracoder_jupyter.trace.journal import read
+from exploracoder_jupyter.trace.storage.journal import read
 from exploracoder_jupyter.trace.trace_paths import spare_journal_path
 from tests.unit.factories import (
     api,

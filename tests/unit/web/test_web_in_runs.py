@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.settings_sources import resolve
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.knowledge.sources import SourceSearch
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.runs.web_source_factory import open_web
+from exploracoder_jupyter.runs.construction.web_source_factory import open_web
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import a_run, happened
 

@@ -11,10 +11,10 @@ import anyio
 import httpx2
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Retrieval
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.core.settings import Retrieval
-from exploracoder_jupyter.core.settings_sources import resolve
-from exploracoder_jupyter.runs.web_source_factory import open_web
+from exploracoder_jupyter.runs.construction.web_source_factory import open_web
 from exploracoder_jupyter.web import (
     DuckDuckGo,
     HttpClient,
@@ -482,7 +482,9 @@ async def test_a_folder_that_cannot_be_is_one_sentence(where, tmp_path):
 
 @pytest.mark.parametrize(("missing", "where"), [("ddgs", "ddgs"), ("lxml", "https://searx.example"), ("lxml", "pages")])
 async def test_a_missing_package_is_said_at_the_start(missing, where, tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.runs.web_source_factory.find_spec", lambda name: name != missing or None)
+    monkeypatch.setattr(
+        "exploracoder_jupyter.runs.construction.web_source_factory.find_spec", lambda name: name != missing or None
+    )
     with pytest.raises(MissingRequirement, match=f"needs the package {missing}") as caught:
         await opened(resolve({"retrieval": {"web": where}}).retrieval, tmp_path)
     assert "pip install 'exploracoder-jupyter[web]'" in str(caught.value)

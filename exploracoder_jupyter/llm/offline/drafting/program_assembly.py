@@ -32,7 +32,7 @@ from exploracoder_jupyter.llm.offline.drafting.result_conversions import (
 )
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.example_slices import stored_names
-from exploracoder_jupyter.llm.offline.inputs.experience_state import (
+from exploracoder_jupyter.llm.offline.inputs.existing_variables import (
     drop_unused,
     explored_program,
     observed_attributes,

@@ -1,0 +1,280 @@
+"""The options of a run, for `%%explora` and `jupyter explora run`: those of the table of settings, and a few others.
+
+Parsers, help, completion and the settings layer are computed from them. Keep imports light: `%load_ext` imports this
+module.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_args, get_origin
+
+from exploracoder_jupyter.core.configuration.setting_annotations import Kind, Option, Place
+from exploracoder_jupyter.core.configuration.settings import SettingField, setting_fields
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.message_wording import did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+Scalar = str | int | float | bool
+
+_MAGIC: tuple[Place, ...] = ("magic",)
+
+_OTHER_OPTIONS = (
+    Option("use", "variables of this kernel that experiments may see", "names", "NAME", places=_MAGIC),
+    Option("check", "what the solution must pass: a file, or Python such as `assert f(1) == 2`", metavar="TEST"),
+    Option("name", "name of the function that the solution defines", metavar="SOLUTION_FUNCTION"),
+    Option(
+        "resume",
+        "resume a run that was cut off or found no solution; TRACE is needed only outside the cell of that run",
+        "maybe",
+        "TRACE",
+        command_help="resume the run of this trace (notebook or journal), which was cut off or found no solution",
+    ),
+    Option(
+        "from",
+        "with --resume: continue from this candidate of the trace (2.3), explore this subtask again (2), or try the "
+        "solution again (solution)",
+        metavar="CELL",
+    ),
+    Option("hint", "with --resume: a hint for the model, for what is explored first", metavar="TEXT"),
+    Option(
+        "replay",
+        "replay the run of this trace with its recorded replies, without a model; the only other options allowed are "
+        "--delay, --out, --kernel and --wait",
+        metavar="TRACE",
+        places=_MAGIC,
+    ),
+    Option(
+        "delay",
+        "with --replay: delay the replies as recorded (none)",
+        "choice",
+        choices=("recorded", "none"),
+        places=_MAGIC,
+    ),
+    Option("wait", "block until the run ends instead of running in the background", "flag", places=_MAGIC),
+)
+"""Options of the task and of the front end, which are not settings."""
+
+_ORDER = (
+    "model base-url preset candidates subtasks debug-rounds review use state pickle check tests name share timeout "
+    "budget-tokens budget-seconds docs workspace web embedding-folder no-snippets isolation allow-read network kernel "
+    "python gateway show keep-files no-prompts no-history out resume from hint replay delay wait"
+)
+"""Names of the options in the order of the help; others follow."""
+
+_KINDS: dict[object, Kind] = {bool: "flag", int: "whole", float: "number", Literal: "choice", tuple: "paths"}
+
+
+def _option_of(row: SettingField, option: Option) -> Option:
+    """Return the option of a setting, completed from the setting."""
+    kind = option.kind or _KINDS.get(get_origin(row.type) or row.type, "text")
+    end = _help_end(row.default)
+    return replace(
+        option,
+        name=option.name or row.name.replace("_", "-"),
+        help=f"{option.help or row.setting.meaning}{end}",
+        kind=kind,
+        choices=get_args(row.type) if kind == "choice" else (),
+        section=row.section,
+        field=row.name,
+        command_help=option.command_help and f"{option.command_help}{end}",
+    )
+
+
+def _help_end(default: object) -> str:
+    """Return what the help adds: the default value, if there is one, or that a list is given by repetition."""
+    if default == ():
+        return "; can be repeated"
+    shown = f"{default:g}" if isinstance(default, float) else default
+    return "" if default is None or isinstance(default, bool) else f" ({shown})"
+
+
+def _rank(option: Option) -> int:
+    names = _ORDER.split()
+    return names.index(option.name) if option.name in names else len(names)
+
+
+OPTIONS: Final = tuple(
+    sorted((*(_option_of(row, row.option) for row in setting_fields() if row.option), *_OTHER_OPTIONS), key=_rank)
+)
+
+
+class OptionParser(argparse.ArgumentParser):
+    """An argument parser without abbreviations whose errors are UsageErrors with one plain sentence."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
+
+    def error(self, message: str) -> NoReturn:
+        """Raise argparse's message as a sentence, with a suggestion for a misspelled word.
+
+        Raises:
+            UsageError: always.
+        """
+        unknown, known = self._unknown(message)
+        see = f"See `{self.prog}{'?' if self.prog.startswith('%') else ' --help'}` for the {self._help_subject()}."
+        raise UsageError(_to_sentence(message), remedy=f"{did_you_mean(unknown, known)}{see}")
+
+    def _unknown(self, message: str) -> tuple[str, list[str]]:
+        """Return the unknown word in argparse's message, and the words that are allowed in its place."""
+        if choice := _CHOICE.search(message):
+            return choice["unknown"], re.findall(r"[\w.-]+", choice["known"])
+        if taken := _EXPECTED.search(message):
+            return taken["unknown"], taken["known"].split(", ")
+        flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+        return next(_unrecognized_options(message), ""), flags
+
+    def _help_subject(self) -> str:
+        return "commands" if self._subparsers else "options"
+
+
+_CHOICE = re.compile(r"invalid choice: '(?P<unknown>.*)' \(choose from (?P<known>.*)\)$", re.DOTALL)
+_EXPECTED = re.compile(r"takes (?P<known>.*), not '(?P<unknown>.*)'$", re.DOTALL)
+
+
+_UNRECOGNIZED = "unrecognized arguments: "
+_REPHRASED = {"expected one argument": "needs a value", "expected at least one argument": "needs at least one value"}
+
+_INVALID_NUMBER = re.compile(r"invalid (int|float) value: ('.*')$", re.DOTALL)
+_NUMBERS = {"int": "a whole number", "float": "a number"}
+
+
+def _to_sentence(message: str) -> str:
+    """Rewrite argparse's message as a sentence."""
+    if choice := _CHOICE.search(message):
+        if message.startswith("argument COMMAND"):
+            return f"There is no command {choice['unknown']!r}."
+        known = choice["known"].replace("'", "")
+        message = f"{message[: choice.start()]}takes {known}, not {choice['unknown']!r}"
+    if message.startswith(_UNRECOGNIZED):
+        flag = next(_unrecognized_options(message), "")
+        return f"There is no option {flag}." if flag else f"Unexpected argument: {message.removeprefix(_UNRECOGNIZED)}."
+    message = _INVALID_NUMBER.sub(lambda bad: f"takes {_NUMBERS[bad[1]]}, not {bad[2]}", message)
+    sentence = re.sub(r"^argument (\S+?)(/\S+)?: ", r"\1 ", message)
+    for old, new in _REPHRASED.items():
+        sentence = sentence.replace(old, new)
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
+def _unrecognized_options(message: str) -> Iterator[str]:
+    """Yield the options in argparse's message about unrecognized arguments."""
+    words = message.removeprefix(_UNRECOGNIZED).split() if message.startswith(_UNRECOGNIZED) else []
+    yield from (word.partition("=")[0] for word in words if word.startswith("-"))
+
+
+def add_reading_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
+    """Add the options that a search takes too: they determine where and how libraries are read."""
+    for option in OPTIONS:
+        if place in option.places and option.reading:
+            _add_option(parser, option, place)
+
+
+def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
+    """Add all options of this place; options that are not given are `None` in the namespace."""
+    for option in OPTIONS:
+        if place in option.places:
+            _add_option(parser, option, place)
+
+
+def settings_layer(namespace: argparse.Namespace) -> dict[str, dict[str, JsonValue]]:
+    """Return the given settings as a layer for `settings_sources.resolve`."""
+    return nest_settings({option.dest: getattr(namespace, option.dest, None) for option in OPTIONS})
+
+
+def nest_settings(values: Mapping[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
+    """Build a settings layer from values by destination name; `None` means not given, unknown names are ignored."""
+    found: dict[str, dict[str, JsonValue]] = {}
+    for option in OPTIONS:
+        value = values.get(option.dest)
+        if option.section and value is not None:
+            found.setdefault(option.section, {})[option.field] = not value if option.negates else value
+    return found
+
+
+def validate_resume_options(namespace: argparse.Namespace) -> None:
+    """Check that `--from` and `--hint` are given only with `--resume`.
+
+    Raises:
+        UsageError: one of them is given without --resume.
+    """
+    for name in ("from", "hint"):
+        if getattr(namespace, name) is not None and namespace.resume is None:
+            raise UsageError(f"--{name} requires --resume.", remedy="Add --resume, with the trace to resume.")
+
+
+def read_check_text(value: str) -> str:
+    """Return the text of the check: the content of the file that `value` names, or `value` itself.
+
+    Raises:
+        UsageError: the value looks like a file name but there is no such file, or the file is not readable text.
+    """
+    try:
+        is_file = Path(value).is_file()
+    except (OSError, ValueError):  # too long for a path, or contains a NUL: it is text
+        return value
+    if is_file:
+        return _read(Path(value))
+    if re.fullmatch(r"\S+\.(py|txt|md|rst)", value):
+        raise UsageError(
+            f"The check file {value!r} does not exist.", remedy="Give a file, or Python such as `assert ...`."
+        )
+    return value
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The check file {str(path)!r} cannot be read: {error}.") from error
+
+
+def _add_option(parser: argparse.ArgumentParser, option: Option, place: Place) -> None:
+    if option.kind == "flag":
+        parser.add_argument(option.flag, action="store_true", default=None, help=option.help_at(place))
+    elif option.kind == "names":
+        parser.add_argument(
+            option.flag, nargs="+", action="extend", metavar=option.metavar, default=None, help=option.help_at(place)
+        )
+    elif option.kind == "paths":
+        parser.add_argument(
+            option.flag, action="append", metavar=option.metavar, default=None, help=option.help_at(place)
+        )
+    elif option.kind == "maybe" and place == "magic":
+        parser.add_argument(option.flag, nargs="?", const="", metavar=option.metavar, help=option.help_at(place))
+    else:
+        shown = option.metavar or "|".join(option.choices_at(place))
+        parser.add_argument(
+            option.flag, type=_value_parser(option, place), metavar=shown, default=None, help=option.help_at(place)
+        )
+
+
+def _value_parser(option: Option, place: Place) -> Callable[[str], Scalar]:
+    if option.kind == "whole":
+        return lambda text: _parse_number(int, text, "a whole number")
+    if option.kind == "number":
+        return lambda text: _parse_number(float, text, "a number")
+    if option.kind == "choice":
+        return lambda text: _parse_choice(option, place, text)
+    return str
+
+
+def _parse_number(read: Callable[[str], int | float], text: str, what: str) -> int | float:
+    try:
+        return read(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"takes {what}, not {text!r}") from None
+
+
+def _parse_choice(option: Option, place: Place, text: str) -> str:
+    offered = option.choices_at(place)
+    if text in option.choices and text not in offered:
+        raise argparse.ArgumentTypeError(f"{text} {dict(option.refused)[text]}")
+    if text not in offered:
+        raise argparse.ArgumentTypeError(f"takes {', '.join(offered)}, not {text!r}")
+    return text

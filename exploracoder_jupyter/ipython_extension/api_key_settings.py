@@ -1,0 +1,131 @@
+"""Explains where settings and keys come from without ever showing a key, and sets a key from a notebook.
+
+The key is entered in a password field and written to the config file, readable only by its owner: it is never in a
+cell, an output or the history.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from exploracoder_jupyter.core import plugins
+from exploracoder_jupyter.core.atomic_write import write_atomic
+from exploracoder_jupyter.core.configuration.settings_sources import (
+    KEY_VARIABLES,
+    SETTING_VARIABLES,
+    Layer,
+    config_path,
+    configured_path,
+    read_secrets,
+    resolve,
+    snippets_path,
+    unknown_variables,
+)
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.secrets.secret_patterns import mask_address
+
+_KEY_LINE = re.compile(r"^[ \t]*api_key[ \t]*=.*\n?", re.MULTILINE)
+
+
+def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
+    """Describe the settings of the next run and all their sources.
+
+    Raises:
+        UsageError: the config file cannot be read, or a setting is invalid.
+    """
+    environ = os.environ if environ is None else environ
+    path = config_path()
+    variables = ", ".join(name for name in SETTING_VARIABLES if environ.get(name)) or "none set"
+    set_here = ", ".join(sorted(name for values in configured.values() for name in values)) or "nothing set"
+    lines = [
+        "Settings come from, strongest first:",
+        "  1. options of the %%explora line",
+        f"  2. %config ExploraMagics.NAME = VALUE ({set_here})",
+        f"  3. the file {path} ({_file_status(path)})",
+        f"  4. the environment: {', '.join(SETTING_VARIABLES)} ({variables})",
+        "  5. defaults",
+        *_model_lines(configured, environ),
+        f"Code that ran is stored for later tasks in {snippets_path()}; manage it with `jupyter explora snippets`.",
+        "Settings of the next run:",
+    ]
+    settings = asdict(resolve(configured, path=config_path(), environ=environ))
+    lines += [
+        f"  {section}.{name} = {mask_address(str(value))}"
+        for section, values in settings.items()
+        for name, value in values.items()
+    ]
+    lines += [f"{what} {remedy}" for what, remedy in unknown_variables(environ)]
+    return "\n".join(lines)
+
+
+def _file_status(path: Path) -> str:
+    if path.is_file():
+        return "exists"
+    refused = "; EXPLORACODER_CONFIG names it, so runs need it to start" if configured_path() else ""
+    return f"does not exist yet{refused}"
+
+
+def _model_lines(configured: Layer, environ: Mapping[str, str]) -> list[str]:
+    endpoint = resolve(configured, path=config_path(), environ=environ).endpoint
+    if endpoint.base_url is None and endpoint.model in (None, "offline"):
+        model = "Model: the embedded offline model, because no endpoint is configured. It is not a language model."
+    elif (plugin := plugins.find("models", endpoint.model)) and not plugin.built_in:
+        model = f"Model: {plugin.name}, of {plugin.origin}"
+    else:
+        address = mask_address(endpoint.base_url or "the default OpenAI endpoint")
+        model = f"Model: {endpoint.model or 'not named'} at {address}"
+    return [
+        model,
+        f"Key: {_key_source(environ)}",
+        '  To set one: %explora config key (prompts for it), or a line api_key = "..." at the top of that file, or the '
+        f"environment variable {KEY_VARIABLES[0]} before Jupyter starts. Never type a key into a cell.",
+    ]
+
+
+def _key_source(environ: Mapping[str, str]) -> str:
+    name = next((name for name in KEY_VARIABLES if environ.get(name)), None)
+    if name:
+        return f"taken from the environment variable {name}"
+    return (
+        "taken from that file"
+        if read_secrets(config_path(), environ={}).api_key
+        else "none is set; local endpoints do not need one"
+    )
+
+
+def save_key(key: str) -> Path:
+    """Write the key to the config file, keep the rest of the file, and return its path.
+
+    Only its owner can read the file.
+
+    Raises:
+        UsageError: the key is empty, or the file cannot be read or written.
+    """
+    if not key.strip():
+        raise UsageError("No key was entered; nothing was changed.")
+    path = config_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = f"api_key = {json.dumps(key.strip())}\n{_text_without_key(path)}"
+        tomllib.loads(text)
+        write_atomic(path, text.encode(), mode=0o600)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(
+            f"The config file {path} cannot be changed: {error}.", remedy="Correct it or remove it."
+        ) from error
+    return path
+
+
+def _text_without_key(path: Path) -> str:
+    """Return the file's text without the key; it must be valid TOML to be written back."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    tomllib.loads(text)
+    table = re.search(r"^[ \t]*\[", text, re.MULTILINE)
+    end = table.start() if table else len(text)
+    return _KEY_LINE.sub("", text[:end]) + text[end:]

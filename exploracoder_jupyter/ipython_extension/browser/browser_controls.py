@@ -1,0 +1,256 @@
+"""Handles the controls that pages send, and broadcasts messages about runs to the pages.
+
+Controls arrive on a thread that must not be blocked. What takes a while (an export, asking whether another page still
+shows a run) runs in a separate thread and is answered when it is done. Everything else is answered immediately.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.core.version import __version__
+from exploracoder_jupyter.ipython_extension.browser.browser_comms import Answer, BrowserComms
+from exploracoder_jupyter.ipython_extension.browser.browser_pages import Pages
+from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
+from exploracoder_jupyter.ipython_extension.browser.run_list import list_runs, trace_views
+from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, served_notebook, server_root
+from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run, Runs
+from exploracoder_jupyter.ipython_extension.running.manual_steering import RunControl, apply_control
+from exploracoder_jupyter.ipython_extension.trace_export import export_trace
+from exploracoder_jupyter.protocol.browser_messages import (
+    VERSION,
+    CleanMessage,
+    Done,
+    ExportTrace,
+    FromKernel,
+    Hello,
+    Here,
+    Opening,
+    RunView,
+    Sync,
+    TraceView,
+    Welcome,
+    WhoMessage,
+    parse_control,
+    to_comm_data,
+)
+
+HANDSHAKE_SECONDS = 0.5
+"""How long a calling cell waits for the hello of its page."""
+_OWNER_SECONDS = 3.0
+"""How long the page that owns a run may take to confirm that it still shows the run."""
+_MAX_TRACES = 200
+"""How many earlier explorations, the newest ones, are sent to a page."""
+_UPDATE = "Update the package exploracoder_jupyter where JupyterLab runs and where the kernel runs to the same version."
+
+
+class Controls:
+    """Connects this kernel's runs to the pages."""
+
+    def __init__(self, link: BrowserComms | None, *, folder: Callable[[], Path | None]) -> None:
+        """`link` is `None` if the kernel has no comms; `folder` returns the calling notebook's folder."""
+        self.runs: Runs = Runs(self)
+        self._link = link
+        self._folder = folder
+        self._pages = Pages()
+        self._notebooks: dict[str, Path] = {}
+        """The notebook of each session, if its page has named it."""
+        self._handles_while_busy = False
+
+    @property
+    def handles_while_busy(self) -> bool:
+        """Whether controls are handled while a cell is running."""
+        return self._handles_while_busy
+
+    def notebook(self, session: str) -> Path | None:
+        """Return the notebook of this session under its present name, if its page has named it."""
+        notebook = self._notebooks.get(session)
+        return notebook if notebook and notebook.is_file() else None
+
+    # ---- messages to pages
+
+    @property
+    def has_listeners(self) -> bool:
+        """Whether a page has sent a hello."""
+        return self._link is not None and self._pages.any
+
+    def broadcast(self, message: FromKernel) -> None:
+        """Send a message to all pages."""
+        if self._link:
+            self._link.send(to_comm_data(message))
+
+    def assign_owner(self, run: LiveRun) -> None:
+        """Make the page of the calling cell the owner of a run without one, if the page has sent a hello."""
+        page = self._pages.find(run.session)
+        if page and not run.owner:
+            run.set_owner(page)
+
+    def announce_call(self, session: str) -> Callable[[], str]:
+        """Notify the pages that a cell of this session calls.
+
+        Returns a function that waits for the id of the session's page, and returns an empty string if there is none.
+        The wait ends half a second after the call at the latest.
+        """
+        if self._link is None:
+            return lambda: ""
+        until = time.monotonic() + scale_limit(HANDSHAKE_SECONDS)
+        self._pages.reset_unsupported()
+        self._open("call")
+        return lambda: self._pages.wait_for_hello(session, until=until)
+
+    def clean(self, session: str, *, keep_solution: bool) -> bool:
+        """Request the removal of explorations from this session's notebook; return whether a page shows it."""
+        has_page = bool(self._pages.find(session))
+        if has_page:
+            self.broadcast(CleanMessage(session=session, keep_solution=keep_solution))
+        return has_page
+
+    def _open(self, reason: Literal["call", "hello"]) -> None:
+        if self._link:
+            with self._views() as views:
+                self._link.open(to_comm_data(Opening(package=__version__, reason=reason, runs=views)))
+
+    @contextmanager
+    def _views(self) -> Iterator[list[RunView]]:
+        """Yield all runs and pause their updates: an older view must not be sent after the end of a run."""
+        with ExitStack() as paused:
+            lives = [run.live for run in self.runs.all]
+            for live in lives:
+                paused.enter_context(live.paused_updates)
+            yield [live.view for live in lives]
+
+    # ---- controls from pages
+
+    def handle_events_closed(self) -> None:
+        """Note that a front end has closed the events comm."""
+        self._pages.mark_unsupported()
+
+    def handle(self, data: object, answer: Answer) -> None:
+        """Apply a control and answer it, whatever goes wrong."""
+        self._handles_while_busy = threading.current_thread() is not threading.main_thread()
+        _answer_errors(_request_number(data), answer, lambda: self._handle(data, answer))
+
+    def _handle(self, data: object, answer: Answer) -> None:
+        request = _request_number(data)
+        if problem := _version_problem(data):
+            return answer(to_comm_data(Done(request=request, problem=problem)))
+        try:
+            message = parse_control(data)
+        except ValidationError:
+            return answer(
+                to_comm_data(Done(request=request, problem=f"The kernel does not know this request. {_UPDATE}"))
+            )
+        match message:
+            case Hello():
+                self._handle_hello(message, answer)
+            case Here():
+                self._pages.confirm(message.page, message.run)
+            case _:
+                self._handle_for_run(message, answer)
+
+    def _handle_hello(self, hello: Hello, answer: Answer) -> None:
+        self._pages.add(hello.page, hello.session)
+        self._set_notebook(hello)
+        for run in self.runs.all:
+            self.assign_owner(run.live)  # a late hello: without subshells it is only handled after the calling cell
+        self._open("hello")
+        traces = self._earlier_traces(hello.session)
+        with self._views() as views:
+            answer(to_comm_data(Welcome(request=hello.request, runs=views, traces=traces)))
+
+    def _set_notebook(self, hello: Hello) -> None:
+        """Store the present path of the notebook; the links of its runs are relative to its folder."""
+        notebook = served_notebook(hello.notebook)
+        if notebook is None:
+            return
+        self._notebooks[hello.session] = notebook
+        for run in self.runs.all:
+            if run.live.session == hello.session:
+                run.live.set_folder(notebook.parent)
+
+    def _earlier_traces(self, session: str) -> list[TraceView]:
+        shown = [run.state for run in self.runs.all if run.live.cell]
+        traces = [state.trace for state in shown if state.trace]
+        notebook = self.notebook(session)
+        folder = notebook.parent if notebook else self._folder()
+        before = list_runs(folder, excluded_traces=traces, excluded_runs=[state.run_id for state in shown])
+        return trace_views(before[:_MAX_TRACES], Reach(folder, server_root()))
+
+    def _handle_for_run(self, message: RunControl, answer: Answer) -> None:
+        run = self.runs.find(message.run)
+        if run is None:
+            return answer(to_comm_data(Done(request=message.request, problem="This kernel no longer knows this run.")))
+        match message:
+            case Sync():
+                self._sync(run, message, answer)
+            case ExportTrace():
+                _start_thread(message.request, answer, lambda: answer(to_comm_data(_export(run, message.request))))
+            case _:
+                answer(to_comm_data(Done(request=message.request, problem=apply_control(run, message))))
+
+    def _sync(self, run: Run, sync: Sync, answer: Answer) -> None:
+        owner = run.live.owner
+        if owner in ("", sync.page):
+            return self._hand_over(run, sync, answer)
+        _start_thread(sync.request, answer, lambda: self._ask_owner(run, sync, owner, answer))
+
+    def _ask_owner(self, run: Run, sync: Sync, owner: str, answer: Answer) -> None:
+        """Hand the run over, unless its owner confirms that it still shows it, or the owner has changed by now."""
+        ask = partial(self.broadcast, WhoMessage(run=run.live.key))
+        confirmed = self._pages.wait_for_confirmation(owner, run.live.key, ask, seconds=scale_limit(_OWNER_SECONDS))
+        if confirmed or run.live.owner != owner:
+            return self._send_snapshot(run, sync, answer)
+        self._hand_over(run, sync, answer)
+
+    def _hand_over(self, run: Run, sync: Sync, answer: Answer) -> None:
+        run.live.set_owner(sync.page)
+        self._send_snapshot(run, sync, answer)
+
+    def _send_snapshot(self, run: Run, sync: Sync, answer: Answer) -> None:
+        with run.live.paused_updates:
+            answer(to_comm_data(run.live.snapshot(sync.request)))
+
+
+def _export(run: Run, request: int) -> Done:
+    if run.state.trace is None:
+        return Done(request=request, problem="There is no trace yet.")
+    try:
+        path = export_trace(Path(run.state.trace), "")
+    except (ExploraError, OSError) as error:
+        return Done(request=request, problem=str(error))
+    return Done(request=request, said=f"Written: {path}", link=run.live.link(path))
+
+
+def _start_thread(request: int, answer: Answer, work: Callable[[], None]) -> None:
+    threading.Thread(target=_answer_errors, args=(request, answer, work), daemon=True, name="explora-page").start()
+
+
+def _answer_errors(request: int, answer: Answer, work: Callable[[], None]) -> None:
+    """Call what answers a request; if it raises, answer with the error: a page must not wait forever."""
+    try:
+        work()
+    except Exception as error:
+        problem = f"The kernel could not do this: {type(error).__name__}: {error}".splitlines()[0]
+        answer(to_comm_data(Done(request=request, problem=problem)))
+
+
+def _request_number(data: object) -> int:
+    number = data.get("request") if isinstance(data, Mapping) else None
+    return number if isinstance(number, int) else 0
+
+
+def _version_problem(data: object) -> str:
+    """Return why a page with this hello cannot be served, or an empty string."""
+    if not isinstance(data, Mapping) or data.get("type") != "hello" or data.get("version") == VERSION:
+        return ""
+    return f"JupyterLab's extension and the kernel's package do not match. {_UPDATE}"

@@ -1,0 +1,250 @@
+"""One run as the pages see it: its cells in order, numbered cell changes, its state, and the page that owns it.
+
+The engine's changes are stored here even while no page is connected, so that a page that connects late or again can
+receive all cells as they are. Cells that the user deleted are left out of what is sent, and cells that followed them
+follow the cell before. Thread-safe: the run's follower updates it, and the handler of controls reads it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.run_state import RunState
+from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, relative_link, run_view
+from exploracoder_jupyter.protocol.browser_messages import (
+    CellChange,
+    CellsMessage,
+    FromKernel,
+    RunView,
+    Snapshot,
+    StateMessage,
+)
+
+_STATE_SECONDS = 0.2
+_NAMESPACE = "exploracoder_jupyter"
+_UNFINISHED = ("running", "exploring")
+"""Statuses of cells that are no longer updated once the engine is gone."""
+
+Cell = dict[str, JsonValue]
+
+
+class Broadcaster(Protocol):
+    """Sends messages to the pages."""
+
+    @property
+    def has_listeners(self) -> bool:
+        """Whether there is a page to send to."""
+        ...
+
+    def broadcast(self, message: FromKernel) -> None:
+        """Send a message to all pages; returns at once and never raises, from any thread."""
+        ...
+
+    def assign_owner(self, run: LiveRun) -> None:
+        """Assign a new run to its page, which may have sent its hello while the run was being created."""
+        ...
+
+
+class NullBroadcaster:
+    """Has no pages."""
+
+    has_listeners = False
+
+    def broadcast(self, message: FromKernel) -> None:
+        """Do nothing."""
+
+    def assign_owner(self, run: LiveRun) -> None:
+        """Do nothing."""
+
+
+class LiveRun:
+    """The cells and the state of one run."""
+
+    def __init__(self, broadcaster: Broadcaster, context: RunContext, state: RunState, *, session: str) -> None:
+        """`session` is the one of the connection over which the calling cell was sent."""
+        self.session = session
+        self._broadcaster = broadcaster
+        self._context = context
+        self._state = state
+        self._cells: dict[str, Cell] = {}
+        self._order: list[str] = []
+        self._removed: set[str] = set()
+        self._dismissed: set[str] = set()
+        self._dismissed_all = False
+        self._seq = 0
+        self._last_sent = 0.0
+        self._send_scheduled = False
+        self._lock = threading.RLock()
+
+    @property
+    def key(self) -> str:
+        """The kernel's key for the run."""
+        return self._context.key
+
+    @property
+    def cell(self) -> str | None:
+        """Id of the calling cell."""
+        return self._context.cell
+
+    @property
+    def origin(self) -> str:
+        """A description of the run in a few words, if it continues another one."""
+        return self._context.origin
+
+    @property
+    def owner(self) -> str:
+        """Id of the page that changes the cells; empty if there is none."""
+        return self._context.owner
+
+    @property
+    def paused_updates(self) -> AbstractContextManager[object]:
+        """A lock that pauses updates of the run: what is sent while it is held is older than any later update."""
+        return self._lock
+
+    @property
+    def view(self) -> RunView:
+        """The present view of the run."""
+        with self._lock:
+            return run_view(self._state, self._context).model_copy(update={"now": time.time()})
+
+    def snapshot(self, request: int) -> Snapshot:
+        """Return all cells and the state, as the answer to a request."""
+        with self._lock:
+            cells = [self._cells[id] for id in self._order if self._is_visible(id)]
+            removed = sorted(self._removed)
+            return Snapshot(request=request, run=self.key, seq=self._seq, cells=cells, removed=removed, state=self.view)
+
+    def update_state(self, state: RunState) -> None:
+        """Set the state of the run; it is sent at most five times a second, and always at the end."""
+        with self._lock:
+            self._state = state
+            if state.failure:
+                self._mark_interrupted()
+            rest = self._last_sent + _STATE_SECONDS - time.monotonic()
+            if state.over or rest <= 0:
+                self._send_state()
+            elif not self._send_scheduled and self._broadcaster.has_listeners:
+                self._send_scheduled = True
+                with suppress(RuntimeError):  # the interpreter is shutting down
+                    # Not a Timer: the standard library's thread would be mistaken for the user's, which forks lack.
+                    threading.Thread(
+                        target=self._send_state_later, args=(rest,), daemon=True, name="explora-page"
+                    ).start()
+
+    def mark_stopping(self) -> None:
+        """Note that the run was asked to stop."""
+        with self._lock:
+            self._context = replace(self._context, stopping=True)
+            self._send_state()
+
+    def link(self, path: Path) -> str:
+        """Return the path as a page can open it, or an empty string.
+
+        A page can open files below the notebook's folder and below the server's root.
+        """
+        return relative_link(self._context.folder, str(path), self._context.root)
+
+    def set_folder(self, folder: Path) -> None:
+        """Set the folder of the calling cell's notebook, to which links are relative."""
+        with self._lock:
+            if folder != self._context.folder:
+                self._context = replace(self._context, folder=folder)
+                self._send_state()
+
+    def set_owner(self, page: str) -> None:
+        """Let this page change the cells; a run without a calling cell has no cells that could be changed."""
+        with self._lock:
+            if self._context.cell and page != self._context.owner:
+                self._context = replace(self._context, owner=page)
+                self._send_state()
+
+    def update_cells(self, changes: Sequence[CellChange]) -> None:
+        """Apply the engine's changes and send them to the pages, in order."""
+        with self._lock:
+            shown = [change for change in map(self._apply_change, changes) if change]
+            if not shown:
+                return
+            self._seq += 1
+            if self._broadcaster.has_listeners:
+                self._broadcaster.broadcast(CellsMessage(run=self.key, seq=self._seq, changes=shown))
+
+    def dismiss(self, cells: Sequence[str]) -> None:
+        """Note that the user deleted these cells (if empty: all of them, and all future ones)."""
+        with self._lock:
+            self._dismissed_all = self._dismissed_all or not cells
+            self._dismissed.update(cells)
+
+    def dismiss_solution(self) -> None:
+        """Note that the user has the solution as a cell of their own: a page that connects later does not show it."""
+        with self._lock:
+            self._dismissed.update(id for id, cell in self._cells.items() if _role(cell) == "solution")
+
+    def _mark_interrupted(self) -> None:
+        """Mark the unfinished cells as interrupted: the engine is gone and will not report their outcome."""
+        unfinished = [cell for cell in self._cells.values() if _exploration_metadata(cell).get("status") in _UNFINISHED]
+        self.update_cells([_interrupted(cell) for cell in unfinished])
+
+    def _is_visible(self, id: str) -> bool:
+        return not self._dismissed_all and id not in self._dismissed
+
+    def _apply_change(self, change: CellChange) -> CellChange | None:
+        """Apply the change and return it as a page needs it, or `None` if it is about a deleted cell."""
+        if change.action == "remove":
+            self._removed.add(change.id)
+            if change.id in self._cells:
+                del self._cells[change.id]
+                self._order.remove(change.id)
+            return change if self._is_visible(change.id) else None
+        if change.cell is None:
+            return None
+        self._removed.discard(change.id)
+        if change.id not in self._cells:
+            self._order.insert(self._order.index(change.after) + 1 if change.after in self._cells else 0, change.id)
+        self._cells[change.id] = change.cell
+        return (
+            change.model_copy(update={"after": self._visible_predecessor(change.id)})
+            if self._is_visible(change.id)
+            else None
+        )
+
+    def _visible_predecessor(self, id: str) -> str | None:
+        """Return the nearest visible cell before this one, or else the calling cell."""
+        earlier = reversed(self._order[: self._order.index(id)])
+        return next((other for other in earlier if self._is_visible(other)), self._context.cell)
+
+    def _send_state_later(self, rest: float) -> None:
+        time.sleep(rest)
+        with self._lock:
+            if self._send_scheduled:
+                self._send_state()
+
+    def _send_state(self) -> None:
+        with self._lock:
+            self._send_scheduled, self._last_sent = False, time.monotonic()
+            if self._broadcaster.has_listeners:
+                self._broadcaster.broadcast(StateMessage(state=self.view))
+
+
+def _role(cell: Cell) -> object:
+    return _exploration_metadata(cell).get("role")
+
+
+def _exploration_metadata(cell: Cell) -> dict[str, JsonValue]:
+    metadata = cell.get("metadata")
+    ours = metadata.get(_NAMESPACE) if isinstance(metadata, dict) else None
+    return ours if isinstance(ours, dict) else {}
+
+
+def _interrupted(cell: Cell) -> CellChange:
+    metadata = cell["metadata"]
+    assert isinstance(metadata, dict)
+    mark = {**_exploration_metadata(cell), "status": "interrupted"}
+    return CellChange(action="replace", id=str(cell["id"]), cell={**cell, "metadata": {**metadata, _NAMESPACE: mark}})

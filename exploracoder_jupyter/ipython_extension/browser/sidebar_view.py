@@ -1,0 +1,162 @@
+"""The view of a run for the sidebar: a pure function from `RunState` to `browser_messages.RunView`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from exploracoder_jupyter.core.run_state import Attempt, InputRound, RunState, Section
+from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.ipython_extension.jupyter_server import Reach
+from exploracoder_jupyter.ipython_extension.panel.panel_html import headline
+from exploracoder_jupyter.protocol.browser_messages import ApiView, CandidateView, RunStatus, RunView, SubtaskView
+
+_MAX_DOC = 600
+_MAX_LINE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What the kernel knows about a run besides its records."""
+
+    key: str
+    cell: str | None
+    """Id of the calling cell."""
+    folder: Path | None
+    """The notebook's folder."""
+    origin: str = ""
+    """A description of the run, if it continues another one."""
+    owner: str = ""
+    """Id of the page that changes the cells."""
+    stopping: bool = False
+    """Whether the run was asked to stop."""
+    root: Path | None = None
+    """The server's root folder, if known: files below it can be opened from any notebook."""
+
+
+def run_view(state: RunState, context: RunContext) -> RunView:
+    """Return the run as the sidebar shows it."""
+    solution, (tokens, seconds) = state.solution_section, _budget(state)
+    return RunView(
+        key=context.key,
+        run_id=state.run_id,
+        cell=context.cell,
+        owner=context.owner,
+        status=_status(state, stopping=context.stopping),
+        task=state.task.text,
+        origin=context.origin,
+        libraries=[*state.task.libraries],
+        model=state.model,
+        isolation=state.isolation,
+        activity="Stopping." if context.stopping and not state.over else headline(state),
+        started=state.since,
+        ended=_ended(state),
+        waited=state.waited,
+        waiting_since=state.waiting_since,
+        estimate=str(state.estimate or ""),
+        calls=state.usage.calls,
+        tokens=state.usage.tokens,
+        executions=state.usage.executions,
+        budget_tokens=tokens,
+        budget_seconds=seconds,
+        subtasks=[_subtask(section) for section in state.planned],
+        solution=_subtask(solution, selectable=False) if solution.candidates else None,
+        code=state.offered_solution,
+        notices=[notice.text for notice in state.notices],
+        trace=state.trace or "",
+        trace_link=relative_link(context.folder, state.trace, context.root),
+    )
+
+
+def relative_link(folder: Path | None, path: str | None, root: Path | None = None) -> str:
+    """Return the path relative to the folder, with `/`.
+
+    Returns an empty string if folder or path is unknown, or if the path is neither below the folder nor below the
+    server's root.
+    """
+    try:
+        return Reach(folder, root).link(path) if path else ""
+    except OSError:
+        return ""
+
+
+def _ended(state: RunState) -> float | None:
+    if not state.over or state.since is None:
+        return (state.now or None) if state.over else None
+    return state.since + state.waited + state.seconds(state.now)
+
+
+def _budget(state: RunState) -> tuple[int | None, float | None]:
+    """Return the maximum numbers of tokens and seconds, where the run has such limits."""
+    budget = state.started.settings.get("budget") if state.started else None
+    limits = budget if isinstance(budget, dict) else {}
+    tokens, seconds = limits.get("tokens"), limits.get("seconds")
+    return (
+        tokens if isinstance(tokens, int) else None,
+        float(seconds) if isinstance(seconds, int | float) else None,
+    )
+
+
+def _status(state: RunState, *, stopping: bool) -> RunStatus:
+    if state.verdict and not state.failure:
+        return state.verdict.outcome
+    if state.failure:
+        return "stopped" if stopping else "failed"
+    if stopping:
+        return "stopping"
+    if state.reviewing:
+        return "reviewing"
+    return "running" if state.run_id else "starting"
+
+
+def _subtask(row: Section, *, selectable: bool = True) -> SubtaskView:
+    return SubtaskView(
+        id=row.id,
+        title=row.title,
+        status=row.status,
+        reason=row.reason,
+        hint=row.hint,
+        apis=_apis(row),
+        candidates=[_candidate(one, row.rounds, selectable=selectable) for one in row.candidates],
+        selected=row.selection.candidate if row.selection else None,
+        why=[*row.selection.reasons] if row.selection else [],
+    )
+
+
+def _apis(row: Section) -> list[ApiView]:
+    """Return the recommended APIs, followed by the other APIs that the selected candidate calls."""
+    used = row.selected.apis if row.selected else ()
+    known = {api.path for api in row.apis}
+    others = [ApiView(path=path, recommended=False, used=True) for path in used if path not in known]
+    return [*(_api(api, used=api.path in used) for api in row.apis), *others]
+
+
+def _api(api: ApiDoc, *, used: bool) -> ApiView:
+    first = " ".join(api.description.strip().split("\n\n", 1)[0].split())
+    text = f"Deprecated: {api.deprecated} {first}" if api.deprecated else first
+    return ApiView(path=api.path, kind=api.kind, signature=api.signature, doc=_cut(text, _MAX_DOC), used=used)
+
+
+def _candidate(attempt: Attempt, rounds: Mapping[str, InputRound], *, selectable: bool) -> CandidateView:
+    judged = rounds[attempt.id].judgement if attempt.id in rounds else None
+    line = attempt.note or (f"judged {judged.summary}" if judged else _first_line(attempt))
+    return CandidateView(
+        id=attempt.id,
+        round=attempt.candidate.round,
+        repairs=attempt.candidate.repairs,
+        status=attempt.state,
+        seconds=attempt.observation.seconds if attempt.observation else None,
+        line=_cut(line, _MAX_LINE),
+        selectable=selectable and attempt.state == "ok",
+    )
+
+
+def _first_line(attempt: Attempt) -> str:
+    """Return the first line of the candidate's output or value."""
+    lines = attempt.observation.text.splitlines() if attempt.observation else ()
+    return next((line.strip() for line in lines if line.strip()), "")
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,0 +1,463 @@
+"""What the magics do: `%%explora` starts a run, `%explora` executes commands.
+
+Imported at the first use, so that loading the extension stays instant. Starting a run means: resolve the settings,
+write the variables that the task uses to a private folder, start the engine, and follow the run here or in a thread.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from IPython.core.interactiveshell import InteractiveShell
+from pydantic import ValidationError
+
+from exploracoder_jupyter.core.configuration.settings import Sandbox, Settings
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
+from exploracoder_jupyter.core.errors import ExploraError, UsageError
+from exploracoder_jupyter.core.message_wording import did_you_mean
+from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
+from exploracoder_jupyter.ipython_extension.api_key_settings import explain, save_key
+from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
+from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
+from exploracoder_jupyter.ipython_extension.browser.run_list import (
+    history_damage,
+    list_runs,
+    parse_history_limit,
+    show_runs,
+)
+from exploracoder_jupyter.ipython_extension.calling_cell import Caller, find_caller, find_notebook
+from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
+from exploracoder_jupyter.ipython_extension.magic_line import Call
+from exploracoder_jupyter.ipython_extension.panel.panel_display import Display, LineDisplay, NotebookDisplay
+from exploracoder_jupyter.ipython_extension.panel.panel_html import as_text, cost, headline
+from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
+from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
+from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter
+from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
+from exploracoder_jupyter.ipython_extension.running.manual_steering import build_continuation, describe_continuation
+from exploracoder_jupyter.ipython_extension.running.recorded_run import RecordedRun, find_recorded_run
+from exploracoder_jupyter.ipython_extension.running.variable_sending import Forks, send_variables
+from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher, SearchTarget
+from exploracoder_jupyter.ipython_extension.searching.search_results import Results
+from exploracoder_jupyter.ipython_extension.solution_files import copy_files, describe_files
+from exploracoder_jupyter.ipython_extension.tab_completion import COMMANDS
+from exploracoder_jupyter.ipython_extension.trace_export import export_trace
+from exploracoder_jupyter.protocol.browser_messages import Continue
+from exploracoder_jupyter.protocol.engine_messages import Continuation, Replay, Resume, Start
+from exploracoder_jupyter.protocol.run_controls import Replan
+
+_INTERRUPT = "To stop: interrupt the kernel."
+_MAGIC_STOP = "To stop: %explora stop"
+_FORK_SECONDS = 15.0
+"""Seconds that a cell in the background waits until its kernel was forked, which takes about a second."""
+_NO_REVIEW = "Leave it out, or explore in JupyterLab or Notebook 7 without --wait."
+_MAX_TASK = 60
+_TAKE = "%explora solution inserts the solution into a new cell."
+_OFFERED = "The solution of this run is already in a cell, or this front end does not insert cells. It is:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """The request of a cell, completed from the recorded run that it resumes or replays."""
+
+    call: Call
+    task: str
+    layers: list[Layer]
+    origin: str
+    """A description of the run in a few words, if it continues or replays another one."""
+    recorded: Sequence[Layer] = ()
+    """The settings of the recorded run, weaker than all others."""
+    given: Continuation | None = None
+    resume: Resume | None = None
+    replay: Replay | None = None
+
+    def settings(self) -> Settings:
+        """Resolve all settings.
+
+        Raises:
+            UsageError: a setting is invalid.
+        """
+        return resolve(*self.layers, *self.recorded)
+
+
+class Commands:
+    """The commands of the magics in one shell."""
+
+    def __init__(self, shell: InteractiveShell, *, configured: Callable[[], Layer], link: BrowserComms | None) -> None:
+        """`configured` returns what `%config` has set; `link` connects to the pages, if the front end can have any."""
+        self.controls = Controls(link, folder=self._folder)
+        self.runs = self.controls.runs
+        self._searcher = LibrarySearcher(jupyter=hasattr(shell, "kernel"), configured=configured)
+        self._inserted: Run | None = None
+        self._shell = shell
+        self._configured = configured
+
+    def explore(self, call: Call, task: str) -> None:
+        """Run an exploration: in the background if a page shows the notebook, otherwise to its end.
+
+        Raises:
+            UsageError: a setting is invalid, a variable is unknown or cannot be sent, or the user interrupted.
+            ExploraError: the run failed.
+        """
+        caller = self._caller()
+        request = self._build_request(call, task, caller)
+        background = caller.watched and not call.wait
+        page = self.controls.announce_call(caller.session) if caller.watched else lambda: ""
+        settings, resources = request.settings(), ExitStack()
+        if settings.exploration.review and not background and not (page() and self.controls.handles_while_busy):
+            request = replace(request, layers=_without_review(request.layers))
+        refused = _missing_library(request.call.libraries, settings)
+        order, forks = self._build_start(request, caller, settings.sandbox, resources, refused=refused is not None)
+        if not refused:
+            self._searcher.last = SearchTarget(",".join(order.libraries), request.call.layer)
+            self.runs.stop_runs_of_cell(caller.cell)
+        try:
+            run = self.runs.start(
+                order,
+                command=engine_command(settings.sandbox.engine_python),
+                display=partial(_display, caller, page, background=background),
+                resources=resources,
+                fork=fork_function(self._shell) if order.live else None,
+                session=caller.session,
+                origin=request.origin,
+                refused=refused,
+            )
+        except KeyboardInterrupt:  # while waiting for the page's hello
+            raise UsageError("Stopped. The run was stopped before it began.") from None
+        self._follow(run, background=background, forks=forks)
+
+    def _build_request(self, call: Call, task: str, caller: Caller) -> _Request:
+        """Build the cell's request, completed from the recorded run that it resumes or replays."""
+        layers = with_this_interpreter([call.layer, self._configured()])
+        recorded_run = self._find_recorded_run(call, task, layers)
+        if recorded_run is None:
+            given, origin = self._continuation(caller)
+            return _Request(call, task, layers, origin=origin, given=given)
+        layers = _without_resumed_out(recorded_run, call, layers)
+        call = recorded_run.complete(call, self._shell.user_ns)
+        return _Request(
+            call,
+            task or recorded_run.task.text,
+            layers,
+            recorded=[recorded_run.settings_layer(*layers)],
+            origin=_describe_origin(recorded_run, call),
+            resume=_build_resume(recorded_run, call),
+            replay=_build_replay(recorded_run, call),
+        )
+
+    def _build_start(
+        self, request: _Request, caller: Caller, sandbox: Sandbox, resources: ExitStack, *, refused: bool
+    ) -> tuple[Start, Forks]:
+        """Build the start message and predict whether this kernel is forked; sends no variables for a refused run."""
+        call = request.call
+        offered = not refused and sandbox.state != "fresh"
+        live = make_offer(self._shell, task=request.task, check=call.check) if offered else None
+        forks: Forks = "will" if will_be_forked(live, sandbox) else "may" if live else "never"
+        uses = () if refused else call.uses
+        variables, unsent = send_variables(uses, self._shell.user_ns, resources, sandbox, forks=forks)
+        order = Start(
+            task=request.task,
+            libraries=list(call.libraries),
+            uses=list(call.uses),
+            check=call.check,
+            solution_name=call.solution_name,
+            layers=request.layers,
+            notebook=str(caller.notebook) if caller.notebook else None,
+            cell=caller.cell,
+            workdir=str(Path.cwd()),
+            variables=variables,
+            unsent=unsent,
+            live=live,
+            cells=caller.cell is not None,
+            given=request.given,
+            resume=request.resume,
+            replay=request.replay,
+        )
+        return order, forks
+
+    def _follow(self, run: Run, *, background: bool, forks: Forks) -> None:
+        """Follow the run to its end or, in the background, until this kernel was forked."""
+        try:
+            run.detach(patience=_FORK_SECONDS if forks == "will" else 0.0) if background else run.wait()
+        except KeyboardInterrupt:
+            raise UsageError(_summary_line(run)) from None
+        if not background:
+            self._finish(run)
+
+    def run(self, line: str) -> Results | None:
+        """Execute a line of `%explora` and return its value, if it has one.
+
+        Raises:
+            UsageError: the command is unknown, or there is nothing to apply it to.
+        """
+        name, _, argument = line.strip().partition(" ")
+        if name == "search":
+            return self._searcher.search(argument)
+        commands: Mapping[str, Callable[[str], str]] = {
+            "": self._overview,
+            "status": self._status,
+            "stop": self._stop,
+            "accept": self._accept,
+            "solution": self._solution,
+            "files": self._files,
+            "history": self._history,
+            "export": self._export,
+            "clean": self._clean,
+            "config": self._config,
+        }
+        if name == "doctor":
+            raise UsageError("%explora doctor is a command for a terminal.", remedy="Use `jupyter explora doctor`.")
+        if name not in commands:
+            meant = did_you_mean(name, COMMANDS)
+            raise UsageError(
+                f"There is no command {name!r}.",
+                remedy=f"{meant}Use one of: {', '.join(COMMANDS)}. To explore: %%explora LIB.",
+            )
+        if message := commands[name](argument.strip()):
+            self.write(message)
+        return None
+
+    def write(self, text: str) -> None:
+        """Write to the cell's output."""
+        sys.stdout.write(f"{text}\n")
+
+    def _finish(self, run: Run) -> None:
+        if run.state.failure:
+            raise ExploraError(run.state.failure)
+        if run.state.offered_solution and not run.live.owner:  # otherwise the page inserts it as a cell
+            self._insert(run, run.state.offered_solution)
+
+    def _find_recorded_run(self, call: Call, task: str, layers: Sequence[Layer]) -> RecordedRun | None:
+        """Find the run that a cell resumes or replays; traces of this session and at `--out` may be anywhere."""
+        trace = call.replay or call.resume
+        if trace is None:
+            return None
+        paths = [resolve(*layers).view.out, *(run.state.trace for run in self.runs.all)]
+        return find_recorded_run(
+            trace,
+            task,
+            self._calling_folder() or Path.cwd(),
+            other_traces=[Path(path) for path in paths if path],
+            check=call.check,
+            any_outcome=bool(call.start),
+        )
+
+    def _continuation(self, caller: Caller) -> tuple[Continuation | None, str]:
+        """Return what the page asked to continue, if it did, and a description of it in a few words.
+
+        A page refers to runs of this kernel. Any other reference was left in a saved notebook whose cell is run again.
+        """
+        try:
+            request = Continue.model_validate(caller.metadata.get("continue"))
+        except ValidationError:
+            return None, ""
+        run = self.runs.find(request.run)
+        if run is None:
+            return None, ""
+        if not run.over:
+            raise UsageError("The run to continue has not ended yet.", remedy="Stop it, or steer it in the sidebar.")
+        return build_continuation(run.state, request), describe_continuation(run.state, request)
+
+    def _insert(self, run: Run, solution: str) -> None:
+        self._inserted = run
+        if not run.live.owner:
+            run.live.dismiss_solution()
+        self._shell.set_next_input(solution)
+
+    def _overview(self, argument: str) -> str:
+        return f"{self._status(argument)}\n%explora? lists all commands."
+
+    def _status(self, _: str) -> str:
+        shown = self.runs.running() or self.runs.explored()[-1:]
+        return "\n".join(as_text(run.state, _now()) for run in shown) or "Nothing has been explored in this session."
+
+    def _stop(self, _: str) -> str:
+        running = self.runs.running()
+        self.runs.stop()
+        names = "; ".join(", ".join(run.state.task.libraries) for run in running)
+        return f"Stopping: {names}." if running else "Nothing is running."
+
+    def _accept(self, _: str) -> str:
+        run = next((run for run in self.runs.running() if run.state.reviewing), None)
+        if run is None:
+            raise UsageError("No plan is waiting for your review.", remedy="A run waits with --review.")
+        run.send(Replan(tuple(row.title for row in run.state.planned if row.status == "planned")))
+        return "The plan is accepted."
+
+    def _solution(self, _: str) -> str:
+        run = next(reversed(self.runs.explored()), None)
+        if run is None or not run.over:
+            raise UsageError("There is no solution yet.", remedy="See %explora status.")
+        if run.state.offered_solution is None:
+            attempts = f"The attempts are recorded in {run.state.trace}." if run.state.trace else ""
+            raise UsageError(f"There is no solution. {headline(run.state)}", remedy=attempts)
+        if run is self._inserted:
+            return f"{_OFFERED}\n\n{run.state.offered_solution}"
+        self._insert(run, run.state.offered_solution)
+        return headline(run.state)
+
+    def _files(self, argument: str) -> str:
+        if argument not in ("", "--copy"):
+            raise UsageError("%explora files takes no arguments other than `--copy`.")
+        run = self.runs.last(having="files")
+        if run is None or run.state.files is None:
+            raise UsageError("No files were kept.", remedy="Explore with --keep-files.")
+        return copy_files(run.state.files, Path.cwd()) if argument else describe_files(run.state.files)
+
+    def _history(self, argument: str) -> str:
+        limit = parse_history_limit(argument)
+        here = [run.state.trace for run in self.runs.all if run.state.trace]
+        if session := [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.explored(), 1)]:
+            self.write("\n".join(session))
+        folder = self._calling_folder() or Path.cwd()
+        before = list_runs(folder, excluded_traces=here, excluded_runs=[run.state.run_id for run in self.runs.all])
+        if before:
+            show_runs(before, limit, Reach(folder, server_root()))
+        nothing = "" if session or before else "Nothing has been explored yet, and there are no traces here."
+        return " ".join(filter(None, (nothing, history_damage())))
+
+    def _caller(self) -> Caller:
+        """Return the caller, with the notebook's present name from its page: the kernel knows only the first name."""
+        caller = find_caller(self._shell)
+        notebook = self.controls.notebook(caller.session)
+        return replace(caller, notebook=notebook) if notebook else caller
+
+    def _calling_folder(self) -> Path | None:
+        """The folder of the calling notebook, if known."""
+        notebook = self._caller().notebook
+        return notebook.parent if notebook else None
+
+    def _folder(self) -> Path | None:
+        """The folder of the notebook, as the kernel knows it from its start."""
+        notebook = find_notebook(self._shell)
+        return notebook.parent if notebook else None
+
+    def _export(self, argument: str) -> str:
+        run = self.runs.last(having="trace")
+        if run is None or run.state.trace is None:
+            raise UsageError("There is no trace yet.", remedy="See %explora status.")
+        return f"Written: {export_trace(Path(run.state.trace), argument)}"
+
+    def _clean(self, argument: str) -> str:
+        if argument not in ("", "--keep-solution"):
+            raise UsageError("%explora clean takes no arguments other than `--keep-solution`.")
+        if self.controls.clean(find_caller(self._shell).session, keep_solution=bool(argument)):
+            return "The explorations in this notebook, if there are any, are removed; undo restores them."
+        run = self.runs.last(having="trace")
+        where = f" They are in the trace {run.state.trace}." if run else ""
+        return f"Nothing to remove: only JupyterLab with our extension inserts candidates into a notebook.{where}"
+
+    def _config(self, argument: str) -> str:
+        if not argument:
+            return explain(self._configured())
+        if argument != "key":
+            raise UsageError("%explora config takes no arguments other than `key`.")
+        return f"The key is now in {save_key(_ask_key())}, readable only by you."
+
+
+def _missing_library(libraries: Sequence[str], settings: Settings) -> ExploraError | None:
+    """Return the error for a library that is not installed, if that can be known without the engine."""
+    from exploracoder_jupyter.core.required_libraries import check_libraries
+
+    try:
+        check_libraries(libraries, settings, workdir=Path.cwd())
+    except ExploraError as error:
+        return error
+    return None
+
+
+def _build_resume(recorded_run: RecordedRun, call: Call) -> Resume | None:
+    return None if call.replay else Resume(trace=str(recorded_run.trace), cell=call.start, hint=call.hint)
+
+
+def _build_replay(recorded_run: RecordedRun, call: Call) -> Replay | None:
+    """Return what is replayed; its trace goes to `--out`, or else beside the recorded trace."""
+    if not call.replay:
+        return None
+    out = call.layer.get("view", {}).get("out") or recorded_run.trace.with_name(
+        f"{recorded_run.stem}{REPLAYED_SUFFIX}.ipynb"
+    )
+    kernel = call.layer.get("sandbox", {}).get("kernel")
+    return Replay(
+        trace=str(recorded_run.trace),
+        out=str(Path(str(out)).absolute()),
+        delay=call.delay,
+        kernel=str(kernel) if kernel else None,
+    )
+
+
+def _describe_origin(recorded_run: RecordedRun, call: Call) -> str:
+    """Describe in a few words a run that resumes or replays a trace."""
+    if call.replay:
+        return f"{recorded_run.trace.name} replayed"
+    where = f" from {call.start}" if call.start else ""
+    hint = f", hint: {call.hint}" if call.hint else ""
+    return f"{recorded_run.trace.name} resumed{where}{hint}"
+
+
+def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: bool) -> Display:
+    if found := page():
+        run.live.set_owner(found)
+    if not caller.jupyter:
+        return LineDisplay()
+    hint, after = (_MAGIC_STOP, _TAKE) if background else (_INTERRUPT, "")
+    return NotebookDisplay(
+        hint=hint, after=after, in_sidebar=lambda: bool(run.live.owner), stop=run.stop if background else None
+    )
+
+
+def _without_resumed_out(recorded_run: RecordedRun, call: Call, layers: list[Layer]) -> list[Layer]:
+    """Return the layers without an `--out` that is the trace to resume, unless the line names both.
+
+    The new trace is then written beside the resumed one.
+    """
+    typed = bool(call.resume) and "out" in call.layer.get("view", {})
+    if typed or not recorded_run.has_trace(resolve(*layers).view.out):
+        return layers
+    return [{"view": {"out": None}}, *layers]
+
+
+def _without_review(layers: Sequence[Layer]) -> list[Layer]:
+    """Return the layers without the review that a recorded run asked for: there is no page to review the plan on.
+
+    Raises:
+        UsageError: the cell itself asks for a review.
+    """
+    if resolve(*layers).exploration.review:
+        raise UsageError("--review requires a page on which you can review the plan.", remedy=_NO_REVIEW)
+    return [{"exploration": {"review": False}}, *layers]
+
+
+def _summary_line(run: Run) -> str:
+    parts = [", ".join(run.state.task.libraries), headline(run.state), cost(run.state, _now()), run.state.trace or ""]
+    return " · ".join(part for part in parts if part)
+
+
+def _history_line(run: Run) -> str:
+    """Summarize a run with its task: runs on one library may differ only in the task."""
+    task = " ".join(run.state.task.text.split())
+    about = f"{task[:_MAX_TASK]}…" if len(task) > _MAX_TASK else task
+    return " · ".join(part for part in (_summary_line(run), about, run.live.origin) if part)
+
+
+def _ask_key() -> str:
+    from getpass import getpass
+
+    from IPython.core.error import StdinNotImplementedError
+
+    try:
+        return getpass("API key: ")
+    except (StdinNotImplementedError, EOFError, KeyboardInterrupt):
+        raise UsageError(
+            "No key was entered, or this front end cannot ask for one.", remedy="See %explora config for other ways."
+        ) from None
+
+
+def _now() -> float:
+    return datetime.now().timestamp()

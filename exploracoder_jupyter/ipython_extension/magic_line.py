@@ -1,0 +1,122 @@
+"""The line of `%%explora`: its parsed form, and its help.
+
+The table of options is shared with the command line (`command_options`). Only the libraries are added here, because
+they are positional in the magic.
+"""
+
+from __future__ import annotations
+
+import shlex
+from argparse import Namespace
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from exploracoder_jupyter.core.configuration.command_options import (
+    OPTIONS,
+    OptionParser,
+    add_options,
+    read_check_text,
+    settings_layer,
+    validate_resume_options,
+)
+from exploracoder_jupyter.core.configuration.setting_annotations import Option
+from exploracoder_jupyter.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+_REPLAY_OPTIONS = ("replay", "delay", "out", "kernel", "wait")
+_SYNOPSIS = "LIB [LIB ...] [options]\n<the task, in words>"
+_ABOUT = (
+    "Explore libraries for a task: make a plan, try candidates for every step in separate kernels, and assemble a "
+    "solution from what ran. Runs in the background in JupyterLab and Notebook 7; elsewhere the cell waits. The "
+    "variables of your own kernel are never changed. `%explora?` lists the other commands."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One parsed `%%explora` line."""
+
+    libraries: tuple[str, ...]
+    uses: tuple[str, ...]
+    """Variables named by `--use`, without duplicates."""
+    check: str | None
+    """Text of the check, read from its file if one was named."""
+    solution_name: str | None
+    wait: bool
+    resume: str | None
+    """The trace to resume; empty: the newest one of this task. None: a new run."""
+    start: str
+    """The cell of that trace to resume from; empty: where its run ended."""
+    hint: str
+    """For the model, for what is explored first then."""
+    replay: str
+    """The trace of a run to replay; empty: the run is not a replay."""
+    delay: Literal["recorded", "none"]
+    """Whether the replies of a replay take as long as the recorded ones."""
+    layer: dict[str, dict[str, JsonValue]]
+    """The settings given as options."""
+
+
+def parse_magic_line(line: str) -> Call:
+    """Parse the line.
+
+    Raises:
+        UsageError: an option is unknown, unavailable or has a bad value, or no library is named.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"The %%explora line cannot be read: {error}.", remedy="Close every quote.") from error
+    given = _parser().parse_args(words)
+    validate_resume_options(given)
+    _check_replay(given)
+    if not given.libraries and given.resume is None and given.replay is None:
+        raise UsageError("Name at least one library.", remedy="For example: %%explora networkx")
+    return Call(
+        libraries=tuple(dict.fromkeys(given.libraries)),
+        uses=tuple(dict.fromkeys(given.use or ())),
+        check=None if given.check is None else read_check_text(given.check),
+        solution_name=given.name,
+        wait=bool(given.wait),
+        resume=given.resume,
+        start=getattr(given, "from") or "",
+        hint=given.hint or "",
+        replay=given.replay or "",
+        delay=given.delay or "none",
+        layer=settings_layer(given),
+    )
+
+
+def _check_replay(given: Namespace) -> None:
+    """Reject options that a replay would ignore.
+
+    Raises:
+        UsageError: there is such an option, or --delay without --replay.
+    """
+    if given.replay is None:
+        if given.delay is not None:
+            raise UsageError("--delay requires --replay.", remedy="Add --replay with the trace to replay.")
+        return
+    if not given.replay:
+        raise UsageError("--replay names no trace.", remedy="Name a notebook that an exploration wrote.")
+    flags = [option.flag for option in OPTIONS if option.name not in _REPLAY_OPTIONS and _is_given(given, option)]
+    if others := [*given.libraries, *flags]:
+        raise UsageError(f"{others[0]} cannot be used with --replay, which repeats a run as it was.", remedy="Omit it.")
+
+
+def _is_given(given: Namespace, option: Option) -> bool:
+    return getattr(given, option.dest, None) is not None
+
+
+def help_text() -> str:
+    """Return the help that `%%explora?` shows: every option with its meaning."""
+    return _parser().format_help()
+
+
+def _parser() -> OptionParser:
+    parser = OptionParser(prog="%%explora", add_help=False, description=_ABOUT, usage=f"%%%%explora {_SYNOPSIS}")
+    parser.add_argument("libraries", nargs="*", metavar="LIB", help="a library, by distribution or import name")
+    add_options(parser, place="magic")
+    return parser

@@ -1,0 +1,155 @@
+"""Displays of a run's state: a notebook's output area, a widget with a stop button, or the lines of a terminal.
+
+In a notebook, one output is updated in place by its display id, which also works from a thread after its cell has
+ended; it always contains plain text beside the HTML. The stop button is a separate output with a text fallback, so the
+panel does not depend on it. A terminal cannot update output, so each new piece of information is written as a line.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol, cast
+
+from IPython.display import DisplayHandle, display
+
+from exploracoder_jupyter.core.run_state import RunState
+from exploracoder_jupyter.ipython_extension.panel.panel_html import (
+    as_html,
+    as_text,
+    candidate_line,
+    cost,
+    headline,
+    line,
+    line_as_html,
+)
+
+_ACCEPT = "To start as planned: %explora accept."
+_WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class Display(Protocol):
+    """Shows a run. Its methods may be called from any thread, one at a time."""
+
+    def show(self, state: RunState) -> None:
+        """Show this state."""
+        ...
+
+    def close(self, state: RunState) -> None:
+        """Show the last state, and remove controls that no longer work."""
+        ...
+
+
+class NotebookDisplay:
+    """One output of the calling cell, updated in place."""
+
+    def __init__(
+        self,
+        *,
+        hint: str,
+        after: str,
+        stop: Callable[[], None] | None = None,
+        in_sidebar: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Open the output.
+
+        Args:
+            hint: how to stop the run.
+            after: what to do with a solution.
+            stop: the action of the stop button; `None` if the cell waits for the end of the run.
+            in_sidebar: whether a page shows the run in its sidebar, which may start late: then the output is one line.
+        """
+        self._hint = hint
+        self._after = after
+        self._stop = stop
+        self._in_sidebar = in_sidebar
+        self._handle = _open(self._bundle(RunState(), hint))
+        self._button = StopButton(stop) if stop and not in_sidebar() else None
+
+    def show(self, state: RunState) -> None:
+        """Update the output."""
+        _update(self._handle, self._bundle(state, f"{_ACCEPT} {self._hint}" if state.reviewing else self._hint))
+        if self._in_sidebar():
+            self._take_button()
+
+    def close(self, state: RunState) -> None:
+        """Update the output and remove the button; an error that the cell itself raises is not shown twice."""
+        already_shown = self._stop is None and bool(state.failure) and not state.trace
+        hint = self._after if state.offered_solution else ""
+        _update(self._handle, {"text/plain": ""} if already_shown else self._bundle(state, hint))
+        self._take_button()
+
+    def _take_button(self) -> None:
+        button, self._button = self._button, None
+        if button:
+            button.close()
+
+    def _bundle(self, state: RunState, hint: str) -> dict[str, str]:
+        now = time.time()
+        if self._in_sidebar():
+            return {"text/html": line_as_html(state), "text/plain": line(state)}
+        return {"text/html": as_html(state, now, hint=hint), "text/plain": as_text(state, now, hint=hint)}
+
+
+class StopButton:
+    """A button that stops the run. Its click reaches the kernel whenever no cell is running, as its caption states."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        from ipywidgets import HTML, Button, HBox
+
+        self._stop = stop
+        self._button = Button(description="Stop", icon="stop", tooltip="Finish now and keep what was learned")
+        self._button.on_click(self._clicked)
+        self._caption = HTML("<small>Acts as soon as no cell is running.</small>")
+        self._box = HBox([self._button, self._caption])
+        view = {"version_major": 2, "version_minor": 0, "model_id": self._box.model_id}
+        bundle = {_WIDGET_VIEW: view, "text/plain": "To stop: %explora stop"}
+        self._handle = _open(bundle)
+
+    def close(self) -> None:
+        """Remove the button from the page and from the kernel."""
+        _update(self._handle, {"text/plain": ""})
+        for widget in (self._box, self._button, self._caption):
+            widget.close()
+
+    def _clicked(self, _: object) -> None:
+        self._button.disabled = True
+        self._button.description = "Stopping"
+        self._stop()
+
+
+class LineDisplay:
+    """Lines on standard output, each written once."""
+
+    def __init__(self) -> None:
+        self._written: set[str] = set()
+
+    def show(self, state: RunState) -> None:
+        """Write what is new: the activity, notices, candidates that have ended."""
+        self._write(headline(state))
+        for notice in state.notices:
+            self._write(notice.text)
+        for row in (*state.planned, state.solution_section):
+            for candidate in row.candidates:
+                if candidate.state != "running":
+                    self._write(f"  {candidate_line(candidate)}")
+
+    def close(self, state: RunState) -> None:
+        """Write what is new, the cost and the path of the trace."""
+        self.show(state)
+        self._write(f"{cost(state, time.time())}." + (f" Trace: {state.trace}" if state.trace else ""))
+
+    def _write(self, line: str) -> None:
+        if line not in self._written:
+            self._written.add(line)
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+
+
+def _open(bundle: Mapping[str, object]) -> DisplayHandle:
+    return cast(DisplayHandle, display(bundle, raw=True, display_id=True))  # type: ignore[no-untyped-call]
+
+
+def _update(handle: DisplayHandle, bundle: Mapping[str, object]) -> None:
+    handle.update(bundle, raw=True)  # type: ignore[no-untyped-call]

@@ -1,0 +1,93 @@
+"""This kernel's offer to a run to be forked, with the hazards that speak against it.
+
+The kernel inspects itself when the start message is built, in the main thread between two statements of the user's. It
+forks itself whenever the engine asks, in the thread that receives the request. Only an ipykernel on Linux can be
+forked; elsewhere none of the modules for it are imported. The engine decides whether it forks the kernel; this module
+predicts that decision from the same facts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.ipython_extension.mentioned_variables import find_mentioned
+from exploracoder_jupyter.ipython_extension.running.credential_variables import find_credential_variables
+from exploracoder_jupyter.protocol.engine_messages import Hazard, LiveOffer
+
+_PROBE_SECONDS = 5.0
+
+Fork = Callable[[str], None]
+"""Forks this kernel; the child connects to the engine's socket at the address. Raises OSError or RuntimeError."""
+
+
+def make_offer(shell: InteractiveShell, *, task: str, check: str | None) -> LiveOffer | None:
+    """Describe this kernel to the engine, with regard to a task. Returns `None` if the kernel cannot be forked."""
+    if not can_fork(shell):
+        return None
+    from exploracoder_jupyter.kernel_agent.forking import fork_hazards
+
+    try:
+        found = [Hazard.model_validate(hazard) for hazard in fork_hazards.find_hazards(shell.user_ns)]
+        names = find_mentioned(task, check, shell.user_ns, hidden=shell.user_ns_hidden)
+        paths = [os.path.abspath(path) for path in sys.path if isinstance(path, str) and path]  # noqa: PTH100
+        return LiveOffer(
+            hazards=found, secretive=find_credential_variables(shell.user_ns), mentioned=names, paths=paths
+        )
+    except Exception as error:  # a namespace may contain anything; unknown hazards are a reason not to fork
+        what = f"the kernel could not be inspected ({type(error).__name__}: {error})"
+        return LiveOffer(hazards=[Hazard(kind="refuse", what=what)])
+
+
+def can_fork(shell: InteractiveShell) -> bool:
+    """Whether this is an ipykernel on Linux; the event loop and sockets of others would not survive in the child."""
+    loaded: Any = sys.modules.get("ipykernel.ipkernel")
+    kernel = getattr(shell, "kernel", None)
+    return sys.platform == "linux" and loaded is not None and isinstance(kernel, loaded.IPythonKernel)
+
+
+def will_be_forked(offered: LiveOffer | None, sandbox: Sandbox) -> bool:
+    """Whether experiments will start from a fork of this kernel, as far as can be predicted.
+
+    Takes about 0.1 s once if it depends on what this machine allows.
+    """
+    if offered is None or sandbox.state == "fresh" or sandbox.branching == "rerun" or sandbox.kernel or sandbox.gateway:
+        return False
+    if any(hazard.kind == "refuse" for hazard in offered.hazards):
+        return False
+    return sandbox.state == "live" or (not offered.secretive and _can_confine())
+
+
+@cache
+def _can_confine() -> bool:
+    """Whether a fork can be fully confined on this machine; probed in a separate process."""
+    command = [sys.executable, "-P", "-m", "exploracoder_jupyter.kernel_agent.confinement.sandbox_probe"]
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=scale_limit(_PROBE_SECONDS),
+            stdin=subprocess.DEVNULL,
+            check=True,
+        )
+        return not json.loads(done.stdout)["namespaces"]
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return False
+
+
+def fork_function(shell: InteractiveShell) -> Fork:
+    """Return the function that forks this kernel."""
+    from exploracoder_jupyter.kernel_agent.forking import context_variables, kernel_fork
+
+    context_variables.track_context(shell)
+    return partial(kernel_fork.fork, shell)

@@ -1,0 +1,262 @@
+"""The runs of this kernel: each has an engine, a state folded from its messages, and a display.
+
+A run is followed either by the cell that waits for it or by its own thread. Both do the same: receive messages, fold
+them into the state, show it at most twice a second, and release all resources at the end, however the run ends.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from secrets import token_hex
+from typing import Literal
+
+from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.core.run_state import RunState, fold, with_failure, with_summary
+from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.ipython_extension.browser.browser_run import Broadcaster, LiveRun, NullBroadcaster
+from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext
+from exploracoder_jupyter.ipython_extension.jupyter_server import server_root
+from exploracoder_jupyter.ipython_extension.panel.panel_display import Display
+from exploracoder_jupyter.ipython_extension.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
+from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
+from exploracoder_jupyter.protocol.run_controls import Control
+
+MakeDisplay = Callable[["Run"], Display]
+"""Creates the display of a run."""
+
+_POLL_SECONDS = 1.0
+_SHORT_POLL_SECONDS = 0.02
+"""For a cell that waits for something that takes about a second."""
+_UPDATE_SECONDS = 0.5
+_AFTER_STOP_SECONDS = 1.0
+"""Seconds to wait for an engine that was asked to stop and has used up its time."""
+
+
+class Run:
+    """One exploration, seen from the user's kernel."""
+
+    def __init__(
+        self, relay: Engine, live: LiveRun, state: RunState, resources: ExitStack, display: MakeDisplay
+    ) -> None:
+        """`resources` are released when the run has ended."""
+        self.state = state
+        self.live = live
+        self._relay = relay
+        self._resources = resources
+        self._stopping = False
+        self._deadline = math.inf
+        self._last_shown = 0.0
+        self._thread: threading.Thread | None = None
+        self._display = display(self)
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended."""
+        return self.state.over
+
+    @property
+    def refused(self) -> bool:
+        """Whether the run failed before it had a trace."""
+        return bool(self.state.failure) and not self.state.trace
+
+    def wait(self) -> None:
+        """Follow the run to its end in this thread.
+
+        Raises:
+            KeyboardInterrupt: the user interrupted; the run was stopped, its trace closed and its processes ended.
+        """
+        try:
+            self._follow_or_stop(lambda: False)
+        finally:
+            self._release()
+
+    def detach(self, *, patience: float = 0.0) -> None:
+        """Follow the run in a thread, once the fork of this kernel is settled or `patience` seconds have passed.
+
+        Until then the run is followed here: experiments must not see what the user changes next.
+
+        Raises:
+            KeyboardInterrupt: the user interrupted; see `wait`.
+        """
+        until = time.monotonic() + patience
+        with ExitStack() as on_error:
+            on_error.callback(self._release)
+            self._follow_or_stop(
+                lambda: self._relay.fork_settled.is_set() or time.monotonic() >= until, tick=_SHORT_POLL_SECONDS
+            )
+            on_error.pop_all()
+        self._thread = threading.Thread(target=self._follow_and_release, daemon=True, name="explora-run")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the run to stop; returns at once. An engine that does not end in time is killed."""
+        self._stopping = True
+        self._deadline = time.monotonic() + 2 * scale_limit(PATIENCE)
+        self.live.mark_stopping()  # before the end, which may follow immediately
+        self._relay.stop()
+
+    def send(self, control: Control) -> None:
+        """Send the run a control; returns at once."""
+        self._relay.send(control)
+
+    def join(self, seconds: float | None = None) -> None:
+        """Wait until a detached run has ended and released its resources."""
+        if self._thread:
+            self._thread.join(seconds)
+
+    def _follow_or_stop(self, is_done: Callable[[], bool], *, tick: float = _POLL_SECONDS) -> None:
+        try:
+            self._follow(is_done, tick=tick)
+        except KeyboardInterrupt:
+            self._handle_interrupt()
+            raise
+
+    def _handle_interrupt(self) -> None:
+        """Stop the run and wait for its end for a while; a second interrupt skips the wait."""
+        try:
+            self.stop()
+            self._deadline = time.monotonic() + scale_limit(PATIENCE)
+            self._follow()
+        except KeyboardInterrupt:
+            self._relay.end(patience=0.0)
+
+    def _follow_and_release(self) -> None:
+        try:
+            self._follow()
+        finally:
+            self._release()
+
+    def _follow(self, is_done: Callable[[], bool] = lambda: False, *, tick: float = _POLL_SECONDS) -> None:
+        for message in self._relay.messages(tick=tick):
+            if isinstance(message, CellsChanged):
+                self.live.update_cells(message.changes)
+            elif message is not None:
+                self._update_state(self._next_state(message), last=not isinstance(message, RecordMessage))
+            self._refresh()
+            if is_done() or time.monotonic() >= self._deadline:
+                return
+
+    def _update_state(self, state: RunState, *, last: bool = True) -> None:
+        """Set the state and send it to the pages.
+
+        The end of the run is sent with the engine's last message only: it follows at once and may report a failure.
+        """
+        self.state = state
+        if last or not state.over:
+            self.live.update_state(state)
+
+    def _next_state(self, message: RecordMessage | TraceAt | Finished | Failed) -> RunState:
+        match message:
+            case RecordMessage():
+                return fold(self.state, message.record)
+            case TraceAt():
+                return replace(self.state, trace=message.path)
+            case Finished():
+                return with_summary(self.state, message.summary)
+            case Failed():
+                reason = f"{message.error} {message.remedy}".strip()
+                reason = f"Stopped. {reason}" if self._stopping else reason
+                return with_failure(self.state, reason, at=time.time(), stopped=self._stopping)
+
+    def _refresh(self) -> None:
+        now = time.monotonic()
+        if not self.state.over and now - self._last_shown >= _UPDATE_SECONDS:
+            self._last_shown = now
+            self._display.show(self.state)
+
+    def _release(self) -> None:
+        """End the engine, process its last messages and show the end of the run."""
+        try:
+            self._relay.end(patience=scale_limit(_AFTER_STOP_SECONDS if self._stopping else PATIENCE))
+            self._deadline = time.monotonic() + 1.0
+            self._follow()
+            if not self.state.over:
+                self._update_state(with_failure(self.state, "The run was aborted.", at=time.time()))
+            self._display.close(self.state)
+        finally:
+            self._resources.close()
+
+
+@dataclass(slots=True)
+class Runs:
+    """All runs since the extension was loaded, oldest first."""
+
+    broadcaster: Broadcaster = field(default_factory=NullBroadcaster)
+    """Broadcasts the runs to the pages."""
+    all: list[Run] = field(default_factory=list)
+
+    def start(
+        self,
+        order: Start,
+        *,
+        command: Sequence[str],
+        display: MakeDisplay,
+        resources: ExitStack,
+        fork: Callable[[str], None] | None = None,
+        session: str = "",
+        origin: str = "",
+        refused: ExploraError | None = None,
+    ) -> Run:
+        """Start an engine for a run.
+
+        Args:
+            order: the start message.
+            command: the command that starts the engine.
+            display: creates the display of the run.
+            resources: released when the run has ended or cannot be started.
+            fork: forks this kernel when the engine requests it.
+            session: the session of the calling connection.
+            origin: a description of the run if it continues another one.
+            refused: why the run cannot be started; then no engine is started, and the run fails at once.
+
+        Raises:
+            MissingRequirement: the engine cannot be started.
+        """
+        with ExitStack() as undo:
+            undo.callback(resources.close)
+            relay = FailedEngine(refused) if refused else Relay(order, command=command, fork=fork)
+            undo.callback(relay.end, patience=scale_limit(_AFTER_STOP_SECONDS))
+            state = RunState(task=Task(order.task, tuple(order.libraries)), called_at=time.time())
+            folder = Path(order.notebook).parent if order.notebook else None
+            context = RunContext(token_hex(6), order.cell, folder, origin, root=server_root())
+            live = LiveRun(self.broadcaster, context, state, session=session)
+            run = Run(relay, live, state, resources, display)
+            undo.pop_all()
+        self.all.append(run)
+        self.broadcaster.assign_owner(live)
+        return run
+
+    def find(self, key_or_id: str) -> Run | None:
+        """Return the run with this key, or the newest with this id."""
+        matches = (run for run in reversed(self.all) if key_or_id and key_or_id in (run.live.key, run.state.run_id))
+        return next(matches, None)
+
+    def running(self) -> list[Run]:
+        """Return the runs that have not ended."""
+        return [run for run in self.all if not run.over]
+
+    def explored(self) -> list[Run]:
+        """Return the runs that began to explore, or may still begin."""
+        return [run for run in self.all if not run.refused]
+
+    def last(self, *, having: Literal["trace", "files"]) -> Run | None:
+        """Return the newest run that has a trace, or has files."""
+        return next((run for run in reversed(self.all) if getattr(run.state, having)), None)
+
+    def stop_runs_of_cell(self, cell: str | None) -> None:
+        """Stop the runs of this calling cell, which starts a new exploration."""
+        for run in self.running():
+            if cell and run.live.cell == cell:
+                run.stop()
+
+    def stop(self) -> None:
+        """Stop all runs; returns at once. Engines end by themselves when this process ends."""
+        for run in self.running():
+            run.stop()

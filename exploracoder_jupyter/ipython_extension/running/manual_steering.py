@@ -1,0 +1,133 @@
+"""Manual steering: applies the user's controls to an active run, and builds the continuation of one that has ended."""
+
+from __future__ import annotations
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
+from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
+from exploracoder_jupyter.protocol.browser_messages import (
+    ChooseCandidate,
+    Continue,
+    Dismiss,
+    EditPlan,
+    ExportTrace,
+    RetrySubtask,
+    SkipSubtask,
+    StopRun,
+    Sync,
+)
+from exploracoder_jupyter.protocol.engine_messages import Continuation
+from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, Skip
+
+RunControl = Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace
+"""A control that refers to a run."""
+
+
+def apply_control(run: Run, control: RunControl) -> str:
+    """Apply a control; return why that is not possible, in one sentence, or an empty string."""
+    match control:
+        case Dismiss():
+            run.live.dismiss(control.cells)
+            return ""
+        case _ if run.over:
+            return "This run has ended."
+        case StopRun():
+            run.stop()
+            return ""
+        case EditPlan():
+            return _replan(run, control.titles)
+        case ChooseCandidate():
+            return _choose(run, control.candidate)
+        case SkipSubtask() | RetrySubtask():
+            return _subtask(run, control)
+        case _:
+            return "A run does not support this request."
+
+
+def _replan(run: Run, titles: list[str]) -> str:
+    remaining = [title.strip() for title in titles if title.strip()]
+    if not remaining and all(row.status == "planned" for row in run.state.planned):
+        return "A plan needs at least one subtask."
+    run.send(Replan(tuple(remaining)))
+    return ""
+
+
+def _choose(run: Run, candidate: str) -> str:
+    row, found = run.state.find(candidate)
+    if found is None or row is None:
+        return f"There is no candidate {candidate} in this run."
+    if problem := _selection_problem(row, found):
+        return problem
+    run.send(Choose(candidate))
+    return ""
+
+
+def _subtask(run: Run, control: SkipSubtask | RetrySubtask) -> str:
+    row = next((row for row in run.state.planned if row.id == control.subtask), None)
+    if row is None:
+        return f"There is no subtask {control.subtask} in this run."
+    if isinstance(control, RetrySubtask):
+        if row.status == "planned":
+            return f"Subtask {row.id} has not begun yet."
+        run.send(Retry(row.id, control.hint.strip()))
+    elif row.status not in ("planned", "exploring"):
+        return f"Subtask {row.id} is already {row.status}."
+    else:
+        run.send(Skip(row.id))
+    return ""
+
+
+def _selection_problem(row: Section, candidate: Attempt) -> str:
+    """Return why a run cannot continue from this candidate, in one sentence, or an empty string."""
+    if row.id == SOLUTION:
+        return "A solution is chosen by its check, not by hand."
+    if candidate.state != "ok":
+        return f"Candidate {candidate.id} did not run to its end."
+    return f"Candidate {candidate.id} is already carried forward." if row.selected is candidate else ""
+
+
+def build_continuation(state: RunState, request: Continue) -> Continuation:
+    """Return what a run that continues this ended one starts with.
+
+    Subtasks before the requested one are executed again with the candidates that were carried forward; a subtask
+    without such a candidate is left out. The requested subtask and the later ones are explored again.
+
+    Raises:
+        UsageError: the subtask or the candidate is unknown, or cannot be carried forward.
+    """
+    target, chosen = _target(state, request)
+    ids = [row.id for row in state.planned]
+    first = ids.index(target.id) if target else len(ids)
+    before = [row for row in state.planned[:first] if _carried_code(row)]
+    plan = [row.title for row in (*before, *state.planned[first:])]
+    code = [*map(_carried_code, before), *([chosen.candidate.code] if chosen else [])]
+    return Continuation(plan=plan, code=code, chosen=chosen is not None, hint=request.hint.strip())
+
+
+def describe_continuation(state: RunState, request: Continue) -> str:
+    """Describe in a few words the run that continues this ended one."""
+    if request.candidate:
+        return f"candidate {request.candidate} chosen"
+    place = next((n for n, row in enumerate(state.planned, 1) if row.id == request.subtask), None)
+    again = f"step {place} again" if place else "continued"
+    hint = request.hint.strip()
+    return f"{again}, hint: {hint}" if hint else again
+
+
+def _target(state: RunState, request: Continue) -> tuple[Section | None, Attempt | None]:
+    if request.candidate:
+        row, candidate = state.find(request.candidate)
+        if row is None or candidate is None:
+            raise UsageError(f"There is no candidate {request.candidate} in that run.")
+        if row.id == SOLUTION or candidate.state != "ok":
+            raise UsageError(f"Candidate {candidate.id} cannot be carried forward.")
+        return row, candidate
+    row = next((row for row in state.planned if row.id == request.subtask), None)
+    if row is None and request.subtask:
+        raise UsageError(f"There is no subtask {request.subtask} in that run.")
+    return row, None
+
+
+def _carried_code(row: Section) -> str:
+    """Return the code that was carried forward from this subtask, or an empty string."""
+    return row.selected.candidate.code if row.selected and row.selected.state == "ok" else ""

@@ -1,0 +1,233 @@
+"""Finds the recorded run that a cell resumes or replays, and its task. The engine reads the rest of the trace."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from exploracoder_jupyter.core.configuration.recorded_settings import recorded_layer
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX, read_facts
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.ipython_extension.running.credential_variables import find_credential_variables
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.core.configuration.settings_sources import Layer
+    from exploracoder_jupyter.ipython_extension.magic_line import Call
+
+_MAX_BYTES = 300_000
+"""Bytes of a trace to read: task and settings are at one end of a trace, and in one of the first lines of a journal."""
+_JOURNAL = ".journal.jsonl"
+_RECORDS = b'"records": ['
+_RESUMES = re.compile(rb'"resumes": "(\w*)"')
+"""A field of the first record. Inside a JSON string the quotes would be escaped."""
+_WITH_SOLUTION = ("solved", "unchecked")
+_TASK: TypeAdapter[Task] = TypeAdapter(Task)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A recorded run, as far as a cell needs to know it."""
+
+    trace: Path
+    task: Task
+    settings: dict[str, Any]
+    run_id: str = ""
+    resumes: str = ""
+    """Id of the run that it resumes, if any."""
+    outcome: str = ""
+    """As in a verdict; empty if the run was cut off."""
+
+    @property
+    def stem(self) -> str:
+        """The name of its trace without the suffix for the kind of file."""
+        return self.trace.name.removesuffix(".ipynb").removesuffix(_JOURNAL)
+
+    def settings_layer(self, *stronger: Layer) -> Layer:
+        """Return its settings, without those that the stronger layers set."""
+        return recorded_layer(self.settings, stronger)
+
+    def has_trace(self, path: str | None) -> bool:
+        """Whether this is the path of its trace."""
+        with suppress(RuntimeError):  # the home folder of an unknown user
+            return bool(path) and Path(path or "").expanduser().resolve() == self.trace
+        return False
+
+    def complete(self, call: Call, namespace: Mapping[str, object]) -> Call:
+        """Return the call, with what it leaves open taken from the recorded run.
+
+        Raises:
+            UsageError: the call resumes the run, which used variables that are not in this namespace, or that look like
+                credentials in it.
+        """
+        task = self.task
+        present = {name: namespace[name] for name in task.uses if name in namespace and name not in call.uses}
+        guarded = find_credential_variables(present)  # the trace may come from anyone
+        if not call.replay:
+            _check_variables([name for name in task.uses if name not in namespace], guarded)
+        used = [name for name in present if name not in guarded]
+        return replace(
+            call,
+            libraries=call.libraries or task.libraries,
+            uses=tuple(dict.fromkeys([*used, *call.uses])),
+            check=task.check if call.check is None else call.check,
+            solution_name=call.solution_name or task.solution_name,
+        )
+
+
+def _check_variables(missing: Sequence[str], guarded: Sequence[str]) -> None:
+    if missing:
+        names = ", ".join(missing)
+        raise UsageError(f"That run used variables that are not defined here: {names}.", remedy="Define them first.")
+    if guarded:
+        names = " ".join(guarded)
+        raise UsageError(
+            f"That run used variables that look like credentials here: {names}.", remedy=f"Add --use {names}."
+        )
+
+
+def find_recorded_run(
+    trace: str,
+    task: str,
+    folder: Path,
+    *,
+    other_traces: Iterable[Path] = (),
+    check: str | None = None,
+    any_outcome: bool = False,
+) -> RecordedRun:
+    """Find the run with this trace or, without a path, the newest one of this task.
+
+    A run with this check is preferred to one with another check; then one that can be resumed and was not resumed yet.
+
+    Args:
+        trace: path of the trace, or empty.
+        task: the task in words; may be empty only with a path.
+        folder: the notebook's folder, whose explorations are searched.
+        other_traces: other possible paths of a trace; the trace of a run that resumed it may be beside it.
+        check: the code of the check, as in the cell.
+        any_outcome: whether the run may also have ended with a solution.
+
+    Raises:
+        UsageError: there is no such run, or the run with this trace has another task.
+    """
+    if trace:
+        return _read_named(trace, task)
+    paths = _newest_first([*_traces(folder / "explorations", "*"), *_traces_at(other_traces)])
+    runs = [run for path in paths if (run := _read(path)) and _is_same(task, run.task.text)]
+    resumed = {run.resumes for run in runs}
+
+    def sort_key(run: RecordedRun) -> tuple[bool, bool]:
+        ended = run.outcome in _WITH_SOLUTION or run.run_id in resumed
+        return not _is_same(check or "", run.task.check or ""), ended and not any_outcome
+
+    if best := min(runs, key=sort_key, default=None):
+        return best
+    raise UsageError(
+        f"There is no trace of this task in {folder / 'explorations'}.",
+        remedy="Name one with --resume TRACE, or start a new exploration.",
+    )
+
+
+def _is_same(text: str, recorded: str) -> bool:
+    """Whether a trace contains this text, in which the home folder may have been redacted."""
+    return recorded.strip() in (text.strip(), text.strip().replace(str(Path.home()), "~"))
+
+
+def _read_named(trace: str, task: str) -> RecordedRun:
+    try:
+        path = Path(trace).expanduser()
+        run, exists = _read(path), path.exists() or path.with_name(path.stem + _JOURNAL).exists()
+    except (RuntimeError, ValueError, OSError):  # the home folder of an unknown user, or not a valid path
+        run, exists = None, False
+    if run is None:
+        raise UsageError(
+            f"{trace!r} is not the trace of a run." if exists else f"There is no file {trace!r}.",
+            remedy="Name a notebook that an exploration wrote; libraries come before --resume.",
+        )
+    if task and not _is_same(task, run.task.text):
+        raise UsageError(
+            f"The task below differs from the task of the run in {run.trace.name}.",
+            remedy="Leave it out to use the task in the trace, or start a new exploration.",
+        )
+    return run
+
+
+def _traces_at(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        with suppress(RuntimeError):  # the home folder of an unknown user
+            path = path.expanduser()
+        stem = escape(path.name.removesuffix(".ipynb"))
+        for pattern in (stem, f"{stem}.[0-9]*", f"{stem}-resumed*"):
+            yield from _traces(path.parent, pattern)
+
+
+def _traces(folder: Path, pattern: str) -> Iterable[Path]:
+    """Return the traces that match, and the journals that have no trace yet; without the traces of replays."""
+    traces = {path.name.removesuffix(".ipynb"): path for path in folder.glob(f"{pattern}.ipynb")}
+    journals = {path.name.removesuffix(_JOURNAL): path for path in folder.glob(f"{pattern}{_JOURNAL}")}
+    return [path for name, path in {**journals, **traces}.items() if not name.endswith(REPLAYED_SUFFIX)]
+
+
+def _newest_first(paths: Iterable[Path]) -> list[Path]:
+    dated = []
+    for path in {path.resolve() for path in paths}:
+        with suppress(OSError):
+            dated.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(dated, reverse=True)]
+
+
+def _read(path: Path) -> RecordedRun | None:
+    """Read the run of a trace, or of the journal beside it if the trace is missing or damaged."""
+    readers = [_read_journal] if path.suffix == ".jsonl" else [_read_notebook, _read_journal_beside]
+    facts = next((found for reader in readers if (found := reader(path))), {})
+    settings, verdict = facts.get("settings"), facts.get("verdict")
+    with suppress(ValidationError):  # the file was edited
+        task = _TASK.validate_python(facts.get("task"))
+        if isinstance(settings, dict):
+            outcome = verdict.get("outcome") if isinstance(verdict, dict) else ""
+            texts = (str(value or "") for value in (facts.get("run_id"), facts.get("resumes"), outcome))
+            return RecordedRun(path.resolve(), task, settings, *texts)
+    return None
+
+
+def _read_notebook(path: Path) -> dict[str, Any] | None:
+    try:
+        facts = read_facts(path, "task", "settings", "run_id", "verdict", most=_MAX_BYTES)
+        content = path.read_bytes()
+    except OSError:
+        return None
+    records = content.find(_RECORDS)  # a notebook that was exported from a trace has none
+    if records < 0 or not (facts["task"] and facts["settings"]):
+        return None
+    resumes = _RESUMES.search(content, records)
+    return {**facts, "resumes": resumes[1].decode() if resumes else ""}
+
+
+def _read_journal_beside(path: Path) -> dict[str, Any] | None:
+    return _read_journal(path.with_name(path.stem + _JOURNAL))
+
+
+def _read_journal(path: Path) -> dict[str, Any] | None:
+    for line in _read_head(path).splitlines():
+        with suppress(ValueError):
+            record = json.loads(line)
+            event = record.get("event") if isinstance(record, dict) else None
+            if isinstance(event, dict) and event.get("kind") == "run_started":
+                return event
+    return None
+
+
+def _read_head(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

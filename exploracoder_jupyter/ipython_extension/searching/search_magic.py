@@ -1,0 +1,181 @@
+"""`%explora search`: parses its line, and runs the search with the command line in a separate process."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.configuration.command_options import (
+    OPTIONS,
+    OptionParser,
+    add_reading_options,
+    settings_layer,
+)
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter
+from exploracoder_jupyter.ipython_extension.searching.search_process import run_search
+from exploracoder_jupyter.ipython_extension.searching.search_progress import LineProgress, OutputProgress, Progress
+from exploracoder_jupyter.ipython_extension.searching.search_results import Results
+from exploracoder_jupyter.ipython_extension.tab_completion import installed_names
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
+
+_MAX_RESULTS = 1000
+_EXAMPLE = "For example: %explora search networkx shortest path"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTarget:
+    """Where to search."""
+
+    libraries: str
+    """One name, or several separated by commas."""
+    layer: Layer = field(default_factory=dict)
+    """The settings given with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One parsed line."""
+
+    target: SearchTarget
+    query: str
+    k: int
+
+
+class LibrarySearcher:
+    """Searches for one shell, and remembers the libraries that were searched or explored last."""
+
+    def __init__(self, *, jupyter: bool, configured: Callable[[], Layer]) -> None:
+        """`jupyter`: outputs are messages, which can be updated; `configured` returns what `%config` has set."""
+        self.last: SearchTarget | None = None
+        self._configured = configured
+        self._make_progress: Callable[[], Progress] = OutputProgress if jupyter else LineProgress
+
+    def search(self, line: str) -> Results:
+        """Execute the search on a line.
+
+        Raises:
+            UsageError: the line or a setting is invalid, the library is unknown, or the user interrupted.
+            MissingRequirement: the library, or the interpreter that would search it, cannot be used.
+        """
+        request = parse_search_line(line, self.last)
+        progress = self._make_progress()
+        try:
+            results = _search(request, [request.target.layer, self._configured()], progress)
+        except KeyboardInterrupt:
+            progress.close()
+            raise UsageError("The search was stopped before it found anything.") from None
+        except BaseException:
+            progress.close()
+            raise
+        progress.close(_newly_read(results))
+        self.last = request.target
+        return results
+
+
+def parse_search_line(line: str, last: SearchTarget | None) -> SearchRequest:
+    """Parse the line of a search.
+
+    The first word is the library if it ends with a colon, if an option sets how the library is read, or if nothing was
+    searched before; otherwise if it is the name of an installed package that is not in the standard library, because
+    `random walk` is a query. A word in double quotes belongs to the query. Without a library, `last` is searched.
+
+    Raises:
+        UsageError: an option is invalid, or there is no query or no library.
+    """
+    given = _parser().parse_intermixed_args(_words(line))
+    if not 1 <= given.k <= _MAX_RESULTS:
+        raise UsageError(
+            f"-k takes a number from 1 to {_MAX_RESULTS}, not {given.k}.", remedy="Choose a number in this range."
+        )
+    settings = settings_layer(given)
+    words: list[str] = given.words
+    if not words:
+        raise UsageError("The query is empty.", remedy=f"Describe what you are looking for. {_EXAMPLE}")
+    quoted = f'"{words[0]}"' in line
+    if last and (quoted or not (settings or _names_library(words[0], last))):
+        return SearchRequest(last, _query(words), given.k)
+    if quoted:
+        raise UsageError("No library is named, and none was searched before.", remedy=_EXAMPLE)
+    name = words[0].removesuffix(":")
+    if not _query(words[1:]):
+        raise UsageError(_no_query(name, last), remedy=_EXAMPLE)
+    target = last if last and last.libraries == name and not settings else SearchTarget(name, settings)
+    return SearchRequest(target, _query(words[1:]), given.k)
+
+
+def _query(words: Sequence[str]) -> str:
+    """Join the words, without the space that was inserted before a question mark to hide it from IPython."""
+    return " ".join(words).strip().replace(" ?", "?")
+
+
+def _no_query(name: str, last: SearchTarget | None) -> str:
+    if last is None or name == last.libraries:
+        return f"There is no query: what are you looking for in {name}?"
+    return f'There is no query for {name}; to search for that word in {last.libraries}, put it in quotes: "{name}".'
+
+
+def _names_library(word: str, last: SearchTarget) -> bool:
+    """Whether the word, or all names in it separated by commas, names libraries as far as that is known here."""
+    if word.endswith(":") or _installed(word, last):
+        return True
+    installed_names.cache_clear()  # it may have been installed since
+    return _installed(word, last)
+
+
+def _installed(word: str, last: SearchTarget) -> bool:
+    known = {normalize_name(name) for name in (*installed_names(), *last.libraries.split(","))}
+    return all(normalize_name(name.partition(".")[0]) in known for name in word.split(",") if name)
+
+
+def _words(line: str) -> list[str]:
+    """Split a line into words; only double quotes group words, because queries contain apostrophes."""
+    lexer = shlex.shlex(line, posix=True)
+    lexer.whitespace_split, lexer.quotes, lexer.escape, lexer.commenters = True, '"', "", ""
+    try:
+        return list(lexer)
+    except ValueError as error:
+        raise UsageError("The %explora search line cannot be read.", remedy="Close every double quote.") from error
+
+
+def _parser() -> OptionParser:
+    parser = OptionParser(prog="%explora", add_help=False)
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("-k", type=int, default=10)
+    add_reading_options(parser, place="magic")
+    return parser
+
+
+def _search(request: SearchRequest, layers: Sequence[Layer], progress: Progress) -> Results:
+    """Run the search command. `-P`: a file in the user's folder must not shadow one of our modules."""
+    layers = with_this_interpreter(layers)
+    sandbox = resolve(*layers).sandbox
+    head = (sandbox.engine_python or sys.executable, "-P", "-m", "exploracoder_jupyter.cli", "search", "--json")
+    options, last = ("-k", str(request.k), *_options(layers)), ("--", request.target.libraries, request.query)
+    return run_search((*head, *options, *last), on_progress=progress.update)
+
+
+def _options(layers: Sequence[Layer]) -> Iterator[str]:
+    """Yield the settings made here as command options; the command reads the file and the environment itself."""
+    for option in OPTIONS:
+        if option.reading:
+            values = (given[option.field] for one in layers if option.field in (given := one.get(option.section, {})))
+            yield from (f"{option.flag}={value}" for value in _as_list(next(values, None)))
+
+
+def _as_list(value: JsonValue) -> Sequence[JsonValue]:
+    if value is None:
+        return []
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _newly_read(results: Results) -> str:
+    """Return a sentence about the libraries that were read instead of taken from the cache, or an empty string."""
+    names = [f"{library.name} {library.version}".strip() for library in results.libraries if not library.cached]
+    were = "was" if len(names) == 1 else "were"
+    return f"{', '.join(names)} {were} read; the results are cached for the next search." if names else ""

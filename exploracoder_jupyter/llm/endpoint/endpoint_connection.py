@@ -1,0 +1,248 @@
+"""A connection to one endpoint: makes requests through `openai`, which is imported on first use.
+
+Failures are values (`Fault`), because exceptions of the client must not leave this module, not even as the context of
+another: they contain requests, and requests contain the key. A request is retried after 408, 409, 429, 5xx, a timeout
+or a lost connection, with backoff, up to the endpoint's limit of retries. The client could retry as well, but would
+report neither the number of requests nor the reason for a wait.
+
+Three time limits apply to an exchange: connecting takes at most ten seconds, the endpoint may be silent for at most its
+`timeout`, and everything, including retries and waits, ends at the deadline set by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+
+import anyio
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.configuration.settings import Endpoint
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.llm.async_closing import AsyncClosable
+from exploracoder_jupyter.llm.endpoint import endpoint_errors, endpoint_presets, response_limits
+from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault, Target, explain, key_remedy
+from exploracoder_jupyter.llm.endpoint.response_limits import (
+    CURRENT_TRAFFIC,
+    Report,
+    SilenceReporter,
+    Traffic,
+    format_seconds,
+)
+from exploracoder_jupyter.llm.endpoint.retry_delays import retry_delay
+from exploracoder_jupyter.llm.endpoint.tolerant_json import as_list, as_object
+
+if TYPE_CHECKING:
+    import httpx2
+    import openai
+
+_CONNECT_SECONDS = 10.0
+_LIST_SECONDS = 5.0
+"""Time limit for listing the models, a convenience that must not take long."""
+_SHORT_WAIT = 3.0
+"""Waits before a retry up to this many seconds are not reported."""
+
+_NO_KEY = "not-needed"
+"""Sent to servers without keys, because the client requires one."""
+
+_T = TypeVar("_T")
+_END: Final = object()
+
+Stream: TypeAlias = "AsyncGenerator[JsonValue | Fault]"
+"""Chunks, each an object; a final fault means that the stream broke off."""
+
+Answer: TypeAlias = "JsonValue | Stream | Fault"
+
+
+class Connection(AsyncClosable):
+    """The client for one endpoint, with the explanation of its failures. Close it, or use it as an async context.
+
+    `report` receives a sentence when the endpoint is silent for a while, or when a retry has to wait.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        secrets: Secrets,
+        *,
+        model: str,
+        report: Report | None = None,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
+        self._key = _key(endpoint, secrets)
+        self._retries = endpoint.retries
+        self._report = report or (lambda sentence: None)
+        self.target = Target(
+            url=endpoint_presets.redact_address(endpoint.base_url),
+            model=model,
+            key=self._key is not None,
+            timeout=endpoint.timeout,
+        )
+        self._client = _client(endpoint, self._key or _NO_KEY, http_client)
+
+    async def chat(self, body: dict[str, Any], *, deadline: float) -> Answer:
+        """Make a chat request: return a stream, which must be closed, if the body requests one, else the whole reply.
+
+        Every chunk, and the whole reply, is an object; `choices`, if present, is a list.
+        """
+        import openai
+
+        exchange = Traffic(deadline)
+        if body.get("stream"):
+            form = openai.AsyncStream[object]
+            post = self._client.post
+            answer = await self._request(
+                exchange, lambda: post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=form)
+            )
+            return answer if isinstance(answer, Fault) else self._chunks(answer, exchange)
+        return await self._post(exchange, "/chat/completions", body)
+
+    async def embeddings(self, texts: Sequence[str]) -> JsonValue | Fault:
+        """Return vectors of the texts, as numbers rather than base64, which some servers do not support."""
+        body: dict[str, Any] = {"input": list(texts), "model": self.target.model, "encoding_format": "float"}
+        return await self._post(Traffic(anyio.current_time() + 2 * self.target.timeout), "/embeddings", body)
+
+    async def models(self) -> tuple[str, ...] | Fault:
+        """Return the names of the models that the endpoint lists. Makes one request with a short timeout."""
+        timeout = min(_LIST_SECONDS, self.target.timeout)
+        client = self._client.with_options(timeout=timeout)
+        exchange = Traffic(anyio.current_time() + timeout)
+        answer = await self._request(exchange, lambda: client.get("/models", cast_to=object), retries=0)
+        if isinstance(answer, Fault):
+            return answer
+        page = cast(JsonValue, answer)
+        rows = page.get("data") if isinstance(page, dict) else None
+        if not isinstance(rows, list):
+            return self._incompatible(
+                exchange, endpoint_errors.describe_wrong_shape(page) or "its list of models is not one"
+            )
+        return tuple(str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row)
+
+    async def to_error(self, fault: Fault) -> EndpointError:
+        """Return the error to raise for a fault; requests the list of models where that helps."""
+        listed = await self.models() if fault.status == 404 else ()
+        return explain(fault, self.target, () if isinstance(listed, Fault) else listed)
+
+    def report_retry(self, fault: Fault, seconds: float = 0.0) -> None:
+        """Report that the request is repeated after this fault, and in how many seconds."""
+        when = f" in {format_seconds(seconds)}" if seconds else ""
+        self._report(f"{explain(fault, self.target).message.rstrip('.')}; retrying{when}")
+
+    async def aclose(self) -> None:
+        """Close the client. Idempotent."""
+        with anyio.CancelScope(shield=True):
+            await self._client.close()
+
+    async def _post(self, exchange: Traffic, path: str, body: dict[str, Any]) -> JsonValue | Fault:
+        answer = await self._request(exchange, lambda: self._client.post(path, cast_to=object, body=body))
+        if isinstance(answer, Fault):
+            return answer
+        value = cast(JsonValue, answer)
+        return self._fault_in(value, exchange) or value
+
+    async def _chunks(self, stream: openai.AsyncStream[object], exchange: Traffic) -> Stream:
+        """Yield the chunks of a stream, and a fault if it breaks off; then close it."""
+        try:
+            chunks, received = aiter(stream), None
+            while not isinstance(received, Fault):
+                received = await self._next(chunks, exchange)
+                if received is _END:
+                    return
+                yield cast("JsonValue | Fault", received)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await stream.close()
+
+    async def _next(self, chunks: AsyncIterator[object], exchange: Traffic) -> object:
+        """Return the next chunk, a fault, or `_END`."""
+        # A server whose data is always ready never suspends this task, so the deadline could not cancel it.
+        with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
+            if not exchange.time_left:
+                return Fault("unfinished").with_measurements(exchange)
+            try:
+                chunk = cast(JsonValue, await anext(chunks))
+            except StopAsyncIteration:
+                return _END
+            except endpoint_errors.client_errors() as error:
+                return endpoint_errors.to_fault(error, exchange, self._key)
+            return self._fault_in(chunk, exchange) or chunk
+        return Fault("unfinished").with_measurements(exchange)
+
+    async def _request(
+        self, exchange: Traffic, send: Callable[[], Awaitable[_T]], *, retries: int | None = None
+    ) -> _T | Fault:
+        """Return the response to a request, retried where that may help, or the last fault."""
+        limit = self._retries if retries is None else retries
+        token = CURRENT_TRAFFIC.set(exchange)
+        try:
+            with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
+                while True:
+                    exchange.start_request()
+                    answer = await self._send_once(exchange, send)
+                    if not isinstance(answer, Fault) or not answer.passing or exchange.requests > limit:
+                        return answer
+                    if not await self._wait_for_retry(answer, exchange):
+                        return answer
+        finally:
+            CURRENT_TRAFFIC.reset(token)
+        return Fault("unfinished" if exchange.answered else "silent").with_measurements(exchange)
+
+    async def _send_once(self, exchange: Traffic, send: Callable[[], Awaitable[_T]]) -> _T | Fault:
+        try:
+            return await send()
+        except endpoint_errors.client_errors() as error:
+            return endpoint_errors.to_fault(error, exchange, self._key)
+
+    async def _wait_for_retry(self, fault: Fault, exchange: Traffic) -> bool:
+        """Wait before the next request; return False at once where the wait would exceed a limit."""
+        seconds = retry_delay(fault, exchange.requests)
+        if seconds > min(self.target.timeout, exchange.time_left):
+            return False
+        if seconds > _SHORT_WAIT or fault.silence > _SHORT_WAIT:
+            self.report_retry(fault, seconds)
+        exchange.sleeping = True
+        await anyio.sleep(seconds)
+        exchange.sleeping = False
+        return True
+
+    def _reporting(self, exchange: Traffic) -> SilenceReporter:
+        return SilenceReporter(exchange, self.target.url, timeout=self.target.timeout, report=self._report)
+
+    def _fault_in(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
+        """Return the fault in a reply with a success status: not an object, or an error as sent by gateways."""
+        if wrong := endpoint_errors.describe_wrong_shape(answer):
+            return self._incompatible(exchange, wrong)
+        reply = as_object(answer)
+        if not reply.get("error") or as_list(reply.get("choices")):
+            return None
+        return endpoint_errors.parse_error_reply(reply["error"], self._key).with_measurements(exchange)
+
+    def _incompatible(self, exchange: Traffic, text: str) -> Fault:
+        return Fault("incompatible", text).with_measurements(exchange)
+
+
+def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None) -> openai.AsyncOpenAI:
+    import openai
+
+    # A proxy from the environment cannot reach local addresses of this machine.
+    trust = not endpoint_presets.is_local(endpoint.base_url)
+    http_client = http_client or openai.DefaultAsyncHttpxClient(trust_env=trust)
+    response_limits.install_limits(http_client)
+    return openai.AsyncOpenAI(
+        api_key=key,
+        base_url=endpoint_presets.resolve_address(endpoint.base_url),
+        timeout=openai.Timeout(endpoint.timeout, connect=min(_CONNECT_SECONDS, endpoint.timeout)),
+        max_retries=0,
+        default_headers={"Accept-Encoding": "identity"},
+        http_client=http_client,
+    )
+
+
+def _key(endpoint: Endpoint, secrets: Secrets) -> str | None:
+    key = secrets.api_key.get_secret_value().strip() if secrets.api_key else ""
+    if not key and endpoint_presets.resolve_address(endpoint.base_url) == endpoint_presets.OPENAI:
+        raise EndpointError(f"No key is configured for {endpoint_presets.OPENAI}.", remedy=key_remedy())
+    if not (key.isascii() and key.isprintable()):
+        raise EndpointError("The configured key contains invalid characters.", remedy=key_remedy())
+    return key or None

@@ -1,0 +1,133 @@
+"""Receives the answer to one chat request and delivers its choices as replies, each as soon as it is complete.
+
+The last choice to complete waits for the end of the stream, where the server reports the cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.types import Usage
+from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault
+from exploracoder_jupyter.llm.endpoint.reply_choices import (
+    CHARACTERS_PER_TOKEN,
+    Choice,
+    ChoiceBuilder,
+    CostSplit,
+    parse_choices,
+)
+from exploracoder_jupyter.llm.endpoint.tolerant_json import as_object
+from exploracoder_jupyter.pipeline.merged_streams import Put
+from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.llm.endpoint.endpoint_connection import Stream
+
+_MAX_CHARACTERS = 1_000_000
+"""Limit for one choice in a stream, reasoning included: more than any model's limit for a reply."""
+
+
+@dataclass(slots=True)
+class PendingRequest:
+    """A model request in progress: the cost not reported yet, and the choices that are lost."""
+
+    request: ModelRequest
+    deadline: float
+    """The time by which the request ends, whatever the endpoint does."""
+    unreported: Usage = field(default_factory=Usage)
+    lost: dict[int, EndpointError] = field(default_factory=dict)
+    stream_broken: bool = False
+    """Whether the stream with all choices broke off."""
+    fault: Fault | None = None
+    """Why the stream broke off."""
+
+    def reply(self, index: int, choice: Choice, usage: Usage | None = None) -> Reply:
+        """Return the reply for a choice; its usage includes the cost not reported yet."""
+        total, self.unreported = (usage or Usage()) + self.unreported, Usage()
+        return Reply(index, choice.text, total, choice.problem, choice.calls)
+
+    @property
+    def characters(self) -> int:
+        """Length of the prompt."""
+        return sum(len(message.content) for message in self.request.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryResult:
+    """How an answer ended."""
+
+    ended: bool
+    """Whether the answer ended normally, as far as the protocol shows."""
+    started: int
+    """Number of choices that the server started."""
+    complete: int
+    fault: Fault | None = None
+    """Why the answer did not end normally."""
+
+    @property
+    def all_complete(self) -> bool:
+        """Whether every started choice is complete: some servers end the connection normally when they break off."""
+        return self.ended and self.complete >= self.started
+
+
+class Delivery:
+    """Delivers the choices of one HTTP request: the server's choice i becomes the reply `indexes[i]`."""
+
+    def __init__(self, pending: PendingRequest, indexes: Sequence[int], put: Put[Reply]) -> None:
+        self._pending = pending
+        self._indexes = indexes
+        self._put = put
+        self._cost = CostSplit(pending.characters)
+        self._max_characters = _MAX_CHARACTERS * len(indexes)
+        if (left := pending.request.tokens_left) is not None:
+            self._max_characters = min(self._max_characters, int(left * CHARACTERS_PER_TOKEN))
+        self._complete = 0
+        self._last: Choice | None = None
+
+    async def receive(self, answer: JsonValue | Stream) -> DeliveryResult:
+        """Deliver the complete choices. At the deadline or the budget, a stream is cut and its choices truncated."""
+        if isinstance(answer, AsyncGenerator):
+            return await self._receive_stream(answer)
+        choices = parse_choices(answer)
+        self._take(choices)
+        self._finish(as_object(answer).get("usage"), sum(choice.raw for choice in choices))
+        return DeliveryResult(True, len(choices), self._complete)
+
+    async def _receive_stream(self, stream: Stream) -> DeliveryResult:
+        builder, fault = ChoiceBuilder(), None
+        async with aclosing(stream) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, Fault):
+                    fault = chunk
+                    break
+                self._take(builder.feed(chunk))
+                if builder.characters > self._max_characters:
+                    fault = Fault("too large", f"its reply has more than {builder.characters:,} characters")
+                    break
+        if fault and fault.is_final:
+            self._take(builder.truncate_unfinished())
+        self._finish(builder.usage, builder.characters)
+        return DeliveryResult(fault is None, builder.started, self._complete, fault)
+
+    def _take(self, choices: Iterable[Choice]) -> None:
+        for choice in choices:
+            if choice.index >= len(self._indexes):
+                continue
+            self._complete += 1
+            if self._complete == len(self._indexes):
+                self._last = choice
+            else:
+                self._put(self._pending.reply(self._indexes[choice.index], choice, self._cost.early_usage(choice)))
+
+    def _finish(self, counted: JsonValue, characters: int) -> None:
+        rest = self._cost.final_usage(counted, characters)
+        if self._last is None:
+            self._pending.unreported += rest
+        else:
+            self._put(self._pending.reply(self._indexes[self._last.index], self._last, rest))

@@ -1,0 +1,93 @@
+"""Creates the model of a run: the one that `--model` names among the registered ones, else a model at the endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from exploracoder_jupyter.core import plugins
+from exploracoder_jupyter.core.configuration.settings import OFFLINE, Endpoint, Settings
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, format_error
+from exploracoder_jupyter.kernel_agent.plugin_registry import Plugin
+from exploracoder_jupyter.llm import OpenAIModel
+from exploracoder_jupyter.llm.offline import OfflineModel
+from exploracoder_jupyter.pipeline.ports import Knowledge, Model
+
+_ENDPOINT_MODEL: Final = "openai"
+"""The registered name of the client that is used for models that are not registered."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelContext:
+    """What the factory of a model receives."""
+
+    endpoint: Endpoint
+    """The settings `endpoint.*`; a model may ignore all except its name."""
+    keys: Secrets
+    """The key of the endpoint."""
+    knowledge: Knowledge
+    """The libraries of the task, for models that are not language models."""
+    report: Callable[[str], None]
+    """Displays a sentence while something takes a while."""
+
+
+class ModelFactory(Protocol):
+    """What an entry point in the group `exploracoder_jupyter.models` refers to."""
+
+    def __call__(self, context: ModelContext) -> Model:
+        """Create the model of a run. If it is an asynchronous context manager, it is entered, and exited at the end."""
+        ...
+
+
+def create_offline_model(context: ModelContext) -> Model:
+    """Create the built-in model."""
+    return OfflineModel(context.knowledge)
+
+
+def create_endpoint_model(context: ModelContext) -> Model:
+    """Create a client of the endpoint."""
+    return OpenAIModel(context.endpoint, context.keys, report=context.report)
+
+
+def is_offline(endpoint: Endpoint) -> bool:
+    """Whether the embedded offline model is used: it is named, or neither a model nor an endpoint is configured."""
+    return endpoint.model == OFFLINE or (endpoint.model is None and endpoint.base_url is None)
+
+
+def model_plugin(endpoint: Endpoint) -> Plugin | None:
+    """Return the plugin of another distribution that provides the model of this name, if there is one."""
+    plugin = plugins.find("models", endpoint.model)
+    return None if plugin is None or plugin.built_in else plugin
+
+
+async def choose_model(
+    settings: Settings,
+    keys: Secrets,
+    knowledge: Knowledge,
+    stack: AsyncExitStack,
+    *,
+    advance: Callable[[str, int, int], None],
+) -> Model:
+    """Create the model for settings returned by `with_resolved_model`; `stack` closes its connection.
+
+    Raises:
+        MissingRequirement: a plugin provides the model and fails.
+    """
+    endpoint = settings.endpoint
+    name = OFFLINE if is_offline(endpoint) else str(endpoint.model)
+    plugin = plugins.find("models", name)
+    create: ModelFactory = plugins.get("models", name if plugin else _ENDPOINT_MODEL)
+    context = ModelContext(endpoint, keys, knowledge, report=lambda sentence: advance(sentence, 0, 0))
+    try:
+        model = create(context)
+        if isinstance(model, AbstractAsyncContextManager):
+            await stack.enter_async_context(model)
+    except Exception as error:
+        if isinstance(error, ExploraError) or plugin is None or plugin.built_in:
+            raise
+        message = f"The model {name!r} of {plugin.origin} cannot be created: {format_error(error)}."
+        raise MissingRequirement(message, remedy="Choose another with --model.") from error
+    return model

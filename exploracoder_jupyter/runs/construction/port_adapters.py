@@ -1,0 +1,238 @@
+"""Creates a run's adapters (the model, the embedder and the knowledge) according to its settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+from platformdirs import user_cache_path
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core import plugins
+from exploracoder_jupyter.core.configuration.settings import OFFLINE, Endpoint, Exploration, Settings
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, Secrets, as_json, merge_sources
+from exploracoder_jupyter.core.configuration.web_settings import web_key
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.events import Event, Notice
+from exploracoder_jupyter.core.message_wording import choose_wording
+from exploracoder_jupyter.core.required_libraries import check_libraries, is_checked_here
+from exploracoder_jupyter.core.secrets.secret_names import replaceable_values
+from exploracoder_jupyter.kernels import Inspect, gateway_token
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.knowledge import Embedder, TaskLibraries, embedder_fallback_message
+from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
+from exploracoder_jupyter.knowledge.extraction.public_surface import find_libraries
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
+from exploracoder_jupyter.llm import EndpointEmbedder, is_local, probe, resolve_model
+from exploracoder_jupyter.llm.endpoint.endpoint_presets import redact_address
+from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
+from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
+from exploracoder_jupyter.runs.environment_key import environment_key
+
+Advance = Callable[[str, int, int], None]
+"""Called with a description of the current work, the amount done, and the total (0: unknown)."""
+
+_OFFLINE_SOLUTION_ROUNDS = 20
+"""Maximum rounds for the offline model: solutions cost it no tokens, so it may try more of them."""
+
+
+def cache_folder() -> Path:
+    """Return the folder where indexes are stored between runs."""
+    return user_cache_path("exploracoder_jupyter")
+
+
+def uses_endpoint(settings: Settings) -> bool:
+    """Whether anything is sent to the endpoint: model requests, or texts to embed."""
+    embeds = settings.endpoint.embedding_model and not settings.retrieval.embedding_folder
+    return not (is_offline(settings.endpoint) or model_plugin(settings.endpoint)) or bool(embeds)
+
+
+async def open_knowledge(
+    libraries: Sequence[str],
+    settings: Settings,
+    keys: Secrets,
+    *,
+    inspect: Inspect,
+    advance: Advance,
+    emit: Callable[[Event], None],
+    stack: AsyncExitStack,
+    folder: Path | None = None,
+    acquainted: bool = True,
+) -> TaskLibraries:
+    """Read and index the libraries, with embeddings from a local model folder or from the endpoint if configured.
+
+    Args:
+        libraries: import or distribution names.
+        settings: the settings of the run.
+        keys: credentials of the endpoint.
+        inspect: runs code in the environment of the libraries.
+        advance: called with progress.
+        emit: called once with a notice if embeddings fail, now or in a later search; the built-in ones replace them.
+        stack: closes the embedder's connection.
+        folder: base of relative paths; by default the working directory of the process.
+        acquainted: whether introductions are stored between runs.
+
+    Raises:
+        UsageError, MissingRequirement: a library is unknown or cannot be imported, or documents or the folder are
+            unreadable.
+    """
+
+    def say(sentence: str) -> None:
+        emit(Notice(sentence, "warning"))
+
+    def report(sentence: str) -> None:
+        advance(sentence, 0, 0)
+
+    library = await TaskLibraries.open(
+        libraries,
+        inspect=inspect,
+        cache=cache_folder(),
+        environment=environment_key(settings.sandbox, folder or Path.cwd()),
+        embedder=await _open_embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
+        progress=advance,
+        docs=[_resolve_path(path, folder) for path in settings.retrieval.docs],
+        say=say,
+        acquainted=acquainted,
+    )
+    for sentence in library.notices:
+        say(sentence)
+    return library
+
+
+async def check_libraries_at_target(libraries: Sequence[str], settings: Settings, *, folder: Path) -> None:
+    """Check that the libraries are installed for the interpreter that the run uses, before its kernels are started.
+
+    Skips the check if documents may replace a library, or if the interpreter is behind a gateway.
+
+    Raises:
+        UsageError: a library is not installed.
+        MissingRequirement, KernelError: the interpreter cannot be used.
+    """
+    if is_checked_here(settings):
+        check_libraries(libraries, settings, workdir=folder)
+    elif not (settings.sandbox.gateway or settings.retrieval.docs):
+        environment = environment_key(settings.sandbox, folder)
+        remembered = LibraryNameCache(KnowledgeCache(cache_folder()), environment) if environment else None
+        await find_libraries(
+            libraries, inspect=local_inspector(settings.sandbox, workdir=folder), remembered=remembered
+        )
+
+
+def _resolve_path(given: str, folder: Path | None) -> Path:
+    try:
+        return (folder or Path()) / Path(given).expanduser()
+    except RuntimeError:  # no such user
+        return Path(given)
+
+
+async def _open_embedder(
+    settings: Settings,
+    keys: Secrets,
+    *,
+    say: Callable[[str], None],
+    report: Callable[[str], None],
+    stack: AsyncExitStack,
+    folder: Path | None,
+) -> Embedder | None:
+    if settings.retrieval.embedding_folder:
+        return LocalEmbedder(_resolve_path(settings.retrieval.embedding_folder, folder))
+    if not settings.endpoint.embedding_model:
+        return None
+    try:
+        return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys, report=report))
+    except EndpointError as error:
+        say(embedder_fallback_message(error))
+        return None
+
+
+async def with_resolved_model(settings: Settings, keys: Secrets) -> Settings:
+    """Return the settings with the endpoint's model resolved.
+
+    This sends one request to the endpoint, or loads the plugin that provides the model, so that a wrong configuration
+    fails at once.
+
+    Raises:
+        MissingRequirement: the plugin cannot be loaded.
+        EndpointError: the endpoint cannot be reached, refuses the key, or lists not exactly one model where none is
+            named.
+    """
+    if is_offline(settings.endpoint):
+        return settings
+    if plugin := model_plugin(settings.endpoint):
+        plugins.load(plugin)
+        return settings
+    if settings.endpoint.model is None:
+        return replace(settings, endpoint=await resolve_model(settings.endpoint, keys))
+    found = await probe(settings.endpoint, keys)
+    if not (found.reachable or found.passing):
+        raise EndpointError(found.sentence, remedy=found.remedy)
+    return settings
+
+
+def recordable_settings(settings: Settings) -> dict[str, JsonValue]:
+    """Return the settings as recorded in the trace, without secrets in the endpoint's address."""
+    endpoint = settings.endpoint
+    if endpoint.base_url:
+        endpoint = replace(endpoint, base_url=redact_address(endpoint.base_url))
+    return as_json(replace(settings, endpoint=endpoint))
+
+
+def secret_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
+    """Return all strings to redact.
+
+    These are the keys and the token, the password and query values of the endpoint's address, and the secrets in
+    environment variables.
+    """
+    parts = urlsplit(endpoint.base_url or "")
+    credentials = (keys.api_key, gateway_token())
+    found = [*(secret.get_secret_value() for secret in credentials if secret), parts.password, web_key()]
+    query = (value for _, value in parse_qsl(parts.query))
+    return list(dict.fromkeys(text for text in (*found, *query, *replaceable_values(os.environ)) if text))
+
+
+def exploration_settings(settings: Settings, layers: Sequence[Layer]) -> Exploration:
+    """Return the exploration settings, with more solution rounds for the offline model unless set."""
+    method = settings.exploration
+    if not is_offline(settings.endpoint) or "solution_rounds" in merge_sources(*layers).get("exploration", {}):
+        return method
+    return replace(method, solution_rounds=_OFFLINE_SOLUTION_ROUNDS)
+
+
+def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
+    """Return what the user should know about the model before it is called."""
+    endpoint = settings.endpoint
+    if endpoint.model == OFFLINE:
+        return [Notice("The offline model is not a language model: it adapts documented examples mechanically.")]
+    if is_offline(endpoint):
+        key = (
+            " A key is set, but no model is named: name one with --model."
+            if keys.api_key and not endpoint.model
+            else ""
+        )
+        text = (
+            "No language model is configured: the embedded offline model splits the task, finds documented examples"
+            " and adapts them mechanically. "
+        )
+        text += choose_wording(
+            terminal="Configure an endpoint with --base-url and --model, or with EXPLORACODER_BASE_URL and"
+            " EXPLORACODER_MODEL.",
+            notebook="`%explora config` shows how to configure an endpoint.",
+        )
+        return [Notice(text + key)]
+    plugin = model_plugin(endpoint)
+    if not plugin and is_local(endpoint.base_url):
+        return []
+    receiver = f"the model {plugin.name!r} of {plugin.origin}" if plugin else redact_address(endpoint.base_url)
+    return [Notice(f"{_SENT_DATA[endpoint.share]} is sent to {receiver}. {_SHARE_LESS_HINTS[endpoint.share]}".strip())]
+
+
+_SENT_DATA = {
+    "values": "The task, the code, and what candidates print (values of your data included)",
+    "schema": "The task, the code, and names, types and kinds of errors, but no values",
+    "none": "The task, the code, and whether it ran",
+}
+_SHARE_LESS_HINTS = {"values": "`--share schema` or `--share none` sends less.", "schema": "", "none": ""}

@@ -1,0 +1,105 @@
+"""Creates the web source of a run, if the settings enable it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from exploracoder_jupyter.core.configuration.settings import Retrieval
+from exploracoder_jupyter.core.configuration.web_settings import WEB_REMEDY, web_key
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
+from exploracoder_jupyter.core.events import Event, Notice
+from exploracoder_jupyter.pipeline.ports import Source
+from exploracoder_jupyter.runs.construction.port_adapters import cache_folder
+from exploracoder_jupyter.runs.construction.source_context import SourceContext
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.web import HttpClient, SearchEngine
+
+_WEB_NOTICE = (
+    "The web is searched: queries made of words from the task, library names and error types are sent to {}."
+    " Pages that are found are downloaded, and relevant passages are sent to the model."
+)
+
+
+async def open_web_source(context: SourceContext) -> Source | None:
+    """Open the web as a source; see `open_web`."""
+    return await open_web(
+        context.settings.retrieval, context.workdir, cache_folder(), context.emit, context.stack, clean=context.clean
+    )
+
+
+async def open_web(
+    settings: Retrieval,
+    workdir: Path,
+    cache: Path,
+    emit: Callable[[Event], None],
+    stack: AsyncExitStack,
+    *,
+    clean: Callable[[str], str] = str,
+) -> Source | None:
+    """Create the web source; `None` if it is off. `stack` closes its connections; `clean` redacts queries.
+
+    Raises:
+        UsageError: the folder of saved pages does not exist.
+        MissingRequirement: a required package is not installed.
+    """
+    if settings.web == "off":
+        return None
+    for package in ("lxml", "protego"):
+        _check_installed(package, "Searching the web")
+
+    from exploracoder_jupyter import web  # not needed by most runs, and an HTTP client is slow to import
+
+    def warn(sentence: str) -> None:
+        emit(Notice(sentence, "warning"))
+
+    if settings.web == "folder":
+        pages = web.SavedPages(_resolve_folder(settings.web_address, workdir))
+        pages.prepare()
+        emit(Notice(f"Saved pages in {settings.web_address} are searched instead of the web."))
+        return web.WebSource(pages, pages, None, name="folder", say=warn, clean=clean)
+    http = await stack.enter_async_context(web.HttpClient())
+    provider, name = _create_provider(settings, http)
+    pages_cache = web.WebCache(cache)
+    trusted = web.origin_of(settings.web_address or "") if settings.web == "url" else ""
+    reader = web.PageFetcher(http, pages_cache, trusted=trusted)
+    emit(Notice(_WEB_NOTICE.format(name)))
+    name = f"{settings.web} {settings.web_address}"
+    return web.WebSource(provider, reader, pages_cache, name=name, say=warn, clean=clean)
+
+
+def _create_provider(settings: Retrieval, http: HttpClient) -> tuple[SearchEngine, str]:
+    """Return the search engine and its display name."""
+    from exploracoder_jupyter import web
+
+    if settings.web == "ddgs":
+        _check_installed("ddgs", "Searching with DuckDuckGo")
+        return web.DuckDuckGo(), "DuckDuckGo"
+    address = settings.web_address or ""
+    host = urlsplit(address).hostname or ""
+    if settings.web == "searxng":
+        return web.SearXNG(http, address), f"{host}, which asks other search engines"
+    return web.UrlTemplate(http, address.replace("{key}", web_key())), host
+
+
+def _check_installed(package: str, doing: str) -> None:
+    if find_spec(package) is None:
+        raise MissingRequirement(
+            f"{doing} needs the package {package}, which is not installed.",
+            remedy="Install it with `pip install 'exploracoder-jupyter[web]'`.",
+        )
+
+
+def _resolve_folder(address: str | None, workdir: Path) -> Path:
+    try:
+        folder = workdir / Path(address or "").expanduser()
+        if folder.is_dir():
+            return folder
+    except (RuntimeError, OSError):  # no such user, no permission, or the name is too long
+        pass
+    raise UsageError(f"There is no folder {address!r} of saved pages to search.", remedy=WEB_REMEDY)

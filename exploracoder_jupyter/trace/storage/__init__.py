@@ -1,0 +1,1 @@
+"""How a trace is stored: journal, records, deduplication, size limits, migration and validation."""
