@@ -6,7 +6,7 @@
 
 import os
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -135,7 +135,10 @@ class LiveKernel:
 
     def census(self):
         """What it holds of the system: descriptors and what they are, threads, children and their states."""
-        open_files = [str(path.readlink()) for path in Path(f"/proc/{self.process.pid}/fd").iterdir()]
+        open_files = []
+        for path in Path(f"/proc/{self.process.pid}/fd").iterdir():
+            with suppress(FileNotFoundError):  # it was closed meanwhile
+                open_files.append(str(path.readlink()))
         links = sorted(path for path in open_files if not path.endswith("-journal"))
         children = sorted((child.pid, child.status()) for child in self.process.children(recursive=True))
         tasks = Path(f"/proc/{self.process.pid}/task").glob("*/comm")

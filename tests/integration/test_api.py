@@ -1,20 +1,26 @@
 """The public Python API in a script, in a notebook cell, and inside a running event loop."""
 
 import asyncio
-import signal
 import subprocess
 import sys
 
 import pytest
 
 from exploracoder_jupyter import UsageError, aexplore, explore, load_trace, search
-from tests.patience import patience, wait_until
+from tests.patience import patience
 
 TASK = {"task": "Compute the median of [1, 5, 2]", "libraries": "statistics", "model": "offline"}
 CHECK = "assert result == 2"
 INTERRUPTED = """
+import os, signal
 from exploracoder_jupyter import explore
-explore("Compute the median of [1, 5, 2]", libraries="statistics", model="offline", candidates=5)
+
+def interrupt(record, seen=[]):
+    seen.append(record.event.kind)
+    if seen.count("candidate_proposed") == 1 == seen[-1:].count("candidate_proposed"):
+        os.kill(os.getpid(), signal.SIGINT)
+
+explore("Compute the median of [1, 5, 2]", libraries="statistics", model="offline", candidates=5, progress=interrupt)
 """
 
 
@@ -62,11 +68,8 @@ def test_variables_are_sent_as_copies(capsys):
 
 def test_an_interrupt_closes_the_trace_and_is_raised(folder):
     program = [sys.executable, "-c", INTERRUPTED]
-    with subprocess.Popen(program, stderr=subprocess.PIPE, text=True) as process:
-        wait_until(lambda: list(folder.glob("explorations/*.ipynb")), 60, "a trace")
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=patience(60))
-    assert process.returncode != 0 and "KeyboardInterrupt" in errors
+    done = subprocess.run(program, stderr=subprocess.PIPE, text=True, timeout=patience(60))
+    assert done.returncode != 0 and "KeyboardInterrupt" in done.stderr
     [trace] = folder.glob("explorations/*.ipynb")
     assert load_trace(trace).status == "stopped"
     assert not list(folder.glob("explorations/*.jsonl"))

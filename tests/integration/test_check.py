@@ -266,7 +266,7 @@ RICH = {
     "ipywidgets": "import ipywidgets\nipywidgets.IntSlider()",
     "IPython": "from IPython.display import HTML, Latex, display\ndisplay(HTML('<b>x</b>'), Latex('$x$'))",
     "logging": "import logging, warnings\nwarnings.warn('old')\nlogging.warning('odd')",
-    "timeit": "%timeit -n 5 -r 2 sum(range(100))",
+    "timeit": "%timeit -n 5 -r 1 sum(range(100))",  # the times of two runs would be compared
     "asyncio": "import asyncio\nawait asyncio.sleep(0.01)\nprint(3)",
 }
 
