@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -46,6 +46,8 @@ class Exploration:
     """Every event of the run, in order."""
     trace: Path | None
     """The trace notebook; `None` if none was written."""
+    summary: Mapping[str, JsonValue] = field(repr=False)
+    """The object that `jupyter explora run --json` prints."""
 
     @property
     def status(self) -> str:
@@ -79,11 +81,6 @@ class Exploration:
         """Copies of the files that the solution wrote."""
         kept = self.state.files
         return tuple(Path(kept.folder, name) for name in kept.files) if kept else ()
-
-    @cached_property
-    def summary(self) -> Mapping[str, JsonValue]:
-        """The object that `jupyter explora run --json` prints."""
-        return summarize_run(self.records, trace=self.trace)
 
     @cached_property
     def state(self) -> Run:
@@ -124,9 +121,5 @@ def load_trace(path: str | Path) -> Exploration:
     Raises:
         UsageError: there is no trace at this path, or it is damaged.
     """
-    return exploration_of(load_records(Path(path)), Path(path))
-
-
-def exploration_of(records: Iterable[Record], trace: Path | None) -> Exploration:
-    """The exploration that these records describe."""
-    return Exploration(tuple(records), trace)
+    records, trace = tuple(load_records(Path(path))), Path(path)
+    return Exploration(records, trace, summarize_run(records, trace=trace))

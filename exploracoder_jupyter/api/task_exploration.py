@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
-
-from exploracoder_jupyter.api.exploration import Exploration, exploration_of
+from exploracoder_jupyter.api.event_loop_thread import start_in_thread
+from exploracoder_jupyter.api.exploration import Exploration
 from exploracoder_jupyter.core.command_options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
@@ -58,31 +58,26 @@ def explore(
         EndpointError, KernelError, InternalError: it ended early; its trace is complete up to that point.
     """
     steering = RunSteering()
-    outcome: list[Exploration | BaseException] = []
-
-    async def main() -> Exploration:
-        return await aexplore(
-            task,
-            libraries=libraries,
-            check=check,
-            name=name,
-            variables=variables,
-            workdir=workdir,
-            progress=progress,
-            steering=steering,
-            **options,
-        )
-
-    def work() -> None:
-        try:
-            outcome.append(anyio.run(main))
-        except BaseException as error:
-            outcome.append(error)
-
-    _wait_for(threading.Thread(target=work, name="explore"), steering)
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+    main = partial(
+        aexplore,
+        task,
+        libraries=libraries,
+        check=check,
+        name=name,
+        variables=variables,
+        workdir=workdir,
+        progress=progress,
+        steering=steering,
+        **options,
+    )
+    found = start_in_thread(main, "explore")
+    try:
+        return found.result()
+    except KeyboardInterrupt:
+        steering.stop()
+        print("Stopping the exploration ...", file=sys.stderr)  # noqa: T201
+        wait([found])  # a second interrupt ends this
+        raise
 
 
 async def aexplore(
@@ -125,9 +120,7 @@ async def carry_out(order: Order, listen: Listener, steering: RunSteering | None
 
     summary = await run(order, collect, steering=steering)
     trace = summary.get("trace")
-    found = exploration_of(records, Path(str(trace)) if trace else None)
-    found.__dict__["summary"] = summary  # the one that also knows whether the trace could be written
-    return found
+    return Exploration(tuple(records), Path(str(trace)) if trace else None, summary)
 
 
 @contextmanager
@@ -155,15 +148,3 @@ def _layer(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         if name not in known:
             raise UsageError(f"explore() has no option {name!r}.{did_you_mean(name, known)}")
     return nest_settings(options)
-
-
-def _wait_for(thread: threading.Thread, steering: RunSteering) -> None:
-    """Run the thread to its end; an interrupt stops the run in order first, a second one waits no longer."""
-    thread.start()
-    try:
-        thread.join()
-    except KeyboardInterrupt:
-        steering.stop()
-        print("Stopping the exploration ...", file=sys.stderr)  # noqa: T201
-        thread.join()
-        raise
