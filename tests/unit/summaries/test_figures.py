@@ -114,9 +114,9 @@ def test_scattered_points_are_told_with_their_colours(axes):
         (lambda a: a.imshow(np.zeros((2, 2, 3))), "image: 2 x 2 x 3 float64; values always 0"),
         (lambda a: a.set(yscale="log", ylabel="y"), 'y "y" (log)'),
         (lambda a: a.set(xlim=(9, 1)), "x set to 9 to 1"),
-        (lambda a: a.table([["1"]]), "not told: 1 Table"),
+        (lambda a: a.table([["1"]]), "not described: 1 Table"),
         (lambda a: None, "axes, empty"),
-        (lambda a: [a.plot([i], [i]) for i in range(15)], "not told: 5 Line2D"),
+        (lambda a: [a.plot([i], [i]) for i in range(15)], "not described: 5 Line2D"),
     ],
 )
 def test_kinds_of_artists(axes, draw, expected):

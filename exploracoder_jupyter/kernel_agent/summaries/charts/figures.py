@@ -195,7 +195,7 @@ def _legend_fact(legend: Any, indent: str = "  ") -> Fact:
 def _other_artists_fact(content: _AxesContent) -> Iterator[Fact]:
     counts = Counter(type(artist).__name__ for artist in content.other_artists)
     if counts:
-        yield Fact("  not told: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(6)))
+        yield Fact("  not described: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(6)))
 
 
 def _describe_artist(artist: Any, options: SummaryOptions) -> Iterator[Fact]:

@@ -95,7 +95,7 @@ def _format_brief(series: Any, options: SummaryOptions) -> str:
 
 def _describe_lazy_frame(frame: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe a lazy frame without even its column names: resolving them opens files and calls functions."""
-    yield Fact("lazy, not collected; collect_schema() tells its columns")
+    yield Fact("lazy, not collected; collect_schema() returns its columns")
 
 
 def _describe_expression(expression: Any, options: SummaryOptions) -> Iterator[Fact]:
