@@ -130,7 +130,7 @@ def write_agent_archive(path: Path) -> Path:
     """Write the zip of `exploracoder_jupyter.kernel_agent`, to be run as `python PATH MODULE ARGUMENT...`."""
     package = resources.files("exploracoder_jupyter.kernel_agent")
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("exploracoder_jupyter/exploracoder_jupyter/__init__.py", "")
+        archive.writestr("exploracoder_jupyter/__init__.py", "")
         for name, entry in _python_files(package, ""):
             home = "" if name == "__main__.py" else "exploracoder_jupyter/kernel_agent/"
             source = entry.read_bytes()
