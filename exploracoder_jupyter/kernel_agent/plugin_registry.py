@@ -1,8 +1,8 @@
 """Lists the plugins that are registered as entry points, this package's own among them, without importing any.
 
-The groups are `exploracoder_jupyter.models`, `.sources`, `.summarizers` and `.exporters`. This package's own entry
-points are read beside it: from `pyproject.toml` in a source tree, so that they are current however the tree was
-installed, and otherwise from the metadata of the installation or of the archive that is sent to kernels. Those of
+The groups are `exploracoder_jupyter.models`, `.sources`, `.summarizers`, `.exporters` and `.strategies`. This package's
+own entry points are read beside it: from `pyproject.toml` in a source tree, so that they are current however the tree
+was installed, and otherwise from the metadata of the installation or of the archive that is sent to kernels. Those of
 other distributions are found on the import path without the working directory: what appears there is not installed.
 
 As a program, prints the summarizers of this interpreter as JSON, each with the error if it cannot be loaded.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "exploracoder-jupyter"
 PREFIX = "exploracoder_jupyter."
-GROUPS = ("models", "sources", "summarizers", "exporters")
+GROUPS = ("models", "sources", "summarizers", "exporters", "strategies")
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 """The folder or archive that contains this package."""
 

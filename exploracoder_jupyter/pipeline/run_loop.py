@@ -112,6 +112,7 @@ class RunLoop:
             await self._review()
         while True:
             await self._close_unreachable()
+            self.run.progress.experience = self.states[-1].experience
             at_end = self.current == len(self.run.agenda.plan.subtasks)
             if result := await self._run_phase(self._solve if at_end else self._explore):
                 return result

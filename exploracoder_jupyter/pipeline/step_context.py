@@ -15,9 +15,17 @@ from exploracoder_jupyter.pipeline.retrieval.empty_source_search import NullSoup
 from exploracoder_jupyter.pipeline.run_plan import Agenda, ResumePoint
 
 
+@dataclass(slots=True)
+class Progress:
+    """What a run has learned so far: the result of a run that ends early is made from it."""
+
+    experience: tuple[Experience, ...] = ()
+    """The experience that led here, in order."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The ports and limits of one run, shared by all of its steps. Only the meter and the agenda change."""
+    """The ports and limits of one run, shared by all of its steps. Only meter, agenda and progress change."""
 
     task: Task
     settings: Exploration
@@ -45,6 +53,7 @@ class Run:
     python: str = ""
     """Version of the interpreter that experiments run in, such as `3.11.9`; empty if unknown."""
     agenda: Agenda = field(default_factory=Agenda)
+    progress: Progress = field(default_factory=Progress)
 
 
 @dataclass(frozen=True, slots=True)

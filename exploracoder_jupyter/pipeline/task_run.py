@@ -1,4 +1,4 @@
-"""The whole method as one function: introduce, plan, explore every subtask, solve.
+"""Runs a task with a strategy: by default the exploration, which plans, explores every subtask and solves.
 
 Emits exactly one `RunFinished`, whatever happens: after a spent budget, a stop by the user or a fault, the result keeps
 what was learned and names the reason.
@@ -16,43 +16,59 @@ from exploracoder_jupyter.pipeline.exploring.stop_criteria import Futile
 from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice, reporting
 from exploracoder_jupyter.pipeline.run_loop import RunLoop
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
-from exploracoder_jupyter.pipeline.step_context import Run, State
+from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.pipeline.strategy import Strategy
 
 
-async def run_task(run: Run) -> RunResult:
+async def explore(run: Run) -> RunResult:
+    """Introduce, plan, explore every subtask, solve (ExploraCoder, section 3). The strategy `explore`."""
+    loop = RunLoop(run)
+    try:
+        return await loop.execute(ControlHandler(loop).listen)
+    finally:
+        await loop.close()
+
+
+async def run_task(run: Run, strategy: Strategy = explore) -> RunResult:
     """Run the task: emit its events and return the result.
 
     Raises:
         EndpointError, KernelError, ...: an endpoint or kernel failed, or we have a bug (any other exception).
             `RunFinished` has been emitted all the same.
     """
-    loop = RunLoop(run)
     result = RunResult(None, Verdict("stopped", "The run was interrupted."))
     try:
         with reporting(run.emit):
-            result = await loop.execute(ControlHandler(loop).listen)
+            result = await _in_time(run, strategy)
     except (BudgetExceeded, Futile) as reason:
-        result = _stop_result(loop.states, str(reason))
+        result = _stop_result(run, str(reason))
     except ExploraError as error:
-        result = _stop_result(loop.states, str(error))
+        result = _stop_result(run, str(error))
         raise
     except Exception as error:
-        result = _stop_result(loop.states, f"An internal error ended the run: {format_error(error)}.")
+        result = _stop_result(run, f"An internal error ended the run: {format_error(error)}.")
         run.emit(failure_notice("An internal error ended the run:", error))
         raise
     except anyio.get_cancelled_exc_class():
-        result = _stop_result(loop.states, "The run was stopped by the user.")
+        result = _stop_result(run, "The run was stopped by the user.")
         raise
     finally:
         run.emit(RunFinished(result.verdict, result.solution, run.meter.total, dict(run.meter.by_step)))
-        await loop.close()
     return result
 
 
-def _stop_result(states: list[State], reason: str) -> RunResult:
+async def _in_time(run: Run, strategy: Strategy) -> RunResult:
+    """Apply the strategy within the time budget; the exploration pauses that while the user reviews the plan."""
+    if strategy is explore:
+        return await explore(run)
+    with anyio.move_on_after(run.meter.seconds_left):
+        return await strategy(run)
+    raise run.meter.out_of_time()
+
+
+def _stop_result(run: Run, reason: str) -> RunResult:
     """Join what was learned so far into one program, unverified as a whole, so that nothing that ran is lost."""
-    experience = states[-1].experience if states else ()
-    return RunResult(_join_programs(experience), Verdict("stopped", reason))
+    return RunResult(_join_programs(run.progress.experience), Verdict("stopped", reason))
 
 
 def _join_programs(experience: tuple[Experience, ...]) -> Solution | None:

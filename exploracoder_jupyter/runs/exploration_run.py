@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 
+from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.settings import OFFLINE, Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, read_secrets, unknown_variables
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError, UsageError, unwrap_group
@@ -187,7 +188,7 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             python=environment.python,
         )
         try:
-            await run_task(run)
+            await run_task(run, plugins.get("strategies", method.strategy))
         finally:
             _remove_if_empty(run.files)
 

@@ -44,6 +44,7 @@ class Exploration(_Section):
     """The exploration method. Defaults are those of ExploraCoder (section 5.1) where the paper gives one."""
 
     preset: Annotated[Preset, Setting("how thoroughly to explore, unless set by other options"), Option()] = "standard"
+    strategy: Annotated[str, Setting("method of solving the task, by its registered name")] = "explore"
     candidates: Annotated[int, Setting("snippets per subtask", ge=1, le=20), Option(metavar="m")] = 5
     subtasks: Annotated[int, Setting("maximum number of subtasks", ge=1, le=20), Option(metavar="n")] = 8
     debug_rounds: Annotated[

@@ -1,0 +1,1 @@
+"""Measures: results of units, estimators with intervals, paired comparison."""

@@ -1,0 +1,1 @@
+"""Problems: their files, public sets, validation."""

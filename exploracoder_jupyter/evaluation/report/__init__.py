@@ -1,0 +1,1 @@
+"""The report: a page that stands alone, and Markdown."""
