@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from exploracoder_jupyter.core.events import (
@@ -104,11 +105,15 @@ def be_steered(anchor):
         if asked.type == "stop":
             end("stopped", "By the user.")
             return
-        if asked.type == "replan" and asked.titles == ["end"]:
+        if asked.type == "replan" and asked.titles == ("end",):
             end("unchecked", "It ran.", "answer = 42")
             return
-        insert(f"said-{number}", last, asked.model_dump_json(exclude={"type"}))
+        insert(f"said-{number}", last, arguments(asked))
         last = f"said-{number}"
+
+
+def arguments(control):
+    return json.dumps({name: value for name, value in asdict(control).items() if name != "type"}, separators=(",", ":"))
 
 
 def main():
@@ -178,7 +183,7 @@ def main():
         tell(PlanMade(Plan((Subtask("1", "Look"), Subtask("2", "Leap")))))
         tell(ReviewAsked())
         asked = decode_to_engine(sys.stdin.readline())
-        Path("accepted.json").write_text(asked.model_dump_json())
+        Path("accepted.json").write_text(json.dumps(asdict(asked)))
         tell(Steered("replan"))
     if kind == "unsolved":
         end("unsolved", "No solution ran.", "answer = 1 / 0")

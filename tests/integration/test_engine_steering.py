@@ -141,7 +141,7 @@ def test_a_run_is_steered_while_its_candidates_run(engine, endpoint):  # noqa: F
 
     waiting = sleepers()  # the solution
     run.ask(Choose(candidate="1.2"))
-    run.ask(Replan(titles=[]))
+    run.ask(Replan(()))
     run.until("steered", what="choose")
     assert gone(waiting)
     observed = run.until("candidate_observed", candidate="1.2").observation
@@ -178,7 +178,7 @@ def test_a_run_goes_on_from_what_was_selected_before(engine, endpoint):  # noqa:
 def test_a_plan_is_reviewed_before_anything_is_tried(engine, endpoint):  # noqa: F811
     run = Driven(engine, endpoint, exploration={"review": True})
     run.until("review_asked")
-    run.ask(Replan(titles=TITLES[:1]))
+    run.ask(Replan(tuple(TITLES[:1])))
     run.until("subtask_started")
     events = [record.event for record in run.records]
     plan = [event.plan for event in events if event.kind == "plan_made"][-1]

@@ -15,7 +15,8 @@ from tests.patience import patience
 
 LOOK = """
 from exploracoder_jupyter.kernel_agent.forking import fork_hazards as _hazards
-_answer = (_hazards.find_hazards(globals()), _hazards.find_credential_variables(globals()))
+from exploracoder_jupyter.ipython_extension.running import credential_variables as _credentials
+_answer = (_hazards.find_hazards(globals()), _credentials.find_credential_variables(globals()))
 """
 
 
