@@ -15,6 +15,8 @@ INTERRUPTED = """
 import os, signal
 from exploracoder_jupyter import explore
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+
 def interrupt(record, seen=[]):
     seen.append(record.event.kind)
     if seen.count("candidate_proposed") == 1 == seen[-1:].count("candidate_proposed"):
