@@ -28,7 +28,6 @@ from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.search import indexed_text, word_embedder
-from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
 from exploracoder_jupyter.knowledge.search.rank_fusion import combine_queries
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
 
@@ -85,11 +84,9 @@ def ranked(apis: Sequence[ApiDoc], scores: np.ndarray) -> Found:
 
 def parts(apis: Sequence[ApiDoc], plans: Plans) -> dict[str, Callable[[Question], Found]]:
     """What is to be compared with: one index, one kind of text, no prior."""
-    latent = LatentEmbedder.fit([indexed_text.dense_text(api) for api in apis])
     return {
         "BM25, path and first sentence": by_words(apis, indexed_text.embedding_text),
         "BM25, whole docstring": by_words(apis, whole),
-        "LSA, path and opening": by_vectors(apis, indexed_text.dense_text, latent.vector),
         "word vectors, description": by_vectors(apis, lambda api: api.description, word_embedder.embed_text),
         "word vectors, path and first sentence": by_vectors(
             apis, indexed_text.embedding_text, word_embedder.embed_text

@@ -57,15 +57,13 @@ async def main(data: Path, plans: Path, wanted: Sequence[str], folder: Path) -> 
         library = await TaskLibraries.open([name], inspect=local_inspector(Sandbox()), cache=folder)
         mine = [one for one in questions if one["library"] == name and one["id"] in said]
         info = library.libraries[0]
-        for way, latent in (("words", None), ("words and meaning", library.latent)):
-            store = SnippetStore(folder / f"{name}-{way}.sqlite")
-            source = SnippetSource(store, {info.name: info.version}, latent=latent)
-            await source.learn([kept(one, library) for one in mine])
-            places, found, seconds = await ranks(source, {one["id"]: said[one["id"]] for one in mine})
-            within = [100 * sum(0 < place <= most for place in places) / len(places) for most in (1, 3, 5)]
-            mean = statistics.fmean(1 / place if place else 0 for place in places)
-            print(f"{name:8}{way:18}{within[0]:4.0f}% {within[1]:4.0f}% {within[2]:4.0f}%{mean:9.3f}", end="")
-            print(f"{statistics.median(found):7.0f}{1000 * statistics.median(seconds):7.0f}")
+        source = SnippetSource(SnippetStore(folder / f"{name}.sqlite"), {info.name: info.version})
+        await source.learn([kept(one, library) for one in mine])
+        places, found, seconds = await ranks(source, {one["id"]: said[one["id"]] for one in mine})
+        within = [100 * sum(0 < place <= most for place in places) / len(places) for most in (1, 3, 5)]
+        mean = statistics.fmean(1 / place if place else 0 for place in places)
+        print(f"{name:22}{within[0]:4.0f}% {within[1]:4.0f}% {within[2]:4.0f}%{mean:9.3f}", end="")
+        print(f"{statistics.median(found):7.0f}{1000 * statistics.median(seconds):7.0f}")
 
 
 if __name__ == "__main__":

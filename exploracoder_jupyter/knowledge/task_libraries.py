@@ -32,7 +32,6 @@ from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, diges
 from exploracoder_jupyter.knowledge.search.api_index import FORMAT, ApiIndex
 from exploracoder_jupyter.knowledge.search.dense_index import Embedder
 from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings, embed_apis, embedder_fallback_message
-from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
 
 _INTRODUCTION: TypeAdapter[Introduction] = TypeAdapter(Introduction)
 
@@ -139,11 +138,6 @@ class TaskLibraries:
     def documents(self) -> DocumentSource | None:
         """The searchable passages of the given documents; None without documents."""
         return self._documents
-
-    @property
-    def latent(self) -> LatentEmbedder:
-        """The built-in embedder, fitted on the documentation of these libraries."""
-        return self._index.latent
 
     @property
     def notices(self) -> Sequence[str]:

@@ -1,7 +1,6 @@
 """The search index of a collection of APIs: lexical and dense scores, added to a prior.
 
-Three scores are combined: BM25F over fields, similarity of general word vectors, and latent semantic analysis (LSA) of
-this documentation. An external embedder replaces the last two.
+Two scores are combined: BM25F over fields, and similarity of general word vectors, which an external embedder replaces.
 
 The index is built once for each combination of library versions. Only `arrays` is stored; `Index.reopen` needs no
 fitting.
@@ -9,7 +8,7 @@ fitting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,21 +20,18 @@ from exploracoder_jupyter.knowledge.search.api_names import ApiNames
 from exploracoder_jupyter.knowledge.search.api_prior import prior
 from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
 from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings
-from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
 from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, drop_library_names, find_named_apis
 from exploracoder_jupyter.knowledge.search.rank_fusion import combine_queries, diversify, rescale_positive, scale_to_max
 from exploracoder_jupyter.text.lexical_index import Arrays, LexicalIndex
 from exploracoder_jupyter.text.tokenizer import tokens
 
-FORMAT = 4
+FORMAT = 5
 """Version of the stored arrays and of the indexed texts; incrementing it invalidates stored indexes."""
 
 _DENSE_ROWS = 1000
 """How many rows are requested from a dense index."""
 _WORD_VECTOR_WEIGHT = 0.5
 """Weight of similarity by general word vectors; the best lexical score counts 1."""
-_LATENT_WEIGHT = 0.2
-"""Weight of similarity by latent semantic analysis of this documentation."""
 _EMBEDDER_WEIGHT = 1.0
 """Weight of similarity by an external embedding model."""
 _NAMED_BONUS = 0.9
@@ -54,41 +50,33 @@ class ApiIndex:
     names: ApiNames
     lexical: LexicalIndex
     word_vectors: DenseIndex
-    latent: LatentEmbedder
-    dense: DenseIndex
     prior: NDArray[np.float32]
 
     @classmethod
     def build(cls, apis: Sequence[ApiDoc]) -> ApiIndex:
-        """Index these APIs with the built-in embedders. Takes seconds for thousands of APIs."""
+        """Index these APIs with the built-in word vectors. Takes seconds for thousands of APIs."""
         heads = [indexed_text.dense_text(api) for api in apis]
-        latent = LatentEmbedder.fit(heads)
         return cls(
             apis,
             ApiNames(apis),
             LexicalIndex.of(indexed_text.index_fields(apis)),
-            _build_dense(heads, word_embedder.embed_text),
-            latent,
-            _build_dense(heads, latent.vector),
+            _build_dense(heads),
             prior(apis),
         )
 
     @classmethod
     def reopen(cls, apis: Sequence[ApiDoc], arrays: Arrays) -> ApiIndex:
         """Restore an index from its arrays. Raises KeyError or ValueError if they belong to another index."""
-        parts = {part: _with_prefix(arrays, part) for part in ("lexical", "latent")}
-        if not len(arrays["plain"]) == len(arrays["vectors"]) == len(arrays["prior"]) == len(apis):
+        if not len(arrays["vectors"]) == len(arrays["prior"]) == len(apis):
             raise ValueError("the stored index belongs to other APIs")
-        word_vectors, vectors, log_prior = (arrays[name].astype(np.float32) for name in ("plain", "vectors", "prior"))
-        lexical, latent = LexicalIndex(parts["lexical"]), LatentEmbedder(parts["latent"])
-        return cls(apis, ApiNames(apis), lexical, DenseIndex(word_vectors), latent, DenseIndex(vectors), log_prior)
+        vectors, log_prior = (arrays[name].astype(np.float32) for name in ("vectors", "prior"))
+        lexical = LexicalIndex(_with_prefix(arrays, "lexical"))
+        return cls(apis, ApiNames(apis), lexical, DenseIndex(vectors), log_prior)
 
     def arrays(self) -> Arrays:
         """Return the arrays from which `reopen` restores this index."""
-        vectors = {"plain": self.word_vectors.vectors, "vectors": self.dense.vectors}
-        arrays: Arrays = {"prior": self.prior, **{name: rows.astype(np.float16) for name, rows in vectors.items()}}
+        arrays: Arrays = {"prior": self.prior, "vectors": self.word_vectors.vectors.astype(np.float16)}
         arrays |= {f"lexical.{name}": array for name, array in self.lexical.arrays().items()}
-        arrays |= {f"latent.{name}": array for name, array in self.latent.arrays().items()}
         return arrays
 
     async def search(self, query: str, k: int, *, meaning: ApiEmbeddings | None = None) -> list[ScoredApi]:
@@ -121,8 +109,7 @@ class ApiIndex:
             dense = _EMBEDDER_WEIGHT * rescale_positive(await meaning.scores(without_libraries, most=_DENSE_ROWS))
         else:
             similarity = self.word_vectors.scores(word_embedder.embed_text(terms), most=_DENSE_ROWS)
-            latent = self.dense.scores(self.latent.vector(terms), most=_DENSE_ROWS)
-            dense = _WORD_VECTOR_WEIGHT * scale_to_max(similarity) + _LATENT_WEIGHT * scale_to_max(latent)
+            dense = _WORD_VECTOR_WEIGHT * scale_to_max(similarity)
         named = _NAMED_BONUS * self.names.rows_named(find_named_apis(query))
         spelled = _SPELLED_BONUS * self.names.rows_spelled_in(without_libraries)
         return np.asarray(lexical + dense + (named + spelled), dtype=np.float32)
@@ -141,9 +128,9 @@ class ApiIndex:
         return len(first & second) >= _DUPLICATE_OVERLAP * len(first | second)
 
 
-def _build_dense(heads: Sequence[str], vector: Callable[[str], NDArray[np.float32]]) -> DenseIndex:
+def _build_dense(heads: Sequence[str]) -> DenseIndex:
     """Index the vectors, rounded as they are stored, so that a reopened index gives the same order."""
-    rows = np.stack([vector(head) for head in heads]) if heads else np.zeros((0, 1), dtype=np.float32)
+    rows = np.stack([word_embedder.embed_text(head) for head in heads]) if heads else np.zeros((0, 1), dtype=np.float32)
     return DenseIndex(rows.astype(np.float16).astype(np.float32))
 
 

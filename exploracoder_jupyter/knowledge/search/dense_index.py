@@ -18,7 +18,10 @@ _MIN_COSINE = 0.02
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of one length. Implementations: `Latent`, `llm.endpoint.endpoint_embeddings`."""
+    """Turns texts into vectors of one length.
+
+    Implementations: `llm.endpoint.endpoint_embeddings`, `llm.local_embeddings`.
+    """
 
     @property
     def name(self) -> str:

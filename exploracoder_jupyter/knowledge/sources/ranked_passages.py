@@ -1,4 +1,4 @@
-"""An in-memory index of passages, by words and, if the library's built-in embedder is available, by meaning."""
+"""An in-memory index of passages, by words and on request by meaning, with the built-in word vectors."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage
-from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
+from exploracoder_jupyter.knowledge.search import word_embedder
 from exploracoder_jupyter.knowledge.search.rank_fusion import scale_to_max
 from exploracoder_jupyter.text.lexical_index import Field, LexicalIndex
 from exploracoder_jupyter.text.tokenizer import tokens
 
 _MIN_SHARED_WORDS = 2
 """Words that passage and query must share (or all, if the query has fewer): a single one can be a coincidence."""
-_MIN_COSINE = 0.25
+_MIN_COSINE = 0.5
 """The minimum cosine at which a passage is relevant without sharing words."""
 _TITLE_WEIGHT, _APIS_WEIGHT = 3.0, 2.0
 """Weights of words in the title and in the API paths, relative to words in the text."""
@@ -26,7 +26,7 @@ _MEANING_WEIGHT = 0.5
 class PassageIndex:
     """An index of passages in memory; indexing hundreds of them takes milliseconds, so it is not stored on disk."""
 
-    def __init__(self, passages: Sequence[Passage], latent: LatentEmbedder | None = None) -> None:
+    def __init__(self, passages: Sequence[Passage], *, by_meaning: bool = False) -> None:
         self.passages = tuple(passages)
         texts = ["\n".join([one.title, *one.apis, one.text]) for one in passages]
         self._words = [frozenset(tokens(text)) for text in texts]
@@ -37,8 +37,7 @@ class PassageIndex:
                 Field([one.text for one in passages]),
             ]
         )
-        self._latent = latent
-        self._vectors = [latent.vector(text) for text in texts] if latent else []
+        self._vectors = [word_embedder.embed_text(text) for text in texts] if by_meaning else []
 
     def search(self, query: str, k: int) -> list[ScoredPassage]:
         """Return at most k passages that share words or meaning with the query, best first."""
@@ -51,7 +50,7 @@ class PassageIndex:
         return [ScoredPassage(self.passages[row], float(scores[row])) for row in relevant[: max(k, 0)]]
 
     def _cosines(self, query: str) -> NDArray[np.float32]:
-        """Return the cosine of each passage; 0 without an embedder."""
-        if self._latent is None or not self._vectors:
+        """Return the cosine of each passage; 0 where it is not asked for."""
+        if not self._vectors:
             return np.zeros(len(self.passages), dtype=np.float32)
-        return np.asarray(np.stack(self._vectors) @ self._latent.vector(query), dtype=np.float32)
+        return np.asarray(np.stack(self._vectors) @ word_embedder.embed_text(query), dtype=np.float32)

@@ -10,7 +10,6 @@ import anyio.to_thread
 
 from exploracoder_jupyter.core.configuration.settings import Sharing
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
-from exploracoder_jupyter.knowledge.search.latent_embedder import LatentEmbedder
 from exploracoder_jupyter.knowledge.sources.credential_redaction import Clean, find_secret_literals, redact
 from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
 from exploracoder_jupyter.knowledge.sources.snippet_store import SnippetStore, StoredSnippet
@@ -23,7 +22,7 @@ class SnippetSource:
     """The snippets of these library versions, by import name. Satisfies `Source`.
 
     `sharing` limits what a model may receive: below `values`, output that showed values is neither stored nor returned.
-    `clean` removes secrets from what is stored; `latent` is the embedder of the libraries' documentation.
+    `clean` removes secrets from what is stored.
     """
 
     kind: SourceKind = "snippet"
@@ -35,13 +34,11 @@ class SnippetSource:
         *,
         sharing: Sharing = "values",
         clean: Clean = lambda text: text,
-        latent: LatentEmbedder | None = None,
     ) -> None:
         self._store = store
         self._versions = versions
         self._sharing = sharing
         self._clean = clean
-        self._latent = latent
         self._ranked = PassageIndex(())
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
@@ -61,7 +58,7 @@ class SnippetSource:
     def _search(self, query: str, k: int) -> list[ScoredPassage]:
         passages = tuple(_passage(kept, self._sharing) for kept in self._store.of(self._versions, self._sharing))
         if passages != self._ranked.passages:
-            self._ranked = PassageIndex(passages, self._latent)
+            self._ranked = PassageIndex(passages, by_meaning=True)
         found = self._ranked.search(query, k)
         self._store.mark_used([hit.passage.origin.split()[1] for hit in found])
         return found

@@ -108,7 +108,7 @@ async def open_snippets(context: SourceContext) -> Source | None:
     store = SnippetStore(snippets_path())
     if number := 0 if _prompts_stay_local(endpoint) else len(store.of(versions, endpoint.share)):
         context.emit(Notice(_SNIPPETS_NOTICE.format(number=number)))
-    return SnippetSource(store, versions, sharing=endpoint.share, clean=context.clean, latent=knowledge.latent)
+    return SnippetSource(store, versions, sharing=endpoint.share, clean=context.clean)
 
 
 def _prompts_stay_local(endpoint: Endpoint) -> bool:

@@ -22,9 +22,7 @@ DOCUMENTS = DocumentSource([Passage("documentation", "Medians", "How medians are
 def _opened(tmp_path, use, *, documents=None, share="values", base_url=None, **retrieval):
     """What `use` gives for the soup of these settings, and what was told."""
     told = []
-    knowledge = SimpleNamespace(
-        libraries=[LibraryInfo("statistics", "python", "3.11.7")], documents=documents, latent=None
-    )
+    knowledge = SimpleNamespace(libraries=[LibraryInfo("statistics", "python", "3.11.7")], documents=documents)
     settings = resolve({"retrieval": retrieval, "endpoint": {"share": share, "base_url": base_url}}, environ={})
     order = Order(Task("x", ("statistics",)), workdir=tmp_path)
 
