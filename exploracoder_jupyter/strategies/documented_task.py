@@ -10,6 +10,7 @@ from exploracoder_jupyter.core.types import ApiDoc, Introduction
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
+from exploracoder_jupyter.pipeline.retrieval.query_rewriting import Query
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run, raise_if_cancelled
 
@@ -34,14 +35,19 @@ def announce_libraries(run: Run) -> None:
 
 async def search_for_task(run: Run) -> Search:
     """Search all sources for the text of the task; the top k APIs are found (naive RAG: ExploraCoder, section 5.4)."""
-    apis = await _search_index(run)
-    passages = await gather_passages(run, run.task.text)
+    return await search_for(run, Query("task", run.task.text))
+
+
+async def search_for(run: Run, query: Query, round_: int = 0) -> Search:
+    """Search all sources on this machine; the top k APIs are found. `round_` counts the searches of the strategy."""
+    apis = await _search_index(run, query.text)
+    passages = await gather_passages(run, query.text)
     await raise_if_cancelled()
     paths = tuple(api.path for api in apis)
-    run.emit(KnowledgeSearched(SOLUTION.id, 0, "task", run.task.text, paths, passages))
+    run.emit(KnowledgeSearched(SOLUTION.id, round_, query.formulation, query.text, paths, passages))
     return Search(run, SOLUTION, apis, passages, apis)
 
 
-@heuristic("searching the documentation", lambda run: ())
-async def _search_index(run: Run) -> tuple[ApiDoc, ...]:
-    return tuple(item.api for item in await run.knowledge.search(run.task.text, run.settings.retrieved))
+@heuristic("searching the documentation", lambda run, query: ())
+async def _search_index(run: Run, query: str) -> tuple[ApiDoc, ...]:
+    return tuple(item.api for item in await run.knowledge.search(query, run.settings.retrieved))

@@ -5,6 +5,8 @@ If enabled, a solution that ran and passed the user's check then undergoes corre
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import ApiDoc, Candidate, Experience, Passage
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
@@ -28,14 +30,25 @@ async def solve(run: Run, state: State) -> RunResult:
 
 
 async def repair_until_accepted(attempts: SolutionAttempts, search: Search) -> RunResult:
-    """Propose, execute and repair programs with what was found, and return the result.
+    """Propose, execute and repair programs with what was found, and return the result."""
 
-    A repair that changes nothing counts as a round but is not run; the second one in a row ends the attempts.
-    """
-    for _ in range(attempts.run.settings.solution_rounds):
+    async def propose() -> Candidate | None:
         if attempts.tried:
             await search.search_again(attempts.tried[-1])
-        candidate = await propose_solution(attempts, search)
+        return await propose_solution(attempts, search)
+
+    return await propose_until_accepted(attempts, propose)
+
+
+async def propose_until_accepted(
+    attempts: SolutionAttempts, propose: Callable[[], Awaitable[Candidate | None]]
+) -> RunResult:
+    """Execute programs until one runs and passes the user's check, none is proposed, or the rounds are used up.
+
+    A program that was tried before counts as a round but is not run; the second one in a row ends the attempts.
+    """
+    for _ in range(attempts.run.settings.solution_rounds):
+        candidate = await propose()
         if candidate is None or attempts.exhausted:
             break
         if candidate.duplicate_of:
