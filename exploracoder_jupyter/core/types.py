@@ -43,8 +43,9 @@ Step = Literal[
     "invent",
     "judge",
     "explain",
+    "strategy",
 ]
-"""The steps in which the pipeline calls the model."""
+"""The steps in which the pipeline calls the model; `strategy` is any prompt of a strategy's own."""
 
 SourceKind = Literal["documentation", "snippet", "web", "workspace"]
 """Where a passage comes from: the library's documentation, code that ran in an earlier exploration, a web page, or the

@@ -1,1 +1,6 @@
-"""Strategies of the literature and of this package, one a file, over the ports of the pipeline."""
+"""Strategies other than the exploration, one a file: what they are compared with, and the exploration as published.
+
+They are registered as entry points in `exploracoder_jupyter.strategies`. They use the product's own steps, and
+differ in method alone. Prompts of their own are in `templates/`, for the step `strategy`. `documented_task` is where
+most of them begin, `unexecuted_result` how those end that execute nothing, `SolutionAttempts` how the others do.
+"""

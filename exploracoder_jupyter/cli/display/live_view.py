@@ -31,6 +31,7 @@ _STATUS_STYLES: dict[SubtaskStatus, tuple[str, str]] = {
 _OUTCOME_STYLES: dict[CandidateState, tuple[str, str]] = {
     "running": ("…", "cyan"),
     "not finished": ("not finished", "yellow"),
+    "not run": ("not run", "dim"),
     "ok": ("✓", "green"),
     "error": ("✗", "red"),
     "check failed": ("check failed", "red"),

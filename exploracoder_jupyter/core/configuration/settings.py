@@ -15,6 +15,9 @@ from exploracoder_jupyter.core.configuration.setting_annotations import Option, 
 OFFLINE = "offline"
 """Name of the built-in model, which is not a language model and costs nothing."""
 
+EXPLORE = "explore"
+"""Name of the strategy that plans the task and explores each subtask."""
+
 Formulation = Literal["task", "subtask", "error", "code", "explained"]
 """What a query was made from (ARKS, section 2.2): the text of the task or subtask, the error that occurred, the code
 that was tried, or that code explained in words."""
@@ -44,7 +47,7 @@ class Exploration(_Section):
     """The exploration method. Defaults are those of ExploraCoder (section 5.1) where the paper gives one."""
 
     preset: Annotated[Preset, Setting("how thoroughly to explore, unless set by other options"), Option()] = "standard"
-    strategy: Annotated[str, Setting("method of solving the task, by its registered name")] = "explore"
+    strategy: Annotated[str, Setting("method of solving the task, by its registered name")] = EXPLORE
     candidates: Annotated[int, Setting("snippets per subtask", ge=1, le=20), Option(metavar="m")] = 5
     subtasks: Annotated[int, Setting("maximum number of subtasks", ge=1, le=20), Option(metavar="n")] = 8
     debug_rounds: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exploracoder_jupyter.core.configuration.settings import EXPLORE
 from exploracoder_jupyter.core.events import (
     CandidateProposed,
     Event,
@@ -35,7 +36,7 @@ def describe_activity(state: RunState, event: Event) -> str:
         case Progress(what=what, done=done, total=total):
             return f"{what} ({done} of {total})" if total else f"{what} ({done})" if done else what
         case LibraryRead(apis=apis):
-            return f"{plural(apis, 'API')} known; planning."
+            return f"{plural(apis, 'API')} known{'; planning' if state.strategy == EXPLORE else ''}."
         case PlanMade():
             return "Planned."
         case ReviewAsked():

@@ -36,7 +36,7 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.run_state.activity import describe_activity
 from exploracoder_jupyter.core.run_state.state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
-from exploracoder_jupyter.core.types import Candidate, InventedInput, Subtask, Usage
+from exploracoder_jupyter.core.types import Candidate, InventedInput, Selection, Subtask, Usage
 
 PLAN = "plan"
 """Subject of a search made for the plan."""
@@ -96,7 +96,7 @@ def _fold_step(state: RunState, event: Event) -> RunState:
         case CandidateObserved():
             return _fold_observation(state, event)
         case CandidateSelected(selection=selection):
-            return _with_section(state, replace(_section_with_id(state, selection.subtask), selection=selection))
+            return _fold_selection(state, selection)
         case KnowledgeSearched():
             return _fold_search(state, event)
         case LookedUp(subject=subject):
@@ -226,6 +226,14 @@ def _has_started(section: Section) -> bool:
 def _fold_candidate(state: RunState, candidate: Candidate) -> RunState:
     state = replace(state, current=candidate.subtask)
     return _with_attempt(state, Attempt(candidate, era=_section_with_id(state, candidate.subtask).era))
+
+
+def _fold_selection(state: RunState, selection: Selection) -> RunState:
+    section = _section_with_id(state, selection.subtask)
+    attempt = section.attempts.get(selection.candidate)
+    if attempt and attempt.observation is None:
+        section = replace(section, attempts={**section.attempts, attempt.id: replace(attempt, unexecuted=True)})
+    return _with_section(state, replace(section, selection=selection))
 
 
 def _with_attempt(state: RunState, attempt: Attempt) -> RunState:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from exploracoder_jupyter.core.configuration.settings import EXPLORE
 from exploracoder_jupyter.core.events import (
     Estimated,
     FilesKept,
@@ -37,7 +38,7 @@ from exploracoder_jupyter.core.types import (
 
 SOLUTION = "solution"
 """Id of the section with the solutions; no subtask has this id."""
-CandidateState = Literal["running", "not finished", "duplicate", "no code", "check failed"] | Status
+CandidateState = Literal["running", "not finished", "not run", "duplicate", "no code", "check failed"] | Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class Attempt:
     """How often its section had been restarted before it was proposed."""
     abandoned: bool = False
     """Whether its section was restarted, or the run ended, before it had run."""
+    unexecuted: bool = False
+    """Whether it was selected without being run, by a strategy that runs nothing."""
 
     @property
     def id(self) -> str:
@@ -79,7 +82,7 @@ class Attempt:
             return "no code"
         if self.candidate.duplicate_of:
             return "duplicate"
-        return "not finished" if self.abandoned else "running"
+        return "not run" if self.unexecuted else "not finished" if self.abandoned else "running"
 
     @property
     def note(self) -> str:
@@ -242,6 +245,13 @@ class RunState:
     def model(self) -> str:
         """Name of the model; empty while unknown."""
         return self.started.model if self.started else ""
+
+    @property
+    def strategy(self) -> str:
+        """Name of the method; `explore` where none is recorded."""
+        settings = self.started.settings.get("exploration") if self.started else None
+        name = settings.get("strategy") if isinstance(settings, dict) else None
+        return name if isinstance(name, str) else EXPLORE
 
     @property
     def isolation(self) -> str:

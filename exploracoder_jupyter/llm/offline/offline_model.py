@@ -40,6 +40,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     RecommendInputs,
     RepairInputs,
     SolveInputs,
+    StrategyInputs,
 )
 
 _RESULTS = 20
@@ -87,7 +88,7 @@ class OfflineModel:
                 return await self._debug(inputs)
             case SolveInputs() | RepairInputs():
                 return await self._solve(inputs)
-            case InventInputs() | JudgeInputs() | ExplainInputs():
+            case InventInputs() | JudgeInputs() | ExplainInputs() | StrategyInputs():
                 return []
 
     async def _recommend(self, inputs: RecommendInputs) -> str:

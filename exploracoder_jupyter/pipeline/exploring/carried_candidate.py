@@ -35,7 +35,7 @@ async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | Non
     agenda = run.agenda
     if chosen := agenda.chosen.pop(subtask.id, None):
         apis = _lookup_all(run, chosen.apis)
-        return await _run_again(run, state, Search(run, subtask, apis), chosen.candidate, _CHOSEN)
+        return await run_candidate(run, state, Search(run, subtask, apis), chosen.candidate, _CHOSEN)
     if carried := agenda.carried.pop(subtask.id, None):
         return await _take_over(run, state, subtask, carried)
     return None
@@ -58,12 +58,19 @@ async def _take_over(run: Run, state: State, subtask: Subtask, carried: CarriedS
     run.emit(CandidateProposed(candidate))
     search = Search(run, subtask, recommended, carried.passages)
     reason = _CHOSEN if carried.chosen else _GIVEN
-    return await _run_again(run, extended, search, candidate, reason, may_fail=carried.status == "failed")
+    return await run_candidate(run, extended, search, candidate, reason, may_fail=carried.status == "failed")
 
 
-async def _run_again(
+async def run_candidate(
     run: Run, state: State, search: Search, candidate: Candidate, reason: str, *, may_fail: bool = False
 ) -> State | None:
+    """Run a candidate that was proposed, finish its subtask, and return the state after it.
+
+    A candidate that fails leaves the branch as it was; without `may_fail`, `None` is returned then.
+
+    Raises:
+        BudgetExceeded: the budget does not allow to run it.
+    """
     attempt = Attempt.start(run, state, search)
     winner: str | None = None
     try:

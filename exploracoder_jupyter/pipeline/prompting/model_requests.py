@@ -29,6 +29,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     ProposeInputs,
     RepairInputs,
     SolveInputs,
+    StrategyInputs,
 )
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
 from exploracoder_jupyter.pipeline.prompting.reply_forms import encodable, parse_code, parse_json
@@ -90,13 +91,13 @@ async def ask_parsed(
         return parse(await _request_text(run, again))
 
 
-async def ask_text(run: Run, step: Step, inputs: Inputs) -> str:
+async def ask_text(run: Run, step: Step, inputs: Inputs, *, subject: str = "") -> str:
     """Return a reply in prose.
 
     Raises:
         ReplyError: the reply is empty.
     """
-    text = (await _request_text(run, _build_request(run, step, inputs, "", PRECISE, None))).strip()
+    text = (await _request_text(run, _build_request(run, step, inputs, subject, PRECISE, None))).strip()
     if not text:
         raise ReplyError("the reply is empty.")
     return text
@@ -134,7 +135,7 @@ def _steps_left(run: Run, subject: str) -> int:
 
 
 def _with_lookups(inputs: Inputs, lookups: int) -> Inputs:
-    if isinstance(inputs, ProposeInputs | DebugInputs | SolveInputs | RepairInputs):
+    if isinstance(inputs, ProposeInputs | DebugInputs | SolveInputs | RepairInputs | StrategyInputs):
         return replace(inputs, lookups=lookups)
     return inputs
 

@@ -1,14 +1,18 @@
 """The values that each prompt is rendered from: one frozen dataclass per step.
 
-Each class belongs to the template of its step in `templates/`; the fields are exactly the variables of that template (a
-test checks this). The offline model answers from these values instead of the text.
+Each class belongs to the template of its step in `templates/`; the fields are exactly the variables of that template.
+`StrategyInputs` serves all strategies, whose packages have templates of their own. The offline model answers from these
+values instead of the text.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Subtask, Task
+
+_NO_INTRODUCTION: Final = Introduction("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +168,31 @@ class JudgeInputs:
     """The runs on the inputs; the subtask is the title of the input, the code is what ran around the program."""
 
 
+@dataclass(frozen=True, slots=True)
+class StrategyInputs:
+    """Step `strategy`: a prompt of a strategy's own. Its template uses the fields that it needs.
+
+    Results of executions belong in `experience` and retrieved text in `apis` and `passages`, because only there is it
+    reduced to what may be shared. Templates quote it with the filters of `prompt_templates`.
+    """
+
+    template: str
+    """`package:name` stands for the file `templates/name.j2` in that package."""
+    task: Task
+    introduction: Introduction = _NO_INTRODUCTION
+    subtasks: tuple[Subtask, ...] = ()
+    apis: tuple[ApiDoc, ...] = ()
+    experience: tuple[Experience, ...] = ()
+    """Code that was executed, in order; the subtask's title says what it was for."""
+    passages: tuple[Passage, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the model wrote earlier in the run, such as thoughts and reflections, in order."""
+    rounds_left: int = 0
+    """How many more steps or rounds the strategy allows."""
+    lookups: int = 0
+    context_tokens: int = 4000
+
+
 Inputs = (
     IntroduceInputs
     | PlannersInputs
@@ -177,4 +206,5 @@ Inputs = (
     | InventInputs
     | JudgeInputs
     | ExplainInputs
+    | StrategyInputs
 )

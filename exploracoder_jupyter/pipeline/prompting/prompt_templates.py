@@ -1,10 +1,10 @@
 """Renders prompts: one template per step, rendered from the step's `Inputs`.
 
-A template has two blocks, `system` and `user`. Its variables are exactly the fields of the step's inputs (a test checks
-this), and a missing one raises. Long values are shortened by filters, which always note what they cut: `pack` fits
-retrieved text into a budget (`passage_packing`), `table` is the retrieval table of ExploraCoder section 3.3, `tell`
-renders experience (`observation_text`). Text from a library, a page, a file or a run is quoted (`quoting`), and the
-system message explains the quotation marks.
+A template has two blocks, `system` and `user`. Its variables are the fields of the step's inputs, and a missing one
+raises. A strategy's template is in its own package, and can include the parts in `templates/parts/`. Long values are
+shortened by filters, which always note what they cut: `pack` fits retrieved text into a budget (`passage_packing`),
+`table` is the retrieval table of ExploraCoder section 3.3, `tell` renders experience (`observation_text`). Text from a
+library, a page, a file or a run is quoted (`quoting`), and the system message explains the quotation marks.
 """
 
 from __future__ import annotations
@@ -13,26 +13,36 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from functools import cache
+from typing import Final
 
-from jinja2 import PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, PackageLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
 
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Message, Step
 from exploracoder_jupyter.pipeline.prompting import observation_text, passage_packing
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.passage_packing import pack
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs, StrategyInputs
 from exploracoder_jupyter.pipeline.prompting.quoting import RULE, quote
 from exploracoder_jupyter.pipeline.solving.user_check_names import unmentioned_names
+
+_PACKAGE: Final = "exploracoder_jupyter.pipeline.prompting"
 
 
 def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
     """Render the messages of a step's prompt."""
-    template = _environment().get_template(f"{step}.j2")
+    template = _template(step, inputs)
     values = {field.name: getattr(inputs, field.name) for field in fields(inputs)}
     context = template.new_context(values)
     system, user = ("".join(template.blocks[role](context)).strip() for role in ("system", "user"))
     return Message("system", f"{system}\n\n{RULE}"), Message("user", user)
+
+
+def _template(step: Step, inputs: Inputs) -> Template:
+    if not isinstance(inputs, StrategyInputs):
+        return _environment(_PACKAGE).get_template(f"{step}.j2")
+    package, _, name = inputs.template.partition(":")
+    return _environment(package).get_template(f"{name}.j2")
 
 
 def strip_lookup_offer(text: str) -> str:
@@ -42,14 +52,15 @@ def strip_lookup_offer(text: str) -> str:
 
 @cache
 def _lookup_offer() -> re.Pattern[str]:
-    before, after = _environment().get_template("lookups.j2").render(lookups="\0").strip().split("\0")
+    before, after = _environment(_PACKAGE).get_template("parts/lookups.j2").render(lookups="\0").strip().split("\0")
     return re.compile(rf"{re.escape(before)}\d+{re.escape(after)}")
 
 
 @cache
-def _environment() -> SandboxedEnvironment:
+def _environment(package: str) -> SandboxedEnvironment:
+    """Return the environment for the templates of a package; those of this package can be included in them."""
     environment = SandboxedEnvironment(
-        loader=PackageLoader("exploracoder_jupyter.pipeline.prompting", "templates"),
+        loader=ChoiceLoader([PackageLoader(name, "templates") for name in dict.fromkeys([package, _PACKAGE])]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -45,7 +45,7 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
     Without a usable reply the retrieved order is kept.
     """
     hint, plan = run.agenda.hints.get(subtask.id, ""), run.agenda.plan
-    found, passages = await _retrieve(run, subtask, f"{subtask.title} {hint}".strip())
+    found, passages = await retrieve(run, subtask, f"{subtask.title} {hint}".strip())
     apis = tuple(item.api for item in found)
     revisable = may_revise(run) and bool(state.experience)
     later = plan.subtasks[plan.subtasks.index(subtask) + 1 :]
@@ -63,7 +63,7 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
 
 
 @heuristic("searching the documentation", lambda run, subtask, query: ((), ()))
-async def _retrieve(run: Run, subtask: Subtask, query: str) -> tuple[tuple[ScoredApi, ...], tuple[Passage, ...]]:
+async def retrieve(run: Run, subtask: Subtask, query: str) -> tuple[tuple[ScoredApi, ...], tuple[Passage, ...]]:
     """Return APIs and passages for the subtask; those of the web only if the plan asks for a web search."""
     found = tuple(await run.knowledge.search(query, run.settings.retrieved))
     passages = await gather_passages(run, query)

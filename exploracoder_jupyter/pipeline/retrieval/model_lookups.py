@@ -68,7 +68,7 @@ class ApiLookups:
     async def answered(self, reply: Reply, calls: Sequence[Call]) -> tuple[Message, ...]:
         """Return the messages that continue the conversation: the reply and the answers to its calls."""
         answerable = tuple(calls[:_MOST_AT_ONCE])
-        answers = [await self._answer(call) for call in answerable]
+        answers = [await self.answer(call) for call in answerable]
         answers[-1] = f"{answers[-1]}\n{self._next_step()}"
         if reply.calls:
             results = [Message("tool", text, answers=call.id) for call, text in zip(answerable, answers, strict=True)]
@@ -80,7 +80,8 @@ class ApiLookups:
             return f"Go on: write the whole code, or look up more ({self.left} left)."
         return "Go on: write the whole code. There are no more look-ups."
 
-    async def _answer(self, call: Call) -> str:
+    async def answer(self, call: Call) -> str:
+        """Return the answer to one look-up, if any are left; emits `LookedUp`."""
         if not self.left:
             self.exhausted = True
             return "No more look-ups."

@@ -22,7 +22,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ExplainInputs
 from exploracoder_jupyter.pipeline.retrieval.web_query_filter import find_known_names
 from exploracoder_jupyter.pipeline.step_context import Run
 
-_LONGEST: Final = 600
+LONGEST_QUERY: Final = 600
 """Maximum number of characters of a query."""
 _ENOUGH_TOKENS: Final = 8000
 """If fewer tokens are left in the budget, nothing is explained."""
@@ -51,7 +51,7 @@ async def build_query(run: Run, subtask: Subtask, failed: Experience) -> Query:
     texts = {"task": run.task.text, "subtask": subtask.title, "code": failed.candidate.code, "error": ""}
     text = await _explain(run, subtask, failed) if wanted == "explained" else texts[wanted]
     if text.strip():
-        return Query(wanted, text[:_LONGEST], _error(run, failed) if wanted == "explained" else "")
+        return Query(wanted, text[:LONGEST_QUERY], _error(run, failed) if wanted == "explained" else "")
     error = error_query(run, failed)
     return Query("error", error) if error else Query("subtask", subtask.title)
 
@@ -72,14 +72,16 @@ async def _explain(run: Run, subtask: Subtask, failed: Experience) -> str:
 def error_query(run: Run, failed: Experience) -> str:
     """Return the error without values and the names that the code calls; empty if there is neither."""
     names = find_called_names(failed.candidate.code)[:_MOST_NAMES]
-    return " ".join(part for part in (_error(run, failed), *names) if part)[:_LONGEST]
+    return " ".join(part for part in (_error(run, failed), *names) if part)[:LONGEST_QUERY]
 
 
 @heuristic("writing a search query", lambda run, failed: "")
 def _error(run: Run, failed: Experience) -> str:
     """Return type and message of the error, without values; empty if there is none."""
     error = redact_experience(failed, run.sharing).observation.error
-    return f"{error.name} {_strip_values(error.message, failed.candidate.code)}".strip()[:_LONGEST] if error else ""
+    return (
+        f"{error.name} {_strip_values(error.message, failed.candidate.code)}".strip()[:LONGEST_QUERY] if error else ""
+    )
 
 
 @heuristic("writing a search query", lambda run, failed: "")
@@ -93,7 +95,7 @@ def web_query(run: Run, failed: Experience) -> str:
     if error is None:
         return ""
     words = [*run.task.libraries, error.name, *find_known_names(run, error.message), *failed.apis[:2]]
-    return " ".join(dict.fromkeys(words))[:_LONGEST]
+    return " ".join(dict.fromkeys(words))[:LONGEST_QUERY]
 
 
 def _strip_values(message: str, code: str) -> str:

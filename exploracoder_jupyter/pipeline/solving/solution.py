@@ -5,90 +5,80 @@ If enabled, a solution that ran and passed the user's check then undergoes corre
 
 from __future__ import annotations
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
-from exploracoder_jupyter.core.events import CandidateProposed, CandidateSelected, KnowledgeSearched
-from exploracoder_jupyter.core.types import ApiDoc, Candidate, Experience, Passage, Selection, Verdict
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
-from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
+from collections.abc import Awaitable, Callable
+
+from exploracoder_jupyter.core.events import KnowledgeSearched
+from exploracoder_jupyter.core.types import ApiDoc, Candidate, Experience, Passage
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import RepairInputs, SolveInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import recommend_globally
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
-from exploracoder_jupyter.pipeline.run_outcome import (
-    CheckResult,
-    RunResult,
-    accept_solution,
-    accept_tested_solution,
-    to_solution,
-)
+from exploracoder_jupyter.pipeline.run_outcome import RunResult, accept_tested_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test, refine_solution
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, passes_without_solution, try_solution
-from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
+from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
-
-_MOST_REPEATED = 2
-_NOTHING = {
-    True: "The offline model found no documented call that matches the words of the task.",
-    False: "The model gave no program that could be run.",
-}
-_NEXT = {
-    True: "Choose a language model with --model, or state in the task which calls to make.",
-    False: "Rephrase the task, or give an example of the result.",
-}
-"""The suggested next step, for the offline model and for a language model."""
 
 
 async def solve(run: Run, state: State) -> RunResult:
-    """Try solutions, each repaired from the previous ones, until one passes or the rounds are used up.
-
-    A repair that changes nothing counts as a round but is not run; the second one in a row ends the attempts.
-    """
-    check, checked = build_check(run.task), bool(run.task.check and run.task.check.strip())
-    stale = check is not None and checked and await passes_without_solution(run, check)
+    """Try solutions, each repaired from the previous ones, until one passes or the rounds are used up."""
+    attempts = await SolutionAttempts.begin(run, state)
     apis = merge_apis(_explored_apis(run, state), await recommend_globally(run, state))
     search = Search(run, SOLUTION, apis, await _gather_for_solution(run, state), apis)
-    attempts: list[Experience] = []
-    repeated = 0
-    for round_ in range(run.settings.solution_rounds):
-        if attempts:
-            await search.search_again(attempts[-1])
-        draft = await _request_draft(run, state, search, tuple(attempts))
-        if draft is None:
-            break
-        candidate = _candidate(run, round_, draft, attempts)
-        run.emit(CandidateProposed(candidate))
-        repeated = repeated + 1 if candidate.duplicate_of else 0
-        if repeated == _MOST_REPEATED:
-            break
-        if repeated:
-            continue
-        attempt = await try_solution(run, state, candidate, check)
-        attempts.append(attempt)
-        await raise_if_cancelled()
-        if attempt.observation.ran:
-            return await _accept(run, state, attempt, check, CheckResult(checked, stale))
-    return _unsolved_result(run, attempts, checked=checked)
+    return await repair_until_accepted(attempts, search)
 
 
-async def _accept(
-    run: Run, state: State, attempt: Experience, check: CheckCode | None, checked: CheckResult
+async def repair_until_accepted(attempts: SolutionAttempts, search: Search) -> RunResult:
+    """Propose, execute and repair programs with what was found, and return the result."""
+
+    async def propose() -> Candidate | None:
+        if attempts.tried:
+            await search.search_again(attempts.tried[-1])
+        return await propose_solution(attempts, search)
+
+    return await propose_until_accepted(attempts, propose)
+
+
+async def propose_until_accepted(
+    attempts: SolutionAttempts, propose: Callable[[], Awaitable[Candidate | None]]
 ) -> RunResult:
+    """Execute programs until one runs and passes the user's check, none is proposed, or the rounds are used up.
+
+    A program that was tried before counts as a round but is not run; the second one in a row ends the attempts.
+    """
+    for _ in range(attempts.run.settings.solution_rounds):
+        candidate = await propose()
+        if candidate is None or attempts.exhausted:
+            break
+        if candidate.duplicate_of:
+            continue
+        attempt = await attempts.execute(candidate)
+        if attempt.observation.ran:
+            return await _accept(attempts, attempt)
+    return attempts.give_up()
+
+
+async def propose_solution(attempts: SolutionAttempts, search: Search) -> Candidate | None:
+    """Return the next program: a first one from what was found, then repairs; `None` if the model gives none."""
+    run, state = attempts.run, attempts.state
+    room = run.retrieval.context_tokens
+    if not attempts.tried:
+        first = SolveInputs(run.task, search.apis, state.experience, search.passages, context_tokens=room)
+        return await attempts.propose("solve", first)
+    tried = tuple(attempts.tried)
+    inputs = RepairInputs(run.task, search.apis, state.experience, tried, search.passages, context_tokens=room)
+    return await attempts.propose("repair", inputs)
+
+
+async def _accept(attempts: SolutionAttempts, attempt: Experience) -> RunResult:
     """Return the result with a solution that ran and passed the user's check, or with the outcome of its testing."""
-    if can_test(run):
-        tested = await refine_solution(run, state, attempt, check)
-        attempt, checked = tested.program, _with_remark(checked, tested.program, check)
-        result, reasons = accept_tested_solution(tested, checked, run.sharing)
-    else:
-        result, reasons = accept_solution(attempt, _with_remark(checked, attempt, check))
-    run.emit(CandidateSelected(Selection(SOLUTION.id, attempt.candidate.id, reasons)))
-    return result
-
-
-def _with_remark(checked: CheckResult, attempt: Experience, check: CheckCode | None) -> CheckResult:
-    """Add the part of the run's note that goes beyond "the check passed"."""
-    remark = attempt.observation.note.removeprefix(check.passed).strip() if check and checked.has_check else ""
-    return CheckResult(checked.has_check, checked.stale, remark)
+    run = attempts.run
+    if not can_test(run):
+        return attempts.accept(attempt)
+    tested = await refine_solution(run, attempts.state, attempt, attempts.check)
+    result, reasons = accept_tested_solution(tested, attempts.check_result(tested.program), run.sharing)
+    return attempts.adopt(tested.program.candidate, result, reasons)
 
 
 def _explored_apis(run: Run, state: State) -> tuple[ApiDoc, ...]:
@@ -104,74 +94,3 @@ async def _gather_for_solution(run: Run, state: State) -> tuple[Passage, ...]:
     if passages:
         run.emit(KnowledgeSearched(SOLUTION.id, 0, "task", run.task.text, (), passages))
     return deduplicate((*passages, *state.passages))
-
-
-async def _request_draft(run: Run, state: State, search: Search, attempts: tuple[Experience, ...]) -> Draft | None:
-    """Return the next draft; `None` if the model has nothing left to try.
-
-    A draft without code is requested once more.
-    """
-    run.root.expect(1)
-    room = run.retrieval.context_tokens
-    for _ in range(2):
-        if attempts:
-            inputs = RepairInputs(
-                run.task, search.apis, state.experience, attempts, search.passages, context_tokens=room
-            )
-            drafts = [d async for d in ask_code(run, "repair", inputs, subject=attempts[-1].candidate.id)]
-        else:
-            first = SolveInputs(run.task, search.apis, state.experience, search.passages, context_tokens=room)
-            drafts = [d async for d in ask_code(run, "solve", first, subject="solution")]
-        if drafts and not drafts[0].problem:
-            return drafts[0]
-    return None
-
-
-def _candidate(run: Run, round_: int, draft: Draft, attempts: list[Experience]) -> Candidate:
-    repairs = attempts[-1].candidate.id if attempts else None
-    known = fingerprint(draft.code)
-    duplicate_of = next((item.candidate.id for item in attempts if fingerprint(item.candidate.code) == known), None)
-    id_ = f"s{run.agenda.next_number(SOLUTION.id)}"
-    return Candidate(id_, SOLUTION.id, draft.code, round_, repairs, duplicate_of=duplicate_of)
-
-
-def _ran_to_end(attempts: list[Experience]) -> list[Experience]:
-    """Return the attempts that ran to completion and failed only their check."""
-    return [item for item in attempts if item.observation.unmet]
-
-
-def _best(run: Run, attempts: list[Experience]) -> Experience | None:
-    """Return the attempt to report: preferably one that ran to completion and bound the names that the check reads.
-
-    Among equals this is a language model's last one, which responds to earlier failures, and the offline model's first
-    one, since it gives its best first.
-    """
-    ordered = attempts if run.model.name == OFFLINE else attempts[::-1]
-    return max(ordered, key=_progress, default=None)
-
-
-def _progress(attempt: Experience) -> int:
-    """Rank how far a failed program got: a crash, completion, completion with the names that the check reads."""
-    if not _ran_to_end([attempt]):
-        return 0
-    error = attempt.observation.error
-    return 1 if error and error.name == "NameError" else 2
-
-
-def _unsolved_result(run: Run, attempts: list[Experience], *, checked: bool) -> RunResult:
-    """Return the result without a verified solution; a program that ran to completion is kept, a crashed one is not."""
-    best = _best(run, attempts)
-    offline = run.model.name == OFFLINE
-    reason = _describe_failure(best, attempts, checked=checked) if best else _NOTHING[offline]
-    kept = to_solution(best) if best and _ran_to_end([best]) else None
-    return RunResult(kept, Verdict("unsolved", f"{reason} {_NEXT[offline]}"))
-
-
-def _describe_failure(best: Experience, attempts: list[Experience], *, checked: bool) -> str:
-    finished, tried = len(_ran_to_end(attempts)), f"{len(attempts)} tried"
-    error = best.observation.error
-    what = (error.headline if error else best.observation.note or best.observation.status).rstrip(".")
-    if not finished:
-        return f"No solution ran to completion ({tried}); the best one ended with {what}."
-    missed = "passed the check" if checked else "defines the function"
-    return f"No solution {missed} ({tried}, {finished} ran to completion); the best one ended with {what}."

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, RunStarted, SolutionJudged
+from exploracoder_jupyter.core.events import (
+    CandidateProposed,
+    LibraryRead,
+    Record,
+    RunFinished,
+    RunStarted,
+    SolutionJudged,
+)
 from exploracoder_jupyter.trace.module_distributions import canonical_name
 from exploracoder_jupyter.trace.recorded_executions import Execution
 
@@ -13,15 +20,25 @@ def find_unfounded_claims(records: Sequence[Record], ran: Sequence[Execution]) -
     """Describe the claims that the records contradict, by subject: the solution's id, `verdict` or `libraries`."""
     events = [record.event for record in records]
     started = next((event for event in events if isinstance(event, RunStarted)), None)
+    proposed = (event.candidate for event in events if isinstance(event, CandidateProposed))
+    codes = {candidate.id: candidate.code for candidate in proposed}
     judged = (event for event in events if isinstance(event, SolutionJudged))
     right = {event.candidate for event in judged if event.judgement.ruling == "right"}
     found: dict[str, str] = {}
     for event in events:
-        if isinstance(event, RunFinished) and started:
+        if isinstance(event, RunFinished) and started and not _is_unexecuted(event, codes, ran):
             found |= _check_verdict(event, {one.id: one for one in ran}, right, checked=bool(started.task.check))
         if isinstance(event, LibraryRead) and started:
             found |= _check_versions(event, started.environment.packages)
     return found
+
+
+def _is_unexecuted(event: RunFinished, proposed: Mapping[str, str], ran: Sequence[Execution]) -> bool:
+    """Whether the run claims no more than that it wrote a program, which it never ran."""
+    solution = event.solution
+    if solution is None or event.verdict.outcome != "unchecked" or any(one.id == solution.candidate for one in ran):
+        return False
+    return proposed.get(solution.candidate) == solution.code
 
 
 def _check_verdict(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.settings import EXPLORE, OFFLINE
 from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished, Steered
 from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.run_state import Attempt, InputResult, InputRound, RunState, Section
@@ -22,7 +22,7 @@ from exploracoder_jupyter.trace.cells.sources_markdown import search_markdown
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "▶", "done": "✓", "failed": "✗", "skipped": "↷"}
 _VERDICTS: dict[Outcome, str] = {
     "solved": "✓ **Solved**.",
-    "unchecked": "◐ **Unchecked** (it ran to its end; nothing has shown that what it gives is right).",
+    "unchecked": "◐ **Unchecked** (nothing has shown that its result is right).",
     "unsolved": "✗ **Unsolved** (no solution was found).",
     "stopped": "■ **Stopped** before the end; what was learned until then is {where}.",
 }
@@ -40,6 +40,7 @@ _STEP_NAMES = {
     "invent": "test inputs",
     "judge": "judging",
     "explain": "explaining failures",
+    "strategy": "strategy",
     "execute": "executions",
 }
 """Display names of steps, in the order of the cost table; unknown steps are shown by their own name."""
@@ -70,11 +71,13 @@ def task_markdown(run: RunState) -> str:
 def plan_markdown(run: RunState) -> str:
     """Render the plan with live statuses and the cost so far."""
     parts = ["### Exploration plan", _plan_list(run)]
+    if run.strategy != EXPLORE:
+        parts = [f"### Strategy: {prose(run.strategy)}", _plan_list(run) if run.subtasks else ""]
     parts += ["**The plan is waiting for your review.**"] if run.reviewing else []
     parts += [f"*Plan revised: {prose(clip(reason, 300))}*" for reason in run.revisions if reason]
     parts += search_markdown(run.searches, ())
     parts.append(_cost_line(run))
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
 
 
 def solution_markdown(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
@@ -217,7 +220,7 @@ def _outcome(attempt: Attempt, *, over: bool) -> str:
     if candidate.problem or not candidate.code.strip():
         return f"{name} no code ({prose(clip(candidate.problem or 'empty', 200))})"
     if observation is None:
-        return f"{name} {'not finished' if over else 'running'}"
+        return f"{name} {'not run' if attempt.unexecuted else 'not finished' if over else 'running'}"
     what = observation.error.headline if observation.error else observation.note
     words = {
         "ok": "ran",

@@ -61,6 +61,9 @@ INPUTS = {
     "solve": prompt_inputs.SolveInputs(TASK, APIS, (RAN,)),
     "repair": prompt_inputs.RepairInputs(TASK, APIS, (RAN,), (FAILED,)),
     "invent": prompt_inputs.InventInputs(TASK, RAN, 3),
+    "strategy": prompt_inputs.StrategyInputs(
+        "exploracoder_jupyter.strategies:epigen", TASK, subtasks=SUBTASKS, apis=APIS
+    ),
     "judge": prompt_inputs.JudgeInputs(TASK, APIS[:1], (RAN,), RAN, (FAILED,)),
 }
 

@@ -235,7 +235,7 @@ def test_a_skipped_subtask_says_why():
     ("outcome", "words"),
     [
         ("solved", "✓ **Solved**. The check passed."),
-        ("unchecked", "◐ **Unchecked** (it ran to its end; nothing has shown that what it gives is right)."),
+        ("unchecked", "◐ **Unchecked** (nothing has shown that its result is right)."),
         ("unsolved", "✗ **Unsolved** (no solution was found)."),
         ("stopped", "■ **Stopped** before the end"),
     ],

@@ -1,0 +1,160 @@
+"""The programs that a run proposes as its solution, what they did, and the result that follows from them.
+
+Shared by the exploration and the other strategies. A repair that changes nothing is recorded but not run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.events import CandidateProposed, CandidateSelected
+from exploracoder_jupyter.core.types import Candidate, Experience, Introduction, Selection, Step, Verdict
+from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
+from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
+from exploracoder_jupyter.pipeline.run_outcome import CheckResult, RunResult, accept_solution, to_solution
+from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, passes_without_solution, try_solution
+from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
+from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
+
+_MOST_REPEATED: Final = 2
+_NOTHING = {
+    True: "The offline model found no documented call that matches the words of the task.",
+    False: "The model gave no program that could be run.",
+}
+_NEXT = {
+    True: "Choose a language model with --model, or state in the task which calls to make.",
+    False: "Rephrase the task, or give an example of the result.",
+}
+"""The suggested next step, for the offline model and for a language model."""
+
+
+@dataclass(slots=True)
+class SolutionAttempts:
+    """The attempts at a solution of one run."""
+
+    run: Run
+    state: State
+    check: CheckCode | None
+    """What runs after each program."""
+    checked: CheckResult
+    """What passing that shows."""
+    tried: list[Experience] = field(default_factory=list)
+    """Programs that were executed, in order."""
+    proposed: int = 0
+    """How many programs were proposed."""
+    repeated: int = 0
+    """How many of the latest proposals were the same as earlier ones."""
+
+    @classmethod
+    async def begin(cls, run: Run, state: State | None = None) -> Self:
+        """Start with the user's check, which is run once without a solution if that may pass.
+
+        Args:
+            run: the run.
+            state: what was explored before; by default nothing.
+        """
+        check, has_check = build_check(run.task), bool(run.task.check and run.task.check.strip())
+        stale = check is not None and has_check and await passes_without_solution(run, check)
+        return cls(run, state or State(Introduction(""), run.root), check, CheckResult(has_check, stale))
+
+    @classmethod
+    def without_check(cls, run: Run) -> Self:
+        """Start for programs that are not executed."""
+        return cls(run, State(Introduction(""), run.root), None, CheckResult(False))
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the model keeps proposing the same program."""
+        return self.repeated >= _MOST_REPEATED
+
+    async def propose(self, step: Step, inputs: Inputs) -> Candidate | None:
+        """Return the model's next program; `None` if two replies contain none.
+
+        A program that was proposed before has `duplicate_of`, and need not be executed.
+        """
+        self.run.root.expect(1)
+        subject = self.tried[-1].candidate.id if self.tried else SOLUTION.id
+        for _ in range(2):
+            drafts = [draft async for draft in ask_code(self.run, step, inputs, subject=subject)]
+            if drafts and not drafts[0].problem:
+                return self.add(drafts[0])
+        return None
+
+    def add(self, draft: Draft) -> Candidate:
+        """Return a draft as the next candidate, recorded as proposed."""
+        known = fingerprint(draft.code)
+        same = (item.candidate.id for item in self.tried if fingerprint(item.candidate.code) == known)
+        id_ = f"s{self.run.agenda.next_number(SOLUTION.id)}"
+        repairs = self.tried[-1].candidate.id if self.tried else None
+        candidate = Candidate(id_, SOLUTION.id, draft.code, self.proposed, repairs, duplicate_of=next(same, None))
+        self.run.emit(CandidateProposed(candidate))
+        self.proposed += 1
+        self.repeated = self.repeated + 1 if candidate.duplicate_of else 0
+        return candidate
+
+    async def execute(self, candidate: Candidate) -> Experience:
+        """Run a program in a clean branch, followed by the check."""
+        attempt = await try_solution(self.run, self.state, candidate, self.check)
+        self.tried.append(attempt)
+        await raise_if_cancelled()
+        return attempt
+
+    def accept(self, attempt: Experience) -> RunResult:
+        """Return the result with a program that ran and passed the check, recorded as selected."""
+        return self.adopt(attempt.candidate, *accept_solution(attempt, self.check_result(attempt)))
+
+    def adopt(self, candidate: Candidate, result: RunResult, reasons: tuple[str, ...]) -> RunResult:
+        """Record the candidate of a result as selected."""
+        self.run.emit(CandidateSelected(Selection(SOLUTION.id, candidate.id, reasons)))
+        return result
+
+    def check_result(self, attempt: Experience) -> CheckResult:
+        """Return what the check shows, with the part of the run's note that goes beyond "the check passed"."""
+        check, checked = self.check, self.checked
+        remark = attempt.observation.note.removeprefix(check.passed).strip() if check and checked.has_check else ""
+        return CheckResult(checked.has_check, checked.stale, remark)
+
+    def give_up(self) -> RunResult:
+        """Return the result without a verified solution; a program that ran to completion is kept."""
+        best = _best(self.run, self.tried)
+        offline = self.run.model.name == OFFLINE
+        checked = self.checked.has_check
+        reason = _describe_failure(best, self.tried, checked=checked) if best else _NOTHING[offline]
+        kept = to_solution(best) if best and _ran_to_end([best]) else None
+        return RunResult(kept, Verdict("unsolved", f"{reason} {_NEXT[offline]}"))
+
+
+def _ran_to_end(attempts: list[Experience]) -> list[Experience]:
+    """Return the attempts that ran to completion and failed only their check."""
+    return [item for item in attempts if item.observation.unmet]
+
+
+def _best(run: Run, attempts: list[Experience]) -> Experience | None:
+    """Return the attempt to report: preferably one that ran to completion and bound the names that the check reads.
+
+    Among equals this is a language model's last one, which responds to earlier failures, and the offline model's first
+    one, since it gives its best first.
+    """
+    ordered = attempts if run.model.name == OFFLINE else attempts[::-1]
+    return max(ordered, key=_progress, default=None)
+
+
+def _progress(attempt: Experience) -> int:
+    """Rank how far a failed program got: a crash, completion, completion with the names that the check reads."""
+    if not _ran_to_end([attempt]):
+        return 0
+    error = attempt.observation.error
+    return 1 if error and error.name == "NameError" else 2
+
+
+def _describe_failure(best: Experience, attempts: list[Experience], *, checked: bool) -> str:
+    finished, tried = len(_ran_to_end(attempts)), f"{len(attempts)} tried"
+    error = best.observation.error
+    what = (error.headline if error else best.observation.note or best.observation.status).rstrip(".")
+    if not finished:
+        return f"No solution ran to completion ({tried}); the best one ended with {what}."
+    missed = "passed the check" if checked else "defines the function"
+    return f"No solution {missed} ({tried}, {finished} ran to completion); the best one ended with {what}."

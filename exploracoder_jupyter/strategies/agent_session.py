@@ -1,0 +1,147 @@
+"""The steps of an agent: each is one reply with a thought and an action, carried out at once.
+
+Agents differ in their prompt and in which action may follow which. An action that cannot be carried out costs its step
+and is answered with the reason. Cells run in forks, one after another: a cell that fails leaves the session as it was.
+The program is requested separately, as in ExploraCoder's comparison, where the samples are drawn from the last action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import anyio
+
+from exploracoder_jupyter.core.events import CandidateProposed, PlanMade, SubtaskStarted
+from exploracoder_jupyter.core.types import Call, Candidate, Introduction, Plan
+from exploracoder_jupyter.pipeline.exploring.carried_candidate import run_candidate
+from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
+from exploracoder_jupyter.pipeline.prompting.tool_call_text import SEARCH as SEARCH_TOOL
+from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
+from exploracoder_jupyter.pipeline.retrieval.model_lookups import ApiLookups
+from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
+from exploracoder_jupyter.pipeline.step_context import Run, State
+from exploracoder_jupyter.strategies.agent_actions import FINISH, LOOK_UP, RUN, SEARCH, Action, parse_action
+from exploracoder_jupyter.strategies.documented_task import announce_libraries, limit_retrieval
+
+START: Final = "start"
+"""Stands for the action before the first one."""
+Rules = Mapping[str, Sequence[str]]
+"""The actions that may follow an action, or the start."""
+
+_PACKAGE: Final = "exploracoder_jupyter.strategies"
+_TOOLS = {SEARCH: SEARCH_TOOL, LOOK_UP: "get_signature"}
+_REASON = "the next cell of the session"
+
+
+async def act(run: Run, template: str, rules: Rules) -> RunResult:
+    """Take steps until the agent finishes or none is left, then request the program, run it and return the result.
+
+    Raises:
+        BudgetExceeded: the budget of the run is used up.
+    """
+    run = limit_retrieval(run)
+    announce_libraries(run)
+    session = AgentSession.start(run, template, rules)
+    try:
+        while session.steps_left:
+            await session.step()
+    finally:
+        await session.close()
+    attempts = await SolutionAttempts.begin(run, session.state)
+    candidate = await attempts.propose("strategy", session.inputs("agent_program"))
+    attempt = await attempts.execute(candidate) if candidate else None
+    return attempts.accept(attempt) if attempt and attempt.observation.ran else attempts.give_up()
+
+
+@dataclass(slots=True)
+class AgentSession:
+    """The steps so far and the state they led to."""
+
+    run: Run
+    template: str
+    rules: Rules
+    state: State
+    desk: ApiLookups
+    notes: list[str] = field(default_factory=list)
+    """By step: the thought and the action, with its result unless it ran a cell."""
+    last: str = START
+    """The last action that was carried out."""
+
+    @classmethod
+    def start(cls, run: Run, template: str, rules: Rules) -> AgentSession:
+        """Start at the initial state of the run."""
+        desk = ApiLookups(run, SOLUTION.id, run.settings.subtasks)
+        return cls(run, template, rules, State(Introduction(""), run.root), desk)
+
+    @property
+    def steps_left(self) -> int:
+        """As many steps as an exploration may have subtasks, less those taken; none after `finish`."""
+        return 0 if self.last == FINISH else self.run.settings.subtasks - len(self.notes)
+
+    def inputs(self, template: str) -> StrategyInputs:
+        """Return the inputs of a prompt that shows the steps so far."""
+        return StrategyInputs(
+            f"{_PACKAGE}:{template}",
+            self.run.task,
+            experience=self.state.experience,
+            notes=tuple(self.notes),
+            rounds_left=self.steps_left,
+        )
+
+    async def step(self) -> None:
+        """Take one step.
+
+        Raises:
+            BudgetExceeded: the budget is used up.
+        """
+        action = await ask_parsed(self.run, "strategy", self.inputs(self.template), parse_action, subject=SOLUTION.id)
+        title = f"Step {len(self.notes) + 1}: {action.thought}".strip()
+        problem = action.problem or self._forbidden(action)
+        result = f"It was not carried out. {problem}" if problem else await self._carry_out(action, title)
+        self.last = self.last if problem else action.name
+        done = f"Action: {action.name}: {action.argument}" if action.name in _TOOLS else f"Action: {action.name}"
+        self.notes.append("\n".join(filter(None, [title, done if action.name else "", result])))
+
+    async def close(self) -> None:
+        """Close the branch of the session; the program starts from the root again."""
+        await self._close(self.state.branch)
+
+    def _forbidden(self, action: Action) -> str:
+        allowed = self.rules[self.last]
+        if action.name in allowed:
+            return ""
+        return f"After {self.last} only these actions are possible: {', '.join(allowed)}."
+
+    async def _carry_out(self, action: Action, title: str) -> str:
+        """Return the result of the action as text; that of a cell is in the experience of the state."""
+        if action.name in _TOOLS:
+            return await self.desk.answer(Call(_TOOLS[action.name], action.argument))
+        if action.name == RUN:
+            await self._run_cell(action.argument, title)
+        return ""
+
+    async def _run_cell(self, code: str, title: str) -> None:
+        run, state = self.run, self.state
+        [subtask] = run.agenda.new_subtasks([title])
+        run.agenda.plan = Plan((*run.agenda.plan.subtasks, subtask))
+        run.emit(PlanMade(run.agenda.plan))
+        run.emit(SubtaskStarted(subtask.id, ()))
+        candidate = Candidate(f"{subtask.id}.1", subtask.id, code, parent=state.parent)
+        run.emit(CandidateProposed(candidate))
+        self.state = (
+            await run_candidate(run, state, Search(run, subtask, ()), candidate, _REASON, may_fail=True) or state
+        )
+        run.progress.experience = self.state.experience
+        if self.state.branch is not state.branch:
+            await self._close(state.branch)
+
+    async def _close(self, branch: Branch) -> None:
+        if branch is not self.run.root:
+            with anyio.CancelScope(shield=True):
+                await branch.close()

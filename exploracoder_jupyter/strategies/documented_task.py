@@ -1,0 +1,53 @@
+"""The beginning of a strategy: its limits, the libraries, and the documentation of the task as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from exploracoder_jupyter.core.configuration.settings import Formulation
+from exploracoder_jupyter.core.events import KnowledgeSearched, LibraryRead
+from exploracoder_jupyter.core.types import ApiDoc, Introduction
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
+from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
+from exploracoder_jupyter.pipeline.retrieval.query_rewriting import Query
+from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.step_context import Run, raise_if_cancelled
+
+
+def limit_retrieval(run: Run, *, searches: int = 0, lookups: int = 0, formulation: Formulation = "error") -> Run:
+    """Return the run with what its strategy may retrieve, whatever the user's settings are.
+
+    Args:
+        run: the run.
+        searches: how often the documentation is searched again after a failure.
+        lookups: how many APIs the model may look up while it writes one program.
+        formulation: what the query of a repeated search is made from.
+    """
+    retrieval = replace(run.retrieval, rounds=searches, lookups=lookups, formulation=formulation)
+    return replace(run, retrieval=retrieval)
+
+
+def announce_libraries(run: Run) -> None:
+    """Record which libraries the run is about, for a strategy that does not introduce them to the model."""
+    run.emit(LibraryRead(tuple(run.knowledge.libraries), run.knowledge.size, Introduction("")))
+
+
+async def search_for_task(run: Run) -> Search:
+    """Search all sources for the text of the task; the top k APIs are found (naive RAG: ExploraCoder, section 5.4)."""
+    return await search_for(run, Query("task", run.task.text))
+
+
+async def search_for(run: Run, query: Query, round_: int = 0) -> Search:
+    """Search all sources on this machine; the top k APIs are found. `round_` counts the searches of the strategy."""
+    apis = await _search_index(run, query.text)
+    passages = await gather_passages(run, query.text)
+    await raise_if_cancelled()
+    paths = tuple(api.path for api in apis)
+    run.emit(KnowledgeSearched(SOLUTION.id, round_, query.formulation, query.text, paths, passages))
+    return Search(run, SOLUTION, apis, passages, apis)
+
+
+@heuristic("searching the documentation", lambda run, query: ())
+async def _search_index(run: Run, query: str) -> tuple[ApiDoc, ...]:
+    return tuple(item.api for item in await run.knowledge.search(query, run.settings.retrieved))
