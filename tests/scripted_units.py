@@ -5,11 +5,14 @@ import hashlib
 import os
 import signal
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from exploracoder_jupyter.core.types import Message, Sampling, Usage
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.problems.problem import Problem
+from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 
 
 @dataclass(frozen=True)
@@ -89,3 +92,19 @@ def units(count, **options):
 def began(folder: Path):
     """The units that have begun, once for each process that ran them."""
     return list((folder / "began").glob("*"))
+
+
+async def run_with_model(unit, folder, *, wrap):
+    """Make one request to a model that records when it was asked."""
+
+    class Clocked:
+        name = "scripted"
+
+        async def complete(self, request):
+            (folder / f"request-{time.time()}-{unit.number}").touch()
+            yield Reply(0, "x = 1", Usage(1, 10, 10))
+
+    request = ModelRequest("propose", None, (Message("user", "hello"),), Sampling())
+    async for _ in wrap(Clocked()).complete(request):
+        pass
+    return result_of(unit)
