@@ -49,6 +49,8 @@ from exploracoder_jupyter.runs.run_request import (
     validate_order,
     with_mentioned_variables,
 )
+from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
+from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
 from exploracoder_jupyter.trace import CellView, Redactor
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.trace_paths import files_path
@@ -139,7 +141,9 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
         root = await siblings.root()  # first, so that it has the state of the caller's kernel at the start of the run
         if order.recording:
             root = await order.recording.begin(root)
-        else:
+        base = root
+        root = await retry_on_branching_change(lambda: run_setup(base, order.task))
+        if not order.recording:
             settings = await _resolve_settings(order, settings, keys)  # after the root, since an endpoint may be slow
         environment = replace(siblings.environment(), folder=str(order.workdir.resolve()))
         _check_variables(order, environment)
