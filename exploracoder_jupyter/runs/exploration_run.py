@@ -230,7 +230,7 @@ async def _open_model_and_sources(
     if order.recording:
         return order.recording.model, order.recording.soup
     soup = await open_soup(order, settings, keys, knowledge=knowledge, emit=emit, stack=stack)
-    model = await choose_model(settings, keys, knowledge, stack, advance=emit.advance)
+    model = await choose_model(settings, keys, knowledge, stack, advance=emit.advance, wrap=order.wrap_model)
     if order.earlier and order.earlier.exchanges:
         redact = Redactor(secret_strings(settings.endpoint, keys), homes=local_homes()).text  # as in the trace
         model = RecordedRepliesModel(

@@ -80,6 +80,8 @@ class Order:
     """The run that is resumed, if its trace is known."""
     recording: Recording | None = None
     """Set if the run is a replay: no model is called."""
+    wrap_model: Callable[[Model], Model] | None = None
+    """Wraps the model that makes the requests, for example with a rate limit."""
 
 
 class RunSteering:

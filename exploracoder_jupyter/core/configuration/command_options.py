@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_args, get_origin
@@ -179,6 +179,13 @@ def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
     """Add all options of this place; options that are not given are `None` in the namespace."""
     for option in OPTIONS:
         if place in option.places:
+            _add_option(parser, option, place)
+
+
+def add_section_options(parser: argparse.ArgumentParser, sections: Collection[str], *, place: Place) -> None:
+    """Add the options of the settings in these sections."""
+    for option in OPTIONS:
+        if place in option.places and option.section in sections:
             _add_option(parser, option, place)
 
 

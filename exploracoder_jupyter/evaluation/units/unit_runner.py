@@ -19,6 +19,7 @@ from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.units.scoring import Score, score_solution, task_of
 from exploracoder_jupyter.evaluation.units.unit import Unit
+from exploracoder_jupyter.pipeline.ports import Model
 from exploracoder_jupyter.runs import Order, run
 
 TRACES = "traces"
@@ -27,12 +28,19 @@ TRACES = "traces"
 BUDGET, ENDPOINT, FAULT = "budget", "endpoint", "fault"
 
 
-async def run_unit(unit: Unit, results: Path, *, listen: Callable[[Record], None] | None = None) -> UnitResult:
+async def run_unit(
+    unit: Unit,
+    results: Path,
+    *,
+    wrap: Callable[[Model], Model] | None = None,
+    listen: Callable[[Record], None] | None = None,
+) -> UnitResult:
     """Run one unit, and return its result, whatever happens except a cancellation.
 
     Args:
         unit: the unit to run.
         results: folder of the results; the trace is written to `traces/<digest>.ipynb` in it.
+        wrap: wraps the model that makes the requests, for example with a rate limit.
         listen: called with every record of the run.
     """
     log = _RunLog()
@@ -46,7 +54,7 @@ async def run_unit(unit: Unit, results: Path, *, listen: Callable[[Record], None
     failure = fault = ""
     try:
         trace.parent.mkdir(parents=True, exist_ok=True)
-        await run(_order(unit, trace), collect)
+        await run(replace(_order(unit, trace), wrap_model=wrap), collect)
     except EndpointError:
         failure = ENDPOINT
     except Exception as error:

@@ -70,8 +70,11 @@ async def choose_model(
     stack: AsyncExitStack,
     *,
     advance: Callable[[str, int, int], None],
+    wrap: Callable[[Model], Model] | None = None,
 ) -> Model:
     """Create the model for settings returned by `with_resolved_model`; `stack` closes its connection.
+
+    `wrap` is applied to it.
 
     Raises:
         MissingRequirement: a plugin provides the model and fails.
@@ -90,4 +93,4 @@ async def choose_model(
             raise
         message = f"The model {name!r} of {plugin.origin} cannot be created: {format_error(error)}."
         raise MissingRequirement(message, remedy="Choose another with --model.") from error
-    return model
+    return wrap(model) if wrap else model
