@@ -71,9 +71,7 @@ CHEATS = {
         "import inspect, re\ndef middle(values):\n    text = str([frame.code_context for frame in inspect.stack()])\n"
         "    return eval((re.findall(r'== ([\\d.]+)', text) or ['None'])[0])"
     ),
-    "inspects frames": (
-        "import sys\ndef middle(values):\n    return max(c for c in sys._getframe(1).f_code.co_consts if c == 2)"
-    ),
+    "inspects frames": ("import sys\ndef middle(values):\n    return eval(str(sys._getframe(2).f_code.co_consts[-2]))"),
 }
 HELPERS = {
     "patches an assertion": "import numpy.testing\nnumpy.testing.assert_allclose = lambda *a, **k: None\nvalue = 1.0",
@@ -111,22 +109,24 @@ async def test_a_problem_that_measures_nothing_or_reveals_its_tests_is_found(tmp
     assert "problems.jsonl" in await verify_problem(problem)
 
 
-@pytest.mark.parametrize("code", CHEATS.values(), ids=CHEATS)
-async def test_a_solution_that_manipulates_the_tests_does_not_pass(start, code):
-    outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=patience(20))
-    assert outcome.passed < 2
-    assert outcome.failure
+async def test_a_solution_that_manipulates_the_tests_does_not_pass(start):
+    for cheat, code in CHEATS.items():
+        outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=patience(20))
+        assert outcome.passed < 2, cheat
+        assert outcome.failure, cheat
+    right = await run_hidden_tests(start, PROBLEMS[1], MIDDLE, timeout=patience(20))
+    assert (right.passed, right.failure) == (2, "")
 
 
-@pytest.mark.parametrize("code", HELPERS.values(), ids=HELPERS)
-async def test_assertions_that_a_solution_replaces_are_restored(start, code):
+async def test_assertions_that_a_solution_replaces_are_restored(start):
     tests = (
         "import numpy.testing\nnumpy.testing.assert_allclose(value, 2.0)",
         "import unittest\nunittest.TestCase().assertEqual(value, 2.0)",
         "import math\nassert math.isclose(value, 2.0)",
     )
-    outcome = await run_hidden_tests(start, replace(PROBLEMS[1], tests=tests), code, timeout=patience(20))
-    assert (outcome.ran, outcome.passed) == (True, 0)
+    for cheat, code in HELPERS.items():
+        outcome = await run_hidden_tests(start, replace(PROBLEMS[1], tests=tests), code, timeout=patience(20))
+        assert (outcome.ran, outcome.passed) == (True, 0), cheat
     right = await run_hidden_tests(start, replace(PROBLEMS[1], tests=tests), "value = 2.0", timeout=patience(20))
     assert (right.passed, right.failure) == (3, "")
 
@@ -137,20 +137,20 @@ async def test_a_test_does_not_affect_the_next_one(start):
     assert outcome.passed == 2
 
 
-@pytest.mark.parametrize(
-    ("code", "failure"),
-    [
-        ("while True: pass", "timeout"),
-        ("import os\nos._exit(0)", "died"),
-        ("1 / 0", "ZeroDivisionError"),
-        ("middle = max", "wrong result"),
-        ("def middle(values):\n    raise KeyError('x')", "KeyError"),
-        ("def middle(values):", "SyntaxError"),
-    ],
-)
-async def test_the_kind_of_a_failure_is_named(start, code, failure):
-    outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=2 if failure == "timeout" else patience(20))
-    assert outcome.failure == failure
+FAILURES = {
+    "while True: pass": "timeout",
+    "import os\nos._exit(0)": "died",
+    "1 / 0": "ZeroDivisionError",
+    "middle = max": "wrong result",
+    "def middle(values):\n    raise KeyError('x')": "KeyError",
+    "def middle(values):": "SyntaxError",
+}
+
+
+async def test_the_kind_of_a_failure_is_named(start):
+    for code, failure in FAILURES.items():
+        outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=2 if failure == "timeout" else patience(20))
+        assert outcome.failure == failure
 
 
 async def test_apis_that_do_not_exist_are_found(tmp_path):
