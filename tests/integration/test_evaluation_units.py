@@ -71,9 +71,7 @@ CHEATS = {
         "import inspect, re\ndef middle(values):\n    text = str([frame.code_context for frame in inspect.stack()])\n"
         "    return eval((re.findall(r'== ([\\d.]+)', text) or ['None'])[0])"
     ),
-    "inspects frames": (
-        "import sys\ndef middle(values):\n    return max(c for c in sys._getframe(1).f_code.co_consts if c == 2)"
-    ),
+    "inspects frames": ("import sys\ndef middle(values):\n    return eval(str(sys._getframe(2).f_code.co_consts[-2]))"),
 }
 HELPERS = {
     "patches an assertion": "import numpy.testing\nnumpy.testing.assert_allclose = lambda *a, **k: None\nvalue = 1.0",
@@ -85,48 +83,52 @@ HELPERS = {
 }
 
 
+FORKS = Settings(sandbox=Sandbox(branching="fork"))
+
+
 @pytest.fixture
 async def start(tmp_path):
-    async with open_siblings(Sandbox(), workdir=tmp_path) as siblings:
+    async with open_siblings(FORKS.sandbox, workdir=tmp_path) as siblings:
         yield await siblings.root()
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.id)
 async def test_a_reference_solution_passes_and_an_empty_one_does_not(problem, tmp_path):
     problem = replace(problem, folder=tmp_path)
-    assert await verify_problem(problem) == ""
-    right = await score_solution(problem, problem.solution, Settings())
+    assert await verify_problem(problem, FORKS) == ""
+    right = await score_solution(problem, problem.solution, FORKS)
     assert (right.tests.ran, right.tests.passed, right.tests.failure) == (True, 2, "")
     assert (right.recall, right.precision, right.missing_apis) == (1.0, 1.0, ())
-    assert (await score_solution(problem, "pass", Settings())).tests.passed == 0
-    assert (await score_solution(problem, "", Settings())).tests.failure == "no solution"
+    assert (await score_solution(problem, "", FORKS)).tests.failure == "no solution"
 
 
 async def test_a_problem_that_measures_nothing_or_reveals_its_tests_is_found(tmp_path):
     problem = replace(PROBLEMS[1], folder=tmp_path)
-    assert "empty solution" in await verify_problem(replace(problem, tests=("1 == 1",)))
-    assert "1 of 2" in await verify_problem(replace(problem, solution="def middle(values):\n    return 2"))
-    assert "no reference" in await verify_problem(replace(problem, solution=None))
+    assert "empty solution" in await verify_problem(replace(problem, tests=("1 == 1",)), FORKS)
+    assert "1 of 2" in await verify_problem(replace(problem, solution="def middle(values):\n    return 2"), FORKS)
+    assert "no reference" in await verify_problem(replace(problem, solution=None), FORKS)
     (tmp_path / "problems.jsonl").write_text(json.dumps({"solution": MIDDLE}))
-    assert "problems.jsonl" in await verify_problem(problem)
+    assert "problems.jsonl" in await verify_problem(problem, FORKS)
 
 
-@pytest.mark.parametrize("code", CHEATS.values(), ids=CHEATS)
-async def test_a_solution_that_manipulates_the_tests_does_not_pass(start, code):
-    outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=patience(20))
-    assert outcome.passed < 2
-    assert outcome.failure
+async def test_a_solution_that_manipulates_the_tests_does_not_pass(start):
+    for cheat, code in CHEATS.items():
+        outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=patience(20))
+        assert outcome.passed < 2, cheat
+        assert outcome.failure, cheat
+    right = await run_hidden_tests(start, PROBLEMS[1], MIDDLE, timeout=patience(20))
+    assert (right.passed, right.failure) == (2, "")
 
 
-@pytest.mark.parametrize("code", HELPERS.values(), ids=HELPERS)
-async def test_assertions_that_a_solution_replaces_are_restored(start, code):
+async def test_assertions_that_a_solution_replaces_are_restored(start):
     tests = (
         "import numpy.testing\nnumpy.testing.assert_allclose(value, 2.0)",
         "import unittest\nunittest.TestCase().assertEqual(value, 2.0)",
         "import math\nassert math.isclose(value, 2.0)",
     )
-    outcome = await run_hidden_tests(start, replace(PROBLEMS[1], tests=tests), code, timeout=patience(20))
-    assert (outcome.ran, outcome.passed) == (True, 0)
+    for cheat, code in HELPERS.items():
+        outcome = await run_hidden_tests(start, replace(PROBLEMS[1], tests=tests), code, timeout=patience(20))
+        assert (outcome.ran, outcome.passed) == (True, 0), cheat
     right = await run_hidden_tests(start, replace(PROBLEMS[1], tests=tests), "value = 2.0", timeout=patience(20))
     assert (right.passed, right.failure) == (3, "")
 
@@ -137,29 +139,29 @@ async def test_a_test_does_not_affect_the_next_one(start):
     assert outcome.passed == 2
 
 
-@pytest.mark.parametrize(
-    ("code", "failure"),
-    [
-        ("while True: pass", "timeout"),
-        ("import os\nos._exit(0)", "died"),
-        ("1 / 0", "ZeroDivisionError"),
-        ("middle = max", "wrong result"),
-        ("def middle(values):\n    raise KeyError('x')", "KeyError"),
-        ("def middle(values):", "SyntaxError"),
-    ],
-)
-async def test_the_kind_of_a_failure_is_named(start, code, failure):
-    outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=2 if failure == "timeout" else patience(20))
-    assert outcome.failure == failure
+FAILURES = {
+    "while True: pass": "timeout",
+    "import os\nos._exit(0)": "died",
+    "1 / 0": "ZeroDivisionError",
+    "middle = max": "wrong result",
+    "def middle(values):\n    raise KeyError('x')": "KeyError",
+    "def middle(values):": "SyntaxError",
+}
+
+
+async def test_the_kind_of_a_failure_is_named(start):
+    for code, failure in FAILURES.items():
+        outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=2 if failure == "timeout" else patience(20))
+        assert outcome.failure == failure
 
 
 async def test_apis_that_do_not_exist_are_found(tmp_path):
     problem = replace(PROBLEMS[1], folder=tmp_path, setup="import statistics as st")
     code = "import statistics\nst.middle_of\nprint(statistics.median([1]), statistics.no_such.name)"
-    score = await score_solution(problem, code, Settings())
+    score = await score_solution(problem, code, FORKS)
     assert score.missing_apis == ("statistics.middle_of", "statistics.no_such.name")
     code = "from statistics import NormalDist\nNormalDist(0, 1).average"
-    assert (await score_solution(problem, code, Settings())).missing_apis == ("NormalDist.average",)
+    assert (await score_solution(problem, code, FORKS)).missing_apis == ("NormalDist.average",)
 
 
 def answering(solution):
@@ -178,7 +180,11 @@ def answering(solution):
 @pytest.fixture
 def settings(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
-    return {"exploration": {"candidates": 1, "planners": 0}, "endpoint": {"retries": 0, "model": "toy"}}
+    return {
+        "exploration": {"candidates": 1, "planners": 0},
+        "endpoint": {"retries": 0, "model": "toy"},
+        "sandbox": {"branching": "fork"},
+    }
 
 
 async def test_a_unit_is_solved_with_its_setup_and_without_its_tests(httpserver, settings, tmp_path):
@@ -205,7 +211,7 @@ async def test_a_unit_is_solved_with_its_setup_and_without_its_tests(httpserver,
 
 
 async def test_failures_of_a_unit_are_told_apart(httpserver, settings, tmp_path):
-    settings["endpoint"]["base_url"] = offer_toy(httpserver, answering("def middle(values):\n    return 2"))
+    settings["endpoint"]["base_url"] = offer_toy(httpserver, answering("def middle(values):\n    return 2"), FORKS)
     problem = replace(PROBLEMS[1], folder=tmp_path)
     wrong = await run_unit(Unit(problem, settings=settings), tmp_path / "results")
     assert (wrong.failure, wrong.tests_passed, wrong.ran, wrong.fault) == ("wrong result", 1, True, "")

@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.errors import unwrap_group
 from exploracoder_jupyter.core.types import LibraryInfo, Task
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.units.api_usage import find_missing_apis, measure_gold_apis
-from exploracoder_jupyter.evaluation.units.hidden_tests import TestOutcome, run_hidden_tests
+from exploracoder_jupyter.evaluation.units.hidden_tests import NO_SOLUTION, TestOutcome, run_hidden_tests
 from exploracoder_jupyter.kernels import Siblings, open_siblings
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.construction.port_adapters import open_knowledge
@@ -49,6 +49,8 @@ async def score_solution(
         UsageError: the problem's setup fails.
         KernelError: no kernel could be started.
     """
+    if not code.strip():
+        return Score(TestOutcome(failure=NO_SOLUTION))
     async with AsyncExitStack() as stack:
         try:
             siblings = await stack.enter_async_context(open_siblings(settings.sandbox, workdir=problem.folder))
@@ -74,7 +76,7 @@ async def _missing(
 async def _gold(
     siblings: Siblings, stack: AsyncExitStack, problem: Problem, code: str, tests: TestOutcome, settings: Settings
 ) -> tuple[float | None, float | None]:
-    if not (problem.gold_apis and code.strip()):
+    if not problem.gold_apis:
         return None, None
     knowledge = await open_knowledge(
         problem.libraries,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -191,7 +191,9 @@ class _Check:
         self._store(executions, again)
 
     async def _restore(self, root: Branch) -> Branch:
-        return await run_setup(await run_code_before(root, self.code), self.subject.started.task)
+        task = self.subject.started.task
+        setup = relocated_paths.expand_home(task.setup)
+        return await run_setup(await run_code_before(root, self.code), replace(task, setup=setup))
 
     def _execution_options(self, total: int) -> ExecutionOptions:
         done: list[str] = []

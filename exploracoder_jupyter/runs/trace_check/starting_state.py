@@ -11,7 +11,6 @@ from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Observation, Task
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.trace_check.check_subject import Subject
-from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 from exploracoder_jupyter.trace.module_distributions import (
     parse_versions,
     providing_distributions,
@@ -68,7 +67,7 @@ async def run_setup(root: Branch, task: Task) -> Branch:
     if not task.setup.strip():
         return root
     [branch] = await root.fork(1)
-    observation = await branch.run(expand_home(task.setup), timeout=_TIMEOUT)
+    observation = await branch.run(task.setup, timeout=_TIMEOUT)
     if not observation.ran:
         await branch.close()
         raise UsageError(f"The setup fails: {_failure_cause(observation)}.", remedy="Correct the code of --setup.")
