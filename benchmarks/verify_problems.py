@@ -2,7 +2,8 @@
 
     python benchmarks/verify_problems.py FILE ... [--python INTERPRETER]
 
-Every program (setup, solution, one test) runs in a process of its own, in an empty temporary folder. INTERPRETER is that of an environment with the libraries of the problems.
+Every program (setup, solution, one test) runs in a process of its own, in an empty temporary folder. INTERPRETER
+is that of an environment with the libraries of the problems.
 """
 
 import argparse
