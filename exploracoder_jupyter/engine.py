@@ -272,6 +272,7 @@ def _build_order(start: Start, line: KernelForkClient) -> Order:
             uses=tuple(start.uses),
             check=start.check,
             solution_name=start.solution_name,
+            setup=start.setup,
         ),
         layers=tuple(start.layers),
         workdir=Path(start.workdir),

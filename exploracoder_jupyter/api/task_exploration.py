@@ -32,6 +32,7 @@ def explore(
     *,
     libraries: str | Sequence[str],
     check: str | None = None,
+    setup: str = "",
     name: str | None = None,
     variables: Mapping[str, object] | None = None,
     workdir: str | Path | None = None,
@@ -47,6 +48,7 @@ def explore(
         libraries: the libraries to explore, by distribution or import name.
         check: Python assertions, `input -> output` pairs, a doctest, or the path of a pytest file. Without one,
             a solution is at most `"unchecked"`, unless generated inputs are asked for with `tests=True`.
+        setup: code that makes the variables of which the task speaks; runs first, and is no part of the solution.
         name: the name of the function that the solution is to define.
         variables: values that experiments may use; they receive copies.
         workdir: the folder whose files experiments see as copies, and below which the trace is written; by default
@@ -65,6 +67,7 @@ def explore(
         task,
         libraries=libraries,
         check=check,
+        setup=setup,
         name=name,
         variables=variables,
         workdir=workdir,
@@ -88,6 +91,7 @@ async def aexplore(
     *,
     libraries: str | Sequence[str],
     check: str | None = None,
+    setup: str = "",
     name: str | None = None,
     variables: Mapping[str, object] | None = None,
     workdir: str | Path | None = None,
@@ -103,7 +107,7 @@ async def aexplore(
         given = variables or {}
         values, unsent = send_variables([*given], given, stack, resolve(layer).sandbox, forks="never")
         order = Order(
-            Task(task, names, check=check, solution_name=name, uses=tuple(given)),
+            Task(task, names, check=check, solution_name=name, uses=tuple(given), setup=setup),
             (layer,),
             folder,
             variables=Path(values) if values else None,

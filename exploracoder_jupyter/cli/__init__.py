@@ -1,4 +1,4 @@
-"""The command line interface: `jupyter explora run|check|replay|history|index|search|snippets|doctor|fork|export`.
+"""The command line: `jupyter explora run|check|replay|history|index|search|snippets|doctor|fork|export|bench`.
 
 `argument_parser` defines the commands; each command has a module of the same name. The modules in `terminal` display a
 run, and `display.standard_streams` does all writing. Exit status of every command: 0 done, 1 ran but the result is

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.cli import check, doctor, export, fork, history, index, replay, run, snippets
+from exploracoder_jupyter.cli import bench, check, doctor, export, fork, history, index, replay, run, snippets
 from exploracoder_jupyter.core.configuration.command_options import OptionParser
 from exploracoder_jupyter.core.version import __version__
 
@@ -34,6 +34,7 @@ _COMMANDS = (
     _Command("doctor", "check the installation and suggest fixes for problems", doctor.execute),
     _Command("fork", "fork a running kernel and serve the fork until interrupted", fork.execute, fork.configure),
     _Command("export", "convert a trace to another format", export.execute, export.configure),
+    _Command("bench", "measure strategies and models on problems with hidden tests", bench.execute, bench.configure),
 )
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.cli.display.run_display import run_with_display
 from exploracoder_jupyter.cli.display.standard_streams import print_code, print_json, print_note, print_result
 from exploracoder_jupyter.cli.early_library_check import check_installed
-from exploracoder_jupyter.cli.task_argument import read_check, read_task
+from exploracoder_jupyter.cli.task_argument import read_check, read_setup, read_task
 from exploracoder_jupyter.core.configuration.command_options import add_options, settings_layer, validate_resume_options
 from exploracoder_jupyter.core.errors import InternalError, UsageError
 
@@ -74,13 +74,14 @@ def exit_status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
 
 
 def _build_order(arguments: argparse.Namespace) -> Order:
-    text, check = _task_text(arguments), read_check(arguments.check)
+    text, check, setup = _task_text(arguments), read_check(arguments.check), read_setup(arguments.setup)
     check_installed(arguments.library or (), arguments)
 
     from exploracoder_jupyter.core.types import Task
     from exploracoder_jupyter.runs import Order
 
-    task = Task(text, tuple(dict.fromkeys(arguments.library or ())), check=check, solution_name=arguments.name)
+    libraries = tuple(dict.fromkeys(arguments.library or ()))
+    task = Task(text, libraries, check=check, solution_name=arguments.name, setup=setup)
     order = Order(task, (settings_layer(arguments),))
     if arguments.resume is None:
         return order

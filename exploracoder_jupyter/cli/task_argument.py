@@ -1,4 +1,4 @@
-"""Reads the task and the check given on the command line: text, a file, or standard input."""
+"""Reads the task, the check and the setup given on the command line: text, a file, or standard input."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from exploracoder_jupyter.core.errors import UsageError
 
 MAX_BYTES = 64_000
-"""Maximum size of a task or a check, in bytes of UTF-8."""
+"""Maximum size of a task, a check or a setup, in bytes of UTF-8."""
 
 
 def read_task(texts: Sequence[str], source: str | None) -> str:
@@ -36,12 +36,23 @@ def read_check(given: str | None) -> str | None:
     Raises:
         UsageError: the check is empty or too long, or it names a file that is missing or cannot be read.
     """
-    if given is None:
-        return None
-    check = _read(given, "check") if _is_file_name(given) else given
-    if not check.strip():
-        raise UsageError("The check is empty.", remedy="Give Python such as `assert f(1) == 2`, or a file.")
-    return _check_size(check, "check")
+    return None if given is None else _read_code(given, "check", example="`assert f(1) == 2`")
+
+
+def read_setup(given: str | None) -> str:
+    """Read the setup as `read_check` does; empty if none is given.
+
+    Raises:
+        UsageError: as for the check.
+    """
+    return "" if given is None else _read_code(given, "setup", example="`ages = [20, 30, 40]`")
+
+
+def _read_code(given: str, what: str, *, example: str) -> str:
+    code = _read(given, what) if _is_file_name(given) else given
+    if not code.strip():
+        raise UsageError(f"The {what} is empty.", remedy=f"Give Python such as {example}, or a file.")
+    return _check_size(code, what)
 
 
 def _is_file_name(given: str) -> bool:

@@ -25,6 +25,9 @@ SubtaskStatus = Literal["planned", "exploring", "done", "failed", "skipped"]
 Outcome = Literal["solved", "unchecked", "unsolved", "stopped"]
 """`solved` means that the user's check passed, or that the outputs for generated inputs were judged right; a solution
 that merely ran is `unchecked`."""
+StopCause = Literal["", "budget", "futile", "user", "error"]
+"""What stopped a run before its end: the budget, the failure of too many subtasks, the user, or an error; empty if
+nothing did."""
 Unmet = Literal["", "check", "name"]
 """What a program that ran to its end did not fulfill: its check, or the demand to define a function of this name."""
 Ruling = Literal["right", "wrong", "unsure"]
@@ -67,6 +70,9 @@ class Task:
     """Python assertions, `input -> output` pairs, or the text of a doctest or pytest file (`--check`)."""
     solution_name: str | None = None
     """Name of the function that the solution must define (`--name`)."""
+    setup: str = ""
+    """Code that makes the variables of which the task speaks (`--setup`): runs before everything else, and is no part
+    of the solution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,6 +495,8 @@ class Verdict:
 
     outcome: Outcome
     reason: str
+    stopped_by: StopCause = ""
+    """Empty also in traces from older versions."""
 
 
 @dataclass(frozen=True, slots=True)

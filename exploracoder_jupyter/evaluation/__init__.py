@@ -1,1 +1,53 @@
-"""Measures strategies and models on problems with hidden tests: quality, cost and their comparison."""
+"""Measures strategies and models on problems with hidden tests.
+
+- `Problem` is a task with hidden tests; `verify_problem` checks it against its reference solution.
+- `evaluate` runs an evaluation: problems, strategies and samples, in local processes or on a Dask cluster.
+- `Unit` is one sample of one strategy on one problem; `run_unit` runs it and returns a `UnitResult`.
+
+Names are imported lazily, as in `runs`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.core.lazy_imports import lazy_getattr
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.evaluation.evaluation_run import EvaluationRequest, Results, aevaluate, evaluate
+    from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
+    from exploracoder_jupyter.evaluation.problems.problem import Problem
+    from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits
+    from exploracoder_jupyter.evaluation.units.problem_verification import verify_problem
+    from exploracoder_jupyter.evaluation.units.unit import Unit
+    from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
+
+__all__ = [
+    "EvaluationRequest",
+    "Limits",
+    "Problem",
+    "Results",
+    "Unit",
+    "UnitResult",
+    "aevaluate",
+    "evaluate",
+    "run_unit",
+    "verify_problem",
+]
+
+if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would allow any name
+    __getattr__ = lazy_getattr(
+        __name__,
+        {
+            "EvaluationRequest": "evaluation_run",
+            "Limits": "scheduling.rate_limit",
+            "Problem": "problems.problem",
+            "Results": "evaluation_run",
+            "Unit": "units.unit",
+            "UnitResult": "measures.unit_result",
+            "aevaluate": "evaluation_run",
+            "evaluate": "evaluation_run",
+            "run_unit": "units.unit_runner",
+            "verify_problem": "units.problem_verification",
+        },
+    )

@@ -79,6 +79,8 @@ def _build(
     attempt = section.attempts.get(solution.candidate) if section else None
     observed = attempt.observation if attempt and attempt.observation else Observation("ok")
     code = to_plain_python(solution.code, shows_last=_has_output(observed, "execute_result"))
+    if started.task.setup:
+        code = insert_after_futures(code, to_plain_python(started.task.setup, shows_last=False).splitlines())
     main = render_main_block(started.task, observed)
     whole = f"{code}\n{main}"
     folder = trace.resolve().parent

@@ -166,6 +166,7 @@ class Commands:
             libraries=list(call.libraries),
             uses=list(call.uses),
             check=call.check,
+            setup=call.setup,
             solution_name=call.solution_name,
             layers=request.layers,
             notebook=str(caller.notebook) if caller.notebook else None,

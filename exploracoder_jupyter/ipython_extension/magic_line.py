@@ -15,7 +15,7 @@ from exploracoder_jupyter.core.configuration.command_options import (
     OPTIONS,
     OptionParser,
     add_options,
-    read_check_text,
+    read_code_text,
     settings_layer,
     validate_resume_options,
 )
@@ -43,6 +43,8 @@ class Call:
     """Variables named by `--use`, without duplicates."""
     check: str | None
     """Text of the check, read from its file if one was named."""
+    setup: str
+    """Code that makes the variables of the task, read from its file if one was named."""
     solution_name: str | None
     wait: bool
     resume: str | None
@@ -77,7 +79,8 @@ def parse_magic_line(line: str) -> Call:
     return Call(
         libraries=tuple(dict.fromkeys(given.libraries)),
         uses=tuple(dict.fromkeys(given.use or ())),
-        check=None if given.check is None else read_check_text(given.check),
+        check=None if given.check is None else read_code_text(given.check, "check"),
+        setup=read_code_text(given.setup or "", "setup"),
         solution_name=given.name,
         wait=bool(given.wait),
         resume=given.resume,

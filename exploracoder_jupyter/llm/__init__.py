@@ -4,6 +4,7 @@
   one answers. Only `endpoint_connection` and `fault_detection` import the client, on first use.
 - `offline` is the built-in default, which is not a language model.
 - `ReplayModel` answers from a trace, `RecordedRepliesModel` from one first, `ScriptedModel` from a list or a function.
+- `ArchivedRepliesModel` records the replies of another model in a `ReplyArchive`, and answers from it.
 - `endpoint_presets` maps names to addresses; `is_local` checks whether an address is on this machine.
 """
 
@@ -11,15 +12,20 @@ from exploracoder_jupyter.llm.endpoint.endpoint_embeddings import EndpointEmbedd
 from exploracoder_jupyter.llm.endpoint.endpoint_presets import is_local
 from exploracoder_jupyter.llm.endpoint.endpoint_probe import Probe, probe, resolve_model
 from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
+from exploracoder_jupyter.llm.recorded_replies import ArchivedRepliesModel, ReplyRecording
 from exploracoder_jupyter.llm.replay_model import RecordedRepliesModel, ReplayModel
+from exploracoder_jupyter.llm.reply_archive import ReplyArchive
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 
 __all__ = [
+    "ArchivedRepliesModel",
     "EndpointEmbedder",
     "OpenAIModel",
     "Probe",
     "RecordedRepliesModel",
     "ReplayModel",
+    "ReplyArchive",
+    "ReplyRecording",
     "ScriptedModel",
     "is_local",
     "probe",

@@ -10,7 +10,7 @@ import anyio
 
 from exploracoder_jupyter.core.errors import BudgetExceeded, ExploraError, format_error
 from exploracoder_jupyter.core.events import RunFinished
-from exploracoder_jupyter.core.types import Experience, Solution, Verdict
+from exploracoder_jupyter.core.types import Experience, Solution, StopCause, Verdict
 from exploracoder_jupyter.pipeline.control_handling import ControlHandler
 from exploracoder_jupyter.pipeline.exploring.stop_criteria import Futile
 from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice, reporting
@@ -36,21 +36,21 @@ async def run_task(run: Run, strategy: Strategy = explore) -> RunResult:
         EndpointError, KernelError, ...: an endpoint or kernel failed, or we have a bug (any other exception).
             `RunFinished` has been emitted all the same.
     """
-    result = RunResult(None, Verdict("stopped", "The run was interrupted."))
+    result = RunResult(None, Verdict("stopped", "The run was interrupted.", "user"))
     try:
         with reporting(run.emit):
             result = await _in_time(run, strategy)
     except (BudgetExceeded, Futile) as reason:
-        result = _stop_result(run, str(reason))
+        result = _stop_result(run, str(reason), "budget" if isinstance(reason, BudgetExceeded) else "futile")
     except ExploraError as error:
-        result = _stop_result(run, str(error))
+        result = _stop_result(run, str(error), "error")
         raise
     except Exception as error:
-        result = _stop_result(run, f"An internal error ended the run: {format_error(error)}.")
+        result = _stop_result(run, f"An internal error ended the run: {format_error(error)}.", "error")
         run.emit(failure_notice("An internal error ended the run:", error))
         raise
     except anyio.get_cancelled_exc_class():
-        result = _stop_result(run, "The run was stopped by the user.")
+        result = _stop_result(run, "The run was stopped by the user.", "user")
         raise
     finally:
         run.emit(RunFinished(result.verdict, result.solution, run.meter.total, dict(run.meter.by_step)))
@@ -66,9 +66,9 @@ async def _in_time(run: Run, strategy: Strategy) -> RunResult:
     raise run.meter.out_of_time()
 
 
-def _stop_result(run: Run, reason: str) -> RunResult:
+def _stop_result(run: Run, reason: str, cause: StopCause) -> RunResult:
     """Join what was learned so far into one program, unverified as a whole, so that nothing that ran is lost."""
-    return RunResult(_join_programs(run.progress.experience), Verdict("stopped", reason))
+    return RunResult(_join_programs(run.progress.experience), Verdict("stopped", reason, cause))
 
 
 def _join_programs(experience: tuple[Experience, ...]) -> Solution | None:

@@ -90,6 +90,7 @@ class Start(BaseModel):
     libraries: list[str]
     uses: list[str] = []
     check: str | None = None
+    setup: str = ""
     solution_name: str | None = None
     layers: list[dict[str, dict[str, JsonValue]]] = []
     """Settings given by flags and by `%config`, strongest first."""

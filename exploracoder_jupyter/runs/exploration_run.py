@@ -26,7 +26,7 @@ from exploracoder_jupyter.pipeline.ports import Model, PassageSearch
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
 from exploracoder_jupyter.pipeline.solving.user_check_names import missing_names_notice
 from exploracoder_jupyter.protocol.browser_messages import CellChange
-from exploracoder_jupyter.runs.construction.model_factory import choose_model
+from exploracoder_jupyter.runs.construction.model_factory import choose_model, with_recorded_model
 from exploracoder_jupyter.runs.construction.port_adapters import (
     check_libraries_at_target,
     exploration_settings,
@@ -49,6 +49,8 @@ from exploracoder_jupyter.runs.run_request import (
     validate_order,
     with_mentioned_variables,
 )
+from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
+from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
 from exploracoder_jupyter.trace import CellView, Redactor
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.trace_paths import files_path
@@ -80,7 +82,7 @@ async def run(
             trace is closed and contains the failure, and the error has the `summary`.
     """
     steering = steering or RunSteering()
-    settings = validate_order(order)
+    settings = with_recorded_model(validate_order(order), order.replies)
     keys = read_secrets()
     hidden = secret_strings(settings.endpoint, keys)
     notify = _with_cells(listen, CellView(order.cell, settings.view.show), cells if order.cell else None)
@@ -139,7 +141,9 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
         root = await siblings.root()  # first, so that it has the state of the caller's kernel at the start of the run
         if order.recording:
             root = await order.recording.begin(root)
-        else:
+        base = root
+        root = await retry_on_branching_change(lambda: run_setup(base, order.task))
+        if not order.recording and (order.replies is None or order.replies.asks_model):
             settings = await _resolve_settings(order, settings, keys)  # after the root, since an endpoint may be slow
         environment = replace(siblings.environment(), folder=str(order.workdir.resolve()))
         _check_variables(order, environment)
@@ -161,7 +165,7 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             emit=emit,
             stack=stack,
             folder=order.workdir,
-            acquainted=order.recording is None,
+            acquainted=order.recording is None and order.replies is None,
         )
         if not order.recording:
             seconds = settings.exploration.timeout
@@ -226,7 +230,16 @@ async def _open_model_and_sources(
     if order.recording:
         return order.recording.model, order.recording.soup
     soup = await open_soup(order, settings, keys, knowledge=knowledge, emit=emit, stack=stack)
-    model = await choose_model(settings, keys, knowledge, stack, advance=emit.advance)
+    model = await choose_model(
+        settings,
+        keys,
+        knowledge,
+        stack,
+        advance=emit.advance,
+        wrap=order.wrap_model,
+        replies=order.replies,
+        secrets=secret_strings(settings.endpoint, keys),
+    )
     if order.earlier and order.earlier.exchanges:
         redact = Redactor(secret_strings(settings.endpoint, keys), homes=local_homes()).text  # as in the trace
         model = RecordedRepliesModel(

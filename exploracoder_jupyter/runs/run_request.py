@@ -17,6 +17,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import Layer, reso
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Environment, Exchange, Task
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
+from exploracoder_jupyter.llm.recorded_replies import ReplyRecording
 from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.pipeline.ports import Branch, Model, PassageSearch
 from exploracoder_jupyter.pipeline.solving.user_check import check_code
@@ -80,6 +81,11 @@ class Order:
     """The run that is resumed, if its trace is known."""
     recording: Recording | None = None
     """Set if the run is a replay: no model is called."""
+    wrap_model: Callable[[Model], Model] | None = None
+    """Wraps the model that makes the requests, for example with a rate limit."""
+    replies: ReplyRecording | None = None
+    """Set if the model's replies are recorded, or come from a recording. The run then neither reads nor leaves
+    anything that other runs would read: no introductions and no snippets."""
 
 
 class RunSteering:

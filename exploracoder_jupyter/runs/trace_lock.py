@@ -18,6 +18,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.file_lock import try_lock
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.trace.trace_paths import notebook_path
 
@@ -77,7 +78,7 @@ class TraceLock:
         """Try to acquire the lock. The lock on a file that was removed after opening does not count."""
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o600)
         try:
-            if not _try_lock(file) or not os.path.samestat(os.fstat(file), self._path.stat()):
+            if not try_lock(file) or not os.path.samestat(os.fstat(file), self._path.stat()):
                 return False
             self._write_owner(file)
             self._file, file = file, -1
@@ -116,7 +117,7 @@ def is_active(trace: Path) -> bool:
     """Whether the run of this trace (a notebook or a journal) is still active."""
     try:
         with _lock_path(trace).open("rb") as file:
-            return not _try_lock(file.fileno(), shared=True)
+            return not try_lock(file.fileno(), shared=True)
     except (OSError, ImportError):  # no lockfile, or locks are not supported
         return False
 
@@ -128,16 +129,6 @@ def _lock_path(trace: Path) -> Path:
     """Return the path of a trace's lockfile; the same for every path that leads to the trace."""
     notebook = notebook_path(trace.resolve())
     return notebook.with_name(f".{notebook.stem}.lock")
-
-
-def _try_lock(file: int, *, shared: bool = False) -> bool:
-    import fcntl  # not available on Windows
-
-    try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _deadline(patience: float | None) -> float:

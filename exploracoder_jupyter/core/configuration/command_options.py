@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_args, get_origin
@@ -28,6 +28,7 @@ _MAGIC: tuple[Place, ...] = ("magic",)
 _OTHER_OPTIONS = (
     Option("use", "variables of this kernel that experiments may see", "names", "NAME", places=_MAGIC),
     Option("check", "what the solution must pass: a file, or Python such as `assert f(1) == 2`", metavar="TEST"),
+    Option("setup", "code that makes the variables of which the task speaks: a file, or Python", metavar="CODE"),
     Option("name", "name of the function that the solution defines", metavar="SOLUTION_FUNCTION"),
     Option(
         "resume",
@@ -62,9 +63,9 @@ _OTHER_OPTIONS = (
 """Options of the task and of the front end, which are not settings."""
 
 _ORDER = (
-    "model base-url preset candidates subtasks debug-rounds review use state pickle check tests name share timeout "
-    "budget-tokens budget-seconds docs workspace web embedding-folder no-snippets isolation allow-read network kernel "
-    "python gateway show keep-files no-prompts no-history out resume from hint replay delay wait"
+    "model base-url preset candidates subtasks debug-rounds review use state pickle check setup tests name share "
+    "timeout budget-tokens budget-seconds docs workspace web embedding-folder no-snippets isolation allow-read "
+    "network kernel python gateway show keep-files no-prompts no-history out resume from hint replay delay wait"
 )
 """Names of the options in the order of the help; others follow."""
 
@@ -182,6 +183,13 @@ def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
             _add_option(parser, option, place)
 
 
+def add_section_options(parser: argparse.ArgumentParser, sections: Collection[str], *, place: Place) -> None:
+    """Add the options of the settings in these sections."""
+    for option in OPTIONS:
+        if place in option.places and option.section in sections:
+            _add_option(parser, option, place)
+
+
 def settings_layer(namespace: argparse.Namespace) -> dict[str, dict[str, JsonValue]]:
     """Return the given settings as a layer for `settings_sources.resolve`."""
     return nest_settings({option.dest: getattr(namespace, option.dest, None) for option in OPTIONS})
@@ -208,8 +216,12 @@ def validate_resume_options(namespace: argparse.Namespace) -> None:
             raise UsageError(f"--{name} requires --resume.", remedy="Add --resume, with the trace to resume.")
 
 
-def read_check_text(value: str) -> str:
-    """Return the text of the check: the content of the file that `value` names, or `value` itself.
+def read_code_text(value: str, what: str) -> str:
+    """Return the text of a check or a setup: the content of the file that `value` names, or `value` itself.
+
+    Args:
+        value: what was given.
+        what: `check` or `setup`, for the messages of errors.
 
     Raises:
         UsageError: the value looks like a file name but there is no such file, or the file is not readable text.
@@ -219,19 +231,17 @@ def read_check_text(value: str) -> str:
     except (OSError, ValueError):  # too long for a path, or contains a NUL: it is text
         return value
     if is_file:
-        return _read(Path(value))
+        return _read(Path(value), what)
     if re.fullmatch(r"\S+\.(py|txt|md|rst)", value):
-        raise UsageError(
-            f"The check file {value!r} does not exist.", remedy="Give a file, or Python such as `assert ...`."
-        )
+        raise UsageError(f"The {what} file {value!r} does not exist.", remedy="Give a file, or Python code.")
     return value
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, what: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The check file {str(path)!r} cannot be read: {error}.") from error
+        raise UsageError(f"The {what} file {str(path)!r} cannot be read: {error}.") from error
 
 
 def _add_option(parser: argparse.ArgumentParser, option: Option, place: Place) -> None:

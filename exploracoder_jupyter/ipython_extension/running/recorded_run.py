@@ -80,6 +80,7 @@ class RecordedRun:
             uses=tuple(dict.fromkeys([*used, *call.uses])),
             check=task.check if call.check is None else call.check,
             solution_name=call.solution_name or task.solution_name,
+            setup=call.setup or task.setup,
         )
 
 

@@ -36,7 +36,7 @@ def find_called_apis(
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    aliases = {**_imports_of_cells(before), **_imports(tree)}
+    aliases = {**_imports_of_cells(before), **import_aliases(tree)}
     methods = {api.name: api.path for api in reversed(list(recommended)) if api.kind in ("method", "property")}
     found: dict[str, None] = {}
     for node in ast.walk(tree):
@@ -57,14 +57,14 @@ def find_called_names(code: str) -> tuple[str, ...]:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return tuple(dict.fromkeys(re.findall(r"\b([A-Za-z_]\w*)\(", code)))
-    aliases = _imports(tree)
+    aliases = import_aliases(tree)
     calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
     names = (_call_name(func, aliases) for func in calls)
     return tuple(dict.fromkeys(name for name in names if name and not hasattr(builtins, name)))
 
 
 def _call_name(func: ast.expr, aliases: Mapping[str, str]) -> str:
-    chain = _chain(func)
+    chain = attribute_chain(func)
     if chain and chain[0] in aliases:
         return ".".join([aliases[chain[0]], *chain[1:]])
     return func.attr if isinstance(func, ast.Attribute) else "".join(chain[-1:])
@@ -80,11 +80,12 @@ def _imports_of_cells(codes: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for code in codes:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            found |= _imports(ast.parse(code))
+            found |= import_aliases(ast.parse(code))
     return found
 
 
-def _imports(tree: ast.AST) -> dict[str, str]:
+def import_aliases(tree: ast.AST) -> dict[str, str]:
+    """Return the names that the code imports, each with the path that it stands for: `{"pd": "pandas"}`."""
     aliases: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -104,7 +105,7 @@ def _resolve(
     methods: Mapping[str, str],
     knowledge: Knowledge,
 ) -> str | None:
-    chain = _chain(func)
+    chain = attribute_chain(func)
     if chain and chain[0] in aliases:
         return _indexed_path(".".join([aliases[chain[0]], *chain[1:]]), knowledge)
     if len(chain) == 2 and chain[0] in types:
@@ -114,7 +115,7 @@ def _resolve(
     return methods.get(func.attr) if isinstance(func, ast.Attribute) else None
 
 
-def _chain(node: ast.expr) -> list[str]:
+def attribute_chain(node: ast.expr) -> list[str]:
     """Split `a.b.c` into its parts; empty if it is not rooted in a name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):

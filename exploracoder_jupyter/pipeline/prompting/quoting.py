@@ -7,6 +7,7 @@ system message explains the marks once. The marks are derived from the text, so 
 
 from __future__ import annotations
 
+import re
 from hashlib import blake2b
 from typing import Final
 
@@ -16,11 +17,21 @@ RULE: Final = (
 )
 """Explanation of the marks for the model."""
 
+_MARK: Final = re.compile(r"(</?)data-[0-9a-f]{8}(?=>)")
+
 
 def quote(text: str) -> str:
     """Return the text between marks unique to it."""
     mark = _mark(text)
     return f"<{mark}>\n{text}\n</{mark}>"
+
+
+def mask_marks(text: str) -> str:
+    """Replace the marks in a prompt by one that does not depend on the quoted text.
+
+    Prompts with texts that differ only in memory addresses, for example, can then be compared.
+    """
+    return _MARK.sub(r"\1data", text)
 
 
 def _mark(text: str) -> str:

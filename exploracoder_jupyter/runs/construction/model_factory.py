@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from typing import Final, Protocol
 
 from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.settings import OFFLINE, Endpoint, Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
-from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, format_error
+from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError, format_error
 from exploracoder_jupyter.kernel_agent.plugin_registry import Plugin
-from exploracoder_jupyter.llm import OpenAIModel
+from exploracoder_jupyter.llm import ArchivedRepliesModel, OpenAIModel, ReplyRecording
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.pipeline.ports import Knowledge, Model
+from exploracoder_jupyter.pipeline.prompting.quoting import mask_marks
+from exploracoder_jupyter.trace.comparing.text_normalization import normalize
+from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
+from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 
 _ENDPOINT_MODEL: Final = "openai"
 """The registered name of the client that is used for models that are not registered."""
@@ -70,12 +75,69 @@ async def choose_model(
     stack: AsyncExitStack,
     *,
     advance: Callable[[str, int, int], None],
+    wrap: Callable[[Model], Model] | None = None,
+    replies: ReplyRecording | None = None,
+    secrets: Sequence[str] = (),
 ) -> Model:
     """Create the model for settings returned by `with_resolved_model`; `stack` closes its connection.
 
+    Args:
+        settings: the settings of the run.
+        keys: the key of the endpoint.
+        knowledge: the libraries of the task.
+        stack: closes the model's connection.
+        advance: called with progress.
+        replies: where replies are recorded or replayed, if they are.
+        secrets: strings that must not be recorded.
+        wrap: applied to the model that makes requests.
+
     Raises:
         MissingRequirement: a plugin provides the model and fails.
+        UsageError: the recorded replies cannot be read.
     """
+    name = settings.endpoint.model or OFFLINE
+    if replies is None:
+        return await _create_model(settings, keys, knowledge, stack, advance, wrap)
+    model = await _create_model(settings, keys, knowledge, stack, advance, wrap) if replies.asks_model else None
+    comparable = Redactor(homes=local_homes()).text
+    today = date.today()
+    return ArchivedRepliesModel(
+        replies,
+        model,
+        name=model.name if model else name,
+        redact=Redactor(secrets).text,
+        normalize=lambda text: normalize(mask_marks(comparable(text)), day=today),
+    )
+
+
+def with_recorded_model(settings: Settings, replies: ReplyRecording | None) -> Settings:
+    """Return the settings of a run with recorded replies: with the recorded model, without what earlier runs left.
+
+    Raises:
+        UsageError: replies are to be replayed, no model is named, and those of several or none are recorded.
+    """
+    if replies is None:
+        return settings
+    settings = replace(settings, retrieval=replace(settings.retrieval, snippets=False))
+    if replies.asks_model or settings.endpoint.model is not None:
+        return settings
+    models = replies.archive.models
+    if len(models) != 1:
+        raise UsageError(
+            f"{replies.archive.folder} has recorded replies of {len(models) or 'no'} models.",
+            remedy=f"Choose one with --model: {', '.join(models)}." if models else "Name the folder of a recording.",
+        )
+    return replace(settings, endpoint=replace(settings.endpoint, model=models[0]))
+
+
+async def _create_model(
+    settings: Settings,
+    keys: Secrets,
+    knowledge: Knowledge,
+    stack: AsyncExitStack,
+    advance: Callable[[str, int, int], None],
+    wrap: Callable[[Model], Model] | None,
+) -> Model:
     endpoint = settings.endpoint
     name = OFFLINE if is_offline(endpoint) else str(endpoint.model)
     plugin = plugins.find("models", name)
@@ -90,4 +152,4 @@ async def choose_model(
             raise
         message = f"The model {name!r} of {plugin.origin} cannot be created: {format_error(error)}."
         raise MissingRequirement(message, remedy="Choose another with --model.") from error
-    return model
+    return wrap(model) if wrap else model

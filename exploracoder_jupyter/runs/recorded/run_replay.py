@@ -155,7 +155,8 @@ def _resolve_path(path: Path) -> Path:
 
 
 def _replay_task(recorded: Task) -> Task:
-    return replace(recorded, check=expand_home(recorded.check) if recorded.check else None)
+    check = expand_home(recorded.check) if recorded.check else None
+    return replace(recorded, check=check, setup=expand_home(recorded.setup))
 
 
 def _replay_settings(out: Path, kernel: str | None) -> Layer:

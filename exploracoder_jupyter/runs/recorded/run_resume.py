@@ -124,6 +124,7 @@ def _merge_task(order: Order, recorded: Task) -> Task:
         uses=tuple(dict.fromkeys([*recorded.uses, *override.uses])),
         check=expand_home(recorded.check) if override.check is None and recorded.check else override.check,
         solution_name=override.solution_name or recorded.solution_name,
+        setup=override.setup or expand_home(recorded.setup),
     )
     return require_variables(order, task, remedy="Resume it in that notebook: %%explora --resume.")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -21,6 +21,7 @@ from exploracoder_jupyter.core.errors import UsageError, unwrap_group
 from exploracoder_jupyter.core.events import CandidateObserved, Record
 from exploracoder_jupyter.core.types import Environment, Observation
 from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.user_check import build_check
 from exploracoder_jupyter.runs.construction.port_adapters import cache_folder
 from exploracoder_jupyter.runs.trace_check import relocated_paths
@@ -46,6 +47,7 @@ from exploracoder_jupyter.runs.trace_check.starting_state import (
     require_names,
     require_state,
     run_code_before,
+    run_setup,
 )
 from exploracoder_jupyter.trace import Redactor
 from exploracoder_jupyter.trace.comparing.output_comparison import (
@@ -179,7 +181,7 @@ class _Check:
         self.advance("Starting kernels", 0, 0)
         async with open_siblings(self.sandbox, workdir=workdir) as siblings:
             root, is_first = await siblings.root(), self.environment is None
-            base = await retry_on_branching_change(lambda: run_code_before(root, self.code))
+            base = await retry_on_branching_change(lambda: self._restore(root))
             if is_first:
                 await retry_on_branching_change(lambda: require_state(base, self.subject, executions))
             self.environment = siblings.environment()
@@ -187,6 +189,11 @@ class _Check:
         if is_first:
             require_names(self.subject, again, executions)
         self._store(executions, again)
+
+    async def _restore(self, root: Branch) -> Branch:
+        task = self.subject.started.task
+        setup = relocated_paths.expand_home(task.setup)
+        return await run_setup(await run_code_before(root, self.code), replace(task, setup=setup))
 
     def _execution_options(self, total: int) -> ExecutionOptions:
         done: list[str] = []

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.core.types import Observation
+from exploracoder_jupyter.core.types import Observation, Task
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.trace_check.check_subject import Subject
 from exploracoder_jupyter.trace.module_distributions import (
@@ -58,10 +58,30 @@ async def run_code_before(root: Branch, code: Sequence[str]) -> Branch:
     return branch
 
 
+async def run_setup(root: Branch, task: Task) -> Branch:
+    """Run the setup of a task in a branch of the root, and return the branch; without a setup return the root.
+
+    Raises:
+        UsageError: it fails.
+    """
+    if not task.setup.strip():
+        return root
+    [branch] = await root.fork(1)
+    observation = await branch.run(task.setup, timeout=_TIMEOUT)
+    if not observation.ran:
+        await branch.close()
+        raise UsageError(f"The setup fails: {_failure_cause(observation)}.", remedy="Correct the code of --setup.")
+    return branch
+
+
+def _failure_cause(observation: Observation) -> str:
+    error = observation.error
+    return (error.headline if error else observation.note or observation.status).rstrip(".")
+
+
 def _setup_error(observation: Observation) -> UsageError | MissingRequirement:
     error = observation.error
-    why = error.headline if error else observation.note or observation.status
-    message = f"The code that was run before the exploration fails now: {why.rstrip('.')}."
+    message = f"The code that was run before the exploration fails now: {_failure_cause(observation)}."
     if error and error.name == "ModuleNotFoundError":
         return MissingRequirement(message, remedy=_ENVIRONMENT_REMEDY)
     return UsageError(message, remedy="Fix it, or name a file with other code to run first with --before.")

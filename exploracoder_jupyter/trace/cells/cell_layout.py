@@ -1,10 +1,10 @@
 """Lays out a run as a list of cells.
 
-The order is: plan, notices, then for each subtask a heading, its candidates by round and number, and its notices; at
-the end the solution and the summary. The results of a solution on generated inputs follow that solution. Cells of tried
-code start with `%%explored ID` and are tagged `skip-execution`, so that running the whole notebook skips them; a trace
-notebook loads that magic first. The solution is plain code. Cell ids depend only on the run and the cell's role in it,
-so the same run always gives the same cells.
+The order is: the setup of the task, the plan, notices, then for each subtask a heading, its candidates by round and
+number, and its notices; at the end the solution and the summary. The results of a solution on generated inputs follow
+that solution. Cells of tried code start with `%%explored ID` and are tagged `skip-execution`, so that running the whole
+notebook skips them; a trace notebook loads that magic first. The setup and the solution are plain code. Cell ids depend
+only on the run and the cell's role in it, so the same run always gives the same cells.
 """
 
 from __future__ import annotations
@@ -98,6 +98,8 @@ def _opening_cells(run: RunState, *, standalone: bool) -> Iterator[Cell]:
     if standalone:
         yield _markdown_cell(run, "task", "", cell_markdown.task_markdown(run), status)
         yield _setup_cell(run)
+    if run.started and run.started.task.setup:
+        yield _code_cell(_cell(run, "setup", "task", run.started.task.setup, {}, []), ())
     yield _markdown_cell(run, "plan", "", cell_markdown.plan_markdown(run), status)
     if run.opening_notices:
         yield _markdown_cell(run, "notice", "", cell_markdown.notice_markdown(run.opening_notices), {})

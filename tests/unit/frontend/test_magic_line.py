@@ -9,7 +9,7 @@ from exploracoder_jupyter.core.configuration.command_options import (
     OPTIONS,
     OptionParser,
     add_options,
-    read_check_text,
+    read_code_text,
     settings_layer,
 )
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
@@ -104,10 +104,20 @@ def test_a_check_is_a_file_or_text(tmp_path, monkeypatch):
     (tmp_path / "check.py").write_text("assert f(1) == 2\n")
     assert parse_magic_line("x --check check.py").check == "assert f(1) == 2\n"
     assert parse_magic_line('x --check "assert f(1) == 2"').check == "assert f(1) == 2"
-    assert read_check_text("1 -> 2\n" * 2000).startswith("1 -> 2")
+    assert read_code_text("1 -> 2\n" * 2000, "check").startswith("1 -> 2")
     (tmp_path / "blob.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="cannot be read"):
-        read_check_text("blob.txt")
+        read_code_text("blob.txt", "check")
+
+
+def test_a_setup_is_a_file_or_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.py").write_text("ages = [20, 30]\n")
+    assert parse_magic_line("x --setup data.py").setup == "ages = [20, 30]\n"
+    assert parse_magic_line('x --setup "ages = [20]"').setup == "ages = [20]"
+    assert parse_magic_line("x").setup == ""
+    with pytest.raises(UsageError, match=r"setup file 'none\.py' does not exist"):
+        parse_magic_line("x --setup none.py")
 
 
 def test_the_command_line_has_no_options_of_the_magic_alone():

@@ -1,0 +1,286 @@
+"""An evaluation from Python: problems x strategies x samples, each a unit, in local processes or on a Dask cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+import anyio
+
+from exploracoder_jupyter.core import plugins
+from exploracoder_jupyter.core.configuration.recorded_settings import recorded_layer
+from exploracoder_jupyter.core.configuration.settings import OFFLINE, Settings
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, as_json, read_secrets, resolve
+from exploracoder_jupyter.core.errors import UsageError, unwrap_group
+from exploracoder_jupyter.core.message_wording import did_you_mean, plural
+from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
+from exploracoder_jupyter.evaluation.problems.problem import Problem
+from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import create_shared_times
+from exploracoder_jupyter.evaluation.scheduling.dask_workers import connect, run_on_cluster
+from exploracoder_jupyter.evaluation.scheduling.local_workers import default_workers, run_locally
+from exploracoder_jupyter.evaluation.scheduling.manifest import (
+    Manifest,
+    default_folder,
+    prepare_folder,
+    problems_digest,
+    read_manifest,
+)
+from exploracoder_jupyter.evaluation.scheduling.progress import Progress
+from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits
+from exploracoder_jupyter.evaluation.scheduling.results_store import is_final, read_results, write_parquet
+from exploracoder_jupyter.evaluation.scheduling.unit_execution import RunUnit, UnitExecution
+from exploracoder_jupyter.evaluation.scheduling.unit_execution import Unit as SchedulableUnit
+from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
+from exploracoder_jupyter.evaluation.units.unit import Unit
+from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
+from exploracoder_jupyter.kernel_agent.plugin_registry import registered
+from exploracoder_jupyter.runs.construction.port_adapters import with_resolved_model
+
+STRATEGIES = ("rag", "explore")
+"""The strategies of an evaluation that names none: the cheapest that retrieves, and the exploration."""
+_REQUESTS = {"direct": 1, "rag": 1}
+"""Requests of a unit, where all units of a strategy make the same number."""
+ShowProgress = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRequest:
+    """What to evaluate, and where."""
+
+    problems: tuple[Problem, ...]
+    strategies: tuple[str, ...] = STRATEGIES
+    settings: Settings = field(default_factory=Settings)
+    samples: int = 1
+    out: Path | None = None
+    """Folder of the results; by default a new one, `evaluations/<problem set>-<time>`."""
+    resume: bool = False
+    """Whether `out` contains this evaluation already, and is continued."""
+    workers: int | None = None
+    """Number of processes of this machine; by default as many as it has cores and memory for."""
+    scheduler: str | None = None
+    """Address of a Dask scheduler, to be used instead of processes of this machine."""
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def units(self) -> Iterator[Unit]:
+        """All units; strategies alternate, so that a part of an evaluation compares them too."""
+        layer: Layer = recorded_layer(as_json(self.settings))
+        problems = [replace(problem, folder=problem.folder.resolve()) for problem in self.problems]
+        for sample in range(self.samples):
+            for problem in problems:
+                for strategy in self.strategies:
+                    yield Unit(problem, strategy, sample, layer)
+
+    @property
+    def estimate(self) -> str:
+        """One sentence: the number of units, and of requests to the model where it is known."""
+        each = len(self.problems) * self.samples
+        counted = plural(each * len(self.strategies), "unit")
+        sizes = (
+            f"{plural(len(self.problems), 'problem')}, {', '.join(self.strategies)}, {plural(self.samples, 'sample')}"
+        )
+        known = [
+            f"{name} makes {plural(each * _REQUESTS[name], 'request')}" for name in self.strategies if name in _REQUESTS
+        ]
+        unknown = [name for name in self.strategies if name not in _REQUESTS]
+        more = f"; how many requests {', '.join(unknown)} will make is not known in advance" if unknown else ""
+        return f"{counted} ({sizes}){': ' + ', '.join(known) if known else ''}{more}."
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The results of an evaluation, complete or not."""
+
+    folder: Path
+    rows: tuple[UnitResult, ...]
+    """One a unit."""
+    left: int
+    """Number of units that still have to run: they have no result, or one that is the fault of this program or of the
+    endpoint."""
+
+
+async def aevaluate(
+    request: EvaluationRequest,
+    *,
+    progress: ShowProgress | None = None,
+    started: Callable[[Path], None] | None = None,
+    run: RunUnit | None = None,
+) -> Results:
+    """Run an evaluation. Cancelling it leaves a folder that can be resumed.
+
+    Args:
+        request: what to evaluate.
+        progress: called after each unit.
+        started: called with the folder of the results once it is known.
+        run: runs one unit; by default `units.run_unit`.
+
+    Raises:
+        UsageError: the evaluation cannot be run as requested; nothing was spent.
+        MissingRequirement: Dask, or something that the model needs, is missing.
+        EndpointError: the endpoint cannot be used; with results so far in the folder if it was usable at first.
+        SchedulerLost: the connection to the Dask scheduler was lost.
+    """
+    _validate(request)
+    settings = await with_resolved_model(request.settings, read_secrets())
+    request = replace(request, settings=settings)
+    manifest = _manifest(request, settings)
+    folder = (request.out or default_folder(Path.cwd(), manifest.problem_set, datetime.now())).resolve()
+    manifest = prepare_folder(folder, manifest, resume=request.resume)
+    if started:
+        started(folder)
+    known = read_results(folder)
+    execution = UnitExecution(run or run_unit, folder, manifest.id, manifest.model, request.limits)
+    counted = Progress(dict.fromkeys(request.strategies, len(request.problems) * request.samples), known)
+
+    def listen(result: UnitResult) -> None:
+        counted.add(result)
+        if progress:
+            progress(counted)
+
+    queue: UnitQueue[SchedulableUnit] = UnitQueue(request.units, done={row.unit for row in known if is_final(row)})
+    try:
+        await _run(queue, execution, request, listen)
+    except ExceptionGroup as group:
+        raise unwrap_group(group) from group
+    finally:
+        results = load_results(folder)
+        write_parquet(results.rows, folder)
+    return results
+
+
+async def _run(
+    queue: UnitQueue[SchedulableUnit],
+    execution: UnitExecution,
+    request: EvaluationRequest,
+    listen: Callable[[UnitResult], None],
+) -> None:
+    if request.scheduler is None:
+        return await run_locally(queue, execution, workers=request.workers or default_workers(), listen=listen)
+    async with connect(request.scheduler) as client:
+        await create_shared_times(client, execution.evaluation)
+        await run_on_cluster(queue, execution, client=client, listen=listen)
+
+
+def load_results(folder: Path) -> Results:
+    """Read the results in the folder of an evaluation.
+
+    Raises:
+        UsageError: there is no evaluation in it.
+    """
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise UsageError(f"There is no evaluation in {str(folder)!r}.", remedy="Name a folder with a manifest.json.")
+    rows = read_results(folder)
+    total = manifest.problems * len(manifest.strategies) * manifest.samples
+    return Results(folder, tuple(rows), total - sum(map(is_final, rows)))
+
+
+def _validate(request: EvaluationRequest) -> None:
+    if not request.problems:
+        raise UsageError("There are no problems.", remedy="Name a file with problems.")
+    names = [plugin.name for plugin in registered("strategies")]
+    for name in request.strategies:
+        if name not in names:
+            remedy = f"{did_you_mean(name, names)}Choose from {', '.join(sorted(names))}."
+            raise UsageError(f"There is no strategy {name!r}.", remedy=remedy)
+        plugins.get("strategies", name)
+    if request.resume and request.out is None:
+        raise UsageError("--resume requires --out.", remedy="Name the folder of the evaluation with --out.")
+    ids = Counter((problem.problem_set, problem.id) for problem in request.problems)
+    if twice := [id_ for (_, id_), count in ids.items() if count > 1]:
+        raise UsageError(f"Several problems have the id {twice[0]!r}.", remedy="Give each problem its own id.")
+
+
+def _manifest(request: EvaluationRequest, settings: Settings) -> Manifest:
+    sets = dict.fromkeys(problem.problem_set for problem in request.problems)
+    changed = next(request.units).changed_settings
+    return Manifest(
+        "-".join(sets),
+        len(request.problems),
+        problems_digest(request.problems),
+        request.strategies,
+        settings.endpoint.model or OFFLINE,
+        request.samples,
+        {section: values for section, values in changed.items() if section not in ("view", "history")},
+    )
+
+
+def evaluate(
+    problems: str | Path | Sequence[Problem],
+    *,
+    strategies: Sequence[str] = STRATEGIES,
+    model: str | None = None,
+    base_url: str | None = None,
+    samples: int = 1,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    limits: Limits | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    settings: Layer | None = None,
+    progress: ShowProgress | None = None,
+) -> Results:
+    """Measure strategies on problems with hidden tests, and return one result for each unit.
+
+    Args:
+        problems: a problem file, or problems.
+        strategies: registered names of strategies.
+        model: name of the model; by default as configured.
+        base_url: address of the endpoint; by default as configured.
+        samples: how often each strategy solves each problem.
+        workers: number of processes of this machine; by default as many as it has cores and memory for.
+        scheduler: address of a Dask scheduler, e.g. `tcp://host:8786`, to be used instead.
+        limits: what the endpoint allows all workers together.
+        out: folder of the results; by default a new one, `evaluations/<problem set>-<time>`.
+        resume: continue the evaluation in `out`.
+        settings: other settings, e.g. `{"exploration": {"candidates": 3}}`.
+        progress: called after each unit.
+
+    Raises:
+        UsageError, MissingRequirement, EndpointError, SchedulerLost: see `aevaluate`.
+    """
+    endpoint = {name: value for name, value in (("model", model), ("base_url", base_url)) if value is not None}
+    resolved = resolve({"endpoint": endpoint}, settings or {})
+
+    async def main() -> Results:
+        found = await read_problems([problems], resolved) if isinstance(problems, str | Path) else tuple(problems)
+        request = EvaluationRequest(
+            found,
+            tuple(dict.fromkeys(strategies)),
+            resolved,
+            samples,
+            Path(out) if out is not None else None,
+            resume,
+            workers,
+            scheduler,
+            limits or Limits(),
+        )
+        return await aevaluate(request, progress=progress)
+
+    return anyio.run(main)
+
+
+async def read_problems(
+    paths: Sequence[str | Path],
+    settings: Settings,
+    *,
+    limit: int | None = None,
+    notify: Callable[[str], None] = lambda sentence: None,
+) -> tuple[Problem, ...]:
+    """Read the problems of all files, at most `limit` of each; `notify` receives notices about the files.
+
+    Raises:
+        UsageError, MissingRequirement, KernelError: see `problem_files.load_problems`.
+    """
+    from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
+
+    found: list[Problem] = []
+    for path in paths:
+        problem_set = await load_problems(Path(path), settings)
+        found += problem_set.problems[:limit]
+        for sentence in problem_set.notices:
+            notify(sentence)
+    return tuple(found)

@@ -1,0 +1,168 @@
+"""Loads the problems of an evaluation, and reports every fault of the file before anything is spent on it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ValidationError
+
+from exploracoder_jupyter.core.configuration.settings import Settings
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.evaluation.problems.problem import Problem
+from exploracoder_jupyter.evaluation.problems.problem_rows import ProblemRow
+from exploracoder_jupyter.evaluation.problems.public_sets import PublicRow, UnusableRow, find_form
+from exploracoder_jupyter.runs.construction.port_adapters import check_libraries_at_target
+
+_MAX_FAULTS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemSet:
+    """The problems of one file."""
+
+    problems: tuple[Problem, ...]
+    notices: tuple[str, ...] = ()
+    """Sentences for the user, such as which problems of a public set are left out, and why."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What has been read of a file so far."""
+
+    path: Path
+    problems: dict[str, tuple[int, Problem]] = field(default_factory=dict)
+    """Line number and problem by id."""
+    unusable: list[str] = field(default_factory=list)
+    faults: list[tuple[int, str]] = field(default_factory=list)
+    """Line number and sentences."""
+
+    def add(self, line: int, problem: Problem) -> None:
+        if problem.id in self.problems:
+            first, _ = self.problems[problem.id]
+            self.faults.append((line, f"The id {problem.id!r} is used in line {first} too. Give each problem its own."))
+            return
+        self.problems[problem.id] = line, problem
+        self.faults += [
+            (line, f"The documentation {path!r} does not exist in {problem.folder}. Correct the path.")
+            for path in problem.docs
+            if not (problem.folder / path).exists()
+        ]
+
+
+async def load_problems(path: Path, settings: Settings | None = None) -> ProblemSet:
+    """Load a problem file: one problem per line, in the form of `problem_rows` or of a public set.
+
+    Args:
+        path: a file with JSON lines, which may be compressed with gzip. Its folder is the working directory of the
+            problems, where their documentation, data and private libraries are found.
+        settings: the settings of the runs, which determine where the libraries must be installed.
+
+    Raises:
+        UsageError: the file cannot be read, or has faults; the message lists the first ten with their lines.
+        MissingRequirement, KernelError: the interpreter named by the settings cannot be used.
+    """
+    reading = _Reading(path)
+    for line, text in _lines(path):
+        _read_line(reading, line, text)
+    if not (reading.problems or reading.faults or reading.unusable):
+        raise UsageError(f"{path} has no problems.", remedy="Write one JSON object per line.")
+    await _check_libraries(reading, settings or Settings())
+    if reading.faults:
+        raise _faults_error(path, reading.faults)
+    if not reading.problems:
+        raise UsageError(f"No problem in {path} can be used.", remedy="Choose another file.")
+    return ProblemSet(tuple(problem for _, problem in reading.problems.values()), _notices(reading.unusable))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the numbers and texts of the lines that are not blank."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder.", remedy="Name the problem file in it, e.g. problems.jsonl.")
+    try:
+        content = path.read_bytes()
+        content = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}.", remedy="Check the path.") from None
+    except (UnicodeDecodeError, EOFError, zlib.error):
+        raise UsageError(f"{path} is not a text file in UTF-8.", remedy="Save it as JSON lines in UTF-8.") from None
+    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+
+
+def _read_line(reading: _Reading, line: int, text: str) -> None:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        reading.faults.append((line, "The line is not JSON. Write one object per line, and nothing else."))
+        return
+    if not isinstance(content, dict):
+        reading.faults.append((line, "The line is not a JSON object. Write {...} with the fields of a problem."))
+        return
+    form: type[ProblemRow] | type[PublicRow] = find_form(content) or ProblemRow
+    try:
+        reading.add(line, form.model_validate(content).problem(reading.path))
+    except ValidationError as error:
+        reading.faults += [(line, sentence) for sentence in _sentences(error, form)]
+    except UnusableRow as error:
+        reading.unusable.append(str(error))
+
+
+def _sentences(error: ValidationError, form: type[BaseModel]) -> Iterator[str]:
+    """Describe each fault of a row in a sentence."""
+    for fault in error.errors(include_url=False):
+        name, *item = fault["loc"] or ("",)
+        place = f"{name!r}" + "".join(f" [{part}]" for part in item if isinstance(part, int))
+        match fault["type"]:
+            case "missing":
+                yield f"The field {place} is missing. Add it."
+            case "extra_forbidden":
+                yield f"The field {place} is unknown. Remove it, or use one of {', '.join(form.model_fields)}."
+            case "too_short":
+                yield f"The field {place} is empty. Give at least one."
+            case "value_error":
+                yield f"The field {place} {fault['ctx']['error']!s}."
+            case _:
+                yield f"The field {place} has a wrong type: {fault['msg'].lower()}. Correct it."
+
+
+async def _check_libraries(reading: _Reading, settings: Settings) -> None:
+    """Check once for each library and folder that it is installed; documentation does not replace it here."""
+    settings = replace(settings, retrieval=replace(settings.retrieval, docs=()))
+    known: dict[tuple[str, Path], str] = {}
+    for line, problem in reading.problems.values():
+        for library in problem.libraries:
+            place = library, problem.folder
+            if place not in known:
+                known[place] = await _library_fault(library, settings, problem.folder)
+            if known[place]:
+                reading.faults.append((line, known[place]))
+
+
+async def _library_fault(library: str, settings: Settings, folder: Path) -> str:
+    try:
+        await check_libraries_at_target([library], settings, folder=folder)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _faults_error(path: Path, faults: Sequence[tuple[int, str]]) -> UsageError:
+    ordered = sorted(faults)
+    shown = [f"line {line}: {sentence}" for line, sentence in ordered[:_MAX_FAULTS]]
+    if len(ordered) == 1:
+        return UsageError(f"{path}, {shown[0]}")
+    more = [f"and {len(ordered) - _MAX_FAULTS} more."] if len(ordered) > _MAX_FAULTS else []
+    return UsageError("\n  ".join([f"{path} has {len(ordered)} faults:", *shown, *more]))
+
+
+def _notices(unusable: Sequence[str]) -> tuple[str, ...]:
+    if not unusable:
+        return ()
+    number = f"{len(unusable)} problem{'s' if len(unusable) > 1 else ''}"
+    return (f"{number} of the set left out: {'; '.join(unusable)}.",)

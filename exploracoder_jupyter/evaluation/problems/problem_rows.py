@@ -1,0 +1,91 @@
+"""The rows of a problem file in the form that users write: one JSON object per line.
+
+    {"id", "task", "libraries", "tests", "setup"?, "name"?, "docs"?, "solution"?, "gold_apis"?}
+
+The other forms, those of public sets, are in `public_sets`.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from exploracoder_jupyter.evaluation.problems.problem import Problem
+
+
+def check_python(code: str) -> str:
+    """Return the code.
+
+    Raises:
+        ValueError: it is not Python.
+    """
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        raise ValueError(f"is not valid Python{line}; correct the code") from None
+    return code
+
+
+def _check_filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty; fill it in or remove the line")
+    return text
+
+
+def _check_function_name(name: str) -> str:
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ValueError("must be the name of a function, such as count_pairs")
+    return name
+
+
+def as_list(given: object) -> object:
+    """Return a list of one string for a string, and anything else as it is."""
+    return [given] if isinstance(given, str) else given
+
+
+Filled = Annotated[str, AfterValidator(_check_filled)]
+Code = Annotated[str, AfterValidator(check_python)]
+FilledCode = Annotated[str, AfterValidator(_check_filled), AfterValidator(check_python)]
+Names = Annotated[tuple[Filled, ...], BeforeValidator(as_list)]
+
+
+class ProblemRow(BaseModel):
+    """One line of a problem file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    id: Filled
+    task: Filled
+    libraries: Annotated[Names, Field(min_length=1)]
+    tests: Annotated[tuple[FilledCode, ...], BeforeValidator(as_list), Field(min_length=1)]
+    setup: Code = ""
+    name: Annotated[str, AfterValidator(_check_function_name)] | None = None
+    docs: Names = ()
+    solution: Code | None = None
+    gold_apis: tuple[Names, ...] = ()
+
+    def problem(self, path: Path) -> Problem:
+        """Return the problem; `path` is the file that it was read from."""
+        return Problem(
+            self.id,
+            self.task,
+            self.libraries,
+            self.tests,
+            setup=self.setup,
+            solution_name=self.name,
+            docs=self.docs,
+            solution=self.solution,
+            gold_apis=self.gold_apis,
+            problem_set=set_name(path),
+            folder=path.parent.resolve(),
+        )
+
+
+def set_name(path: Path) -> str:
+    """Return the name of the set in a file: its name without endings, e.g. `PandasEval` for `PandasEval.jsonl.gz`."""
+    return path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")

@@ -1,0 +1,69 @@
+"""Verifies that a problem can be solved and that its tests measure something."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from exploracoder_jupyter.core.configuration.settings import Settings
+from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.evaluation.problems.problem import Problem
+from exploracoder_jupyter.evaluation.units.scoring import Score, score_solution
+
+_EMPTY = "pass"
+_LARGEST = 2_000_000
+"""Maximum size in bytes of a file that is searched for tests."""
+_SHORTEST = 40
+
+
+async def verify_problem(problem: Problem, settings: Settings | None = None) -> str:
+    """Return what is wrong with a problem as a sentence; empty if nothing is.
+
+    Its reference solution must pass all tests, an empty one must fail at least one, and no file in its folder may
+    contain a test or the reference solution, for strategies can read these files. Texts of fewer than 40 characters are
+    not searched for, because they may occur by chance.
+
+    Raises:
+        KernelError: no kernel could be started.
+    """
+    settings = settings or Settings()
+    if not problem.tests:
+        return "The problem has no tests."
+    if found := _revealing_file(problem):
+        return f"The file {found} reveals a test or the reference solution: strategies can read it."
+    try:
+        reference = await score_solution(problem, problem.solution or "", settings)
+        empty = await score_solution(replace(problem, gold_apis=()), _EMPTY, settings)
+    except ExploraError as error:
+        return str(error)
+    if _passes(problem, empty):
+        return "An empty solution passes all tests."
+    return _describe_reference(problem, reference)
+
+
+def _passes(problem: Problem, score: Score) -> bool:
+    return score.tests.ran and score.tests.passed == len(problem.tests)
+
+
+def _describe_reference(problem: Problem, score: Score) -> str:
+    if problem.solution is None:
+        return "The problem has no reference solution."
+    if _passes(problem, score):
+        return ""
+    error = score.tests.errors[0].headline if score.tests.errors else score.tests.failure
+    return (
+        f"The reference solution passes {score.tests.passed} of {len(problem.tests)} tests; the first failure: {error}."
+    )
+
+
+def _revealing_file(problem: Problem) -> str:
+    """Return the relative path of a file in the problem's folder that contains a test or the solution; else empty."""
+    texts = [text.strip() for text in (*problem.tests, problem.solution or "") if len(text.strip()) >= _SHORTEST]
+    secrets = [form.encode() for text in texts for form in (text, json.dumps(text)[1:-1])]
+    for path in sorted(problem.folder.rglob("*")) if problem.folder != Path() else []:
+        if path.is_file() and path.stat().st_size <= _LARGEST:
+            content = path.read_bytes()
+            if any(secret in content for secret in secrets):
+                return path.relative_to(problem.folder).as_posix()
+    return ""

@@ -1,0 +1,92 @@
+"""Scores a solution in siblings opened for this alone, which have seen nothing of the run that wrote it."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from exploracoder_jupyter.core.configuration.settings import Settings
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.errors import unwrap_group
+from exploracoder_jupyter.core.types import LibraryInfo, Task
+from exploracoder_jupyter.evaluation.problems.problem import Problem
+from exploracoder_jupyter.evaluation.units.api_usage import find_missing_apis, measure_gold_apis
+from exploracoder_jupyter.evaluation.units.hidden_tests import NO_SOLUTION, TestOutcome, run_hidden_tests
+from exploracoder_jupyter.kernels import Siblings, open_siblings
+from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.runs.construction.port_adapters import open_knowledge
+from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
+from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What the tests and the libraries show about a solution."""
+
+    tests: TestOutcome
+    missing_apis: tuple[str, ...] = ()
+    recall: float | None = None
+    precision: float | None = None
+
+
+def task_of(problem: Problem) -> Task:
+    """Return the task of the problem, which contains neither its tests nor its reference solution."""
+    return Task(problem.task, problem.libraries, solution_name=problem.solution_name, setup=problem.setup)
+
+
+async def score_solution(
+    problem: Problem, code: str, settings: Settings, *, libraries: tuple[LibraryInfo, ...] = ()
+) -> Score:
+    """Run the hidden tests on a solution, and determine which APIs it uses.
+
+    Args:
+        problem: has the tests.
+        code: the solution; empty if there is none.
+        settings: limits of the siblings; `exploration.timeout` also limits the solution and each test.
+        libraries: those of the problem as installed, which names their modules; by default, what the problem says.
+
+    Raises:
+        UsageError: the problem's setup fails.
+        KernelError: no kernel could be started.
+    """
+    if not code.strip():
+        return Score(TestOutcome(failure=NO_SOLUTION))
+    async with AsyncExitStack() as stack:
+        try:
+            siblings = await stack.enter_async_context(open_siblings(settings.sandbox, workdir=problem.folder))
+            root, task = await siblings.root(), task_of(problem)
+            start = await retry_on_branching_change(lambda: run_setup(root, task))
+            tests = await run_hidden_tests(start, problem, code, timeout=settings.exploration.timeout)
+            roots = {info.name for info in libraries} or {*problem.libraries}
+            missing = await retry_on_branching_change(lambda: _missing(start, problem, code, roots, tests, settings))
+            recall, precision = await _gold(siblings, stack, problem, code, tests, settings)
+        except Exception as error:
+            raise unwrap_group(error) from None
+    return Score(tests, missing, recall, precision)
+
+
+async def _missing(
+    start: Branch, problem: Problem, code: str, roots: set[str], tests: TestOutcome, settings: Settings
+) -> tuple[str, ...]:
+    return await find_missing_apis(
+        start, code, roots, setup=problem.setup, errors=tests.errors, timeout=settings.exploration.timeout
+    )
+
+
+async def _gold(
+    siblings: Siblings, stack: AsyncExitStack, problem: Problem, code: str, tests: TestOutcome, settings: Settings
+) -> tuple[float | None, float | None]:
+    if not problem.gold_apis:
+        return None, None
+    knowledge = await open_knowledge(
+        problem.libraries,
+        settings,
+        Secrets(),
+        inspect=siblings.inspect,
+        advance=lambda what, done, total: None,
+        emit=lambda event: None,
+        stack=stack,
+        folder=problem.folder,
+        acquainted=False,
+    )
+    return measure_gold_apis(code, problem.gold_apis, knowledge, setup=problem.setup, types=tests.types)

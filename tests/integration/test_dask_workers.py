@@ -1,0 +1,96 @@
+"""Units on a Dask cluster: workers that die, a scheduler that is lost, child processes, the shared rate limit."""
+
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import anyio
+import dask
+import pytest
+
+from exploracoder_jupyter.core.errors import MissingRequirement
+from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import create_shared_times
+from exploracoder_jupyter.evaluation.scheduling.dask_workers import SchedulerLost, connect, run_on_cluster
+from exploracoder_jupyter.evaluation.scheduling.manifest import Manifest, prepare_folder
+from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits
+from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
+from exploracoder_jupyter.evaluation.scheduling.unit_execution import UnitExecution
+from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
+from tests.patience import patience, wait_until_async
+from tests.scripted_units import ScriptedUnit, began, result_of, run_scripted, run_with_model, table, units
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+
+
+@asynccontextmanager
+async def cluster(**options):
+    """A cluster of two workers with nannies on this machine."""
+    from distributed import LocalCluster
+
+    settings = {"distributed.comm.timeouts.connect": "60s", "distributed.nanny.environ.PYTHONPATH": str(Path.cwd())}
+    with dask.config.set(settings):
+        async with LocalCluster(
+            n_workers=2, threads_per_worker=1, asynchronous=True, dashboard_address=None, silence_logs=50, **options
+        ) as local:
+            yield local
+
+
+async def run(queue, folder, address, *, job=run_scripted, limits=None):
+    seen, limits = [], limits or Limits()
+    manifest = Manifest("toys", 1, "d", ("rag",), "scripted", 1)
+    manifest = prepare_folder(folder, manifest, resume=(folder / "manifest.json").exists())
+    execution = UnitExecution(job, folder, manifest.id, "scripted", limits)
+    with anyio.fail_after(patience(90)):
+        async with connect(address) as client:
+            await create_shared_times(client, manifest.id)
+            await run_on_cluster(queue, execution, client=client, listen=seen.append)
+    return seen
+
+
+async def test_a_worker_that_is_killed_in_the_middle_changes_nothing(tmp_path):
+    killing = [ScriptedUnit(number, kills=int(number == 17), child=number % 10 == 0) for number in range(40)]
+    async with cluster() as local:
+        seen = await run(UnitQueue(killing), tmp_path, local.scheduler_address)
+    assert table(read_results(tmp_path)) == table(seen) == table(map(result_of, units(40)))
+    assert len(list(tmp_path.glob("killed-*"))) == 1
+
+
+async def test_a_lost_scheduler_is_one_sentence_and_the_rest_runs_later(tmp_path):
+    everything = [ScriptedUnit(number, seconds=0.0 if number < 10 else 600) for number in range(14)]
+    async with cluster() as local:
+        with pytest.raises(ExceptionGroup) as raised:
+            async with anyio.create_task_group() as group:
+                group.start_soon(run, UnitQueue(everything), tmp_path, local.scheduler_address)
+                await wait_until_async(lambda: len(read_results(tmp_path)) >= 10, 60)
+                await local.scheduler.close()
+        assert raised.group_contains(SchedulerLost, match="--resume")
+    first = read_results(tmp_path)
+    async with cluster() as local:
+        queue = UnitQueue(units(14), done={row.unit for row in first})
+        assert len(await run(queue, tmp_path, local.scheduler_address)) == 4
+    assert table(read_results(tmp_path)) == table(map(result_of, units(14)))
+
+
+async def test_a_stop_ends_the_units_on_workers(tmp_path):
+    async with cluster() as local:
+        async with anyio.create_task_group() as group:
+            group.start_soon(run, UnitQueue(units(4, seconds=600)), tmp_path, local.scheduler_address)
+            await wait_until_async(lambda: len(began(tmp_path)) == 2, 60)
+            group.cancel_scope.cancel()
+        fresh = [ScriptedUnit(number) for number in range(10, 12)]
+        assert len(await run(UnitQueue(fresh), tmp_path, local.scheduler_address)) == 2  # the workers are free again
+
+
+async def test_a_scheduler_that_does_not_exist_is_one_sentence():
+    with pytest.raises(MissingRequirement, match="cannot be reached"):
+        async with connect("tcp://127.0.0.1:9"):
+            pass
+
+
+async def test_all_workers_keep_to_one_rate_limit(tmp_path):
+    async with cluster() as local:
+        limits = Limits(requests_per_minute=120, concurrent=1)
+        await run(UnitQueue(units(8)), tmp_path, local.scheduler_address, job=run_with_model, limits=limits)
+    times = sorted(float(path.name.split("-")[1]) for path in tmp_path.glob("request-*"))
+    assert len(times) == 8
+    assert min(later - earlier for earlier, later in pairwise(times)) > 0.4

@@ -1,0 +1,225 @@
+"""Units of an evaluation on real kernels: what is counted as solved is solved, and strategies never see the tests."""
+
+import json
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from exploracoder_jupyter.core.configuration.settings import Sandbox, Settings
+from exploracoder_jupyter.evaluation import Problem, Unit, run_unit, verify_problem
+from exploracoder_jupyter.evaluation.units.hidden_tests import run_hidden_tests
+from exploracoder_jupyter.evaluation.units.scoring import score_solution
+from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.trace import load
+from tests.patience import patience
+from tests.toy_model import offer_toy, reply
+
+SPREAD = "from statistics import pstdev\nspread = pstdev(ages)"
+MIDDLE = "from statistics import median\n\ndef middle(values):\n    return median(values)"
+PROBLEMS = (
+    Problem(
+        "spread",
+        "Compute the population standard deviation of `ages` and store it in `spread`.",
+        ("statistics",),
+        ("import math\nassert math.isclose(spread, 8.16496580927726)", "assert isinstance(spread, float)"),
+        setup="ages = [20, 30, 40]",
+        solution=SPREAD,
+        gold_apis=(("statistics.pstdev",),),
+    ),
+    Problem(
+        "middle",
+        "Write a function `middle(values)` that returns the median.",
+        ("statistics",),
+        ("assert middle([3, 1, 2]) == 2", "assert middle([4, 1, 3, 2]) == 2.5"),
+        solution_name="middle",
+        solution=MIDDLE,
+        gold_apis=(("statistics.median", "statistics.median_low"),),
+    ),
+)
+CHEATS = {
+    "ends the process": "import os\ndef middle(values):\n    os._exit(0)",
+    "ends the process later": "import os, threading\nthreading.Timer(0.2, os._exit, [0]).start()\nmiddle = max",
+    "leaves the program": "import sys\ndef middle(values):\n    sys.exit(0)",
+    "equals everything": "class Any:\n    def __eq__(self, other):\n        return True\nmiddle = lambda values: Any()",
+    "is a number that equals everything": (
+        "class Any(float):\n    def __eq__(self, other):\n        return True\n    __hash__ = float.__hash__\n"
+        "middle = lambda values: Any(7)"
+    ),
+    "replaces AssertionError": (
+        "import builtins\nclass Quiet(BaseException):\n    pass\nbuiltins.AssertionError = Quiet\nmiddle = max"
+    ),
+    "replaces exec": "import builtins\nbuiltins.exec = builtins.compile = lambda *a, **k: None\nmiddle = max",
+    "replaces __import__": "import builtins\nbuiltins.__import__ = lambda *a, **k: None\nmiddle = max",
+    "replaces __build_class__": "import builtins\nbuiltins.__build_class__ = None\nmiddle = max",
+    "drops the code of cells": (
+        "get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n'])\nmiddle = max"
+    ),
+    "rewrites assertions": (
+        "import ast\nclass Drop(ast.NodeTransformer):\n    def visit_Assert(self, node):\n        return ast.Pass()\n"
+        "get_ipython().ast_transformers.append(Drop())\nmiddle = max"
+    ),
+    "replaces the running of cells": (
+        "shell = type(get_ipython())\nasync def run_code(self, *a, **k):\n    return False\n"
+        "shell.run_code = run_code\nmiddle = max"
+    ),
+    "reads the history": (
+        "import re\ndef middle(values):\n    found = re.findall(r'== ([\\d.]+)', '\\n'.join(map(str, In)))\n"
+        "    return eval(found[0]) if found else None"
+    ),
+    "reads the source of frames": (
+        "import inspect, re\ndef middle(values):\n    text = str([frame.code_context for frame in inspect.stack()])\n"
+        "    return eval((re.findall(r'== ([\\d.]+)', text) or ['None'])[0])"
+    ),
+    "inspects frames": ("import sys\ndef middle(values):\n    return eval(str(sys._getframe(2).f_code.co_consts[-2]))"),
+}
+HELPERS = {
+    "patches an assertion": "import numpy.testing\nnumpy.testing.assert_allclose = lambda *a, **k: None\nvalue = 1.0",
+    "patches unittest": "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\nvalue = 1.0",
+    "patches the comparison": "import math\nmath.isclose = lambda *a, **k: True\nvalue = 1.0",
+    "replaces the module": (
+        "import sys, types\nsys.modules['math'] = types.SimpleNamespace(isclose=lambda *a: True)\nvalue = 1.0"
+    ),
+}
+
+
+FORKS = Settings(sandbox=Sandbox(branching="fork"))
+
+
+@pytest.fixture
+async def start(tmp_path):
+    async with open_siblings(FORKS.sandbox, workdir=tmp_path) as siblings:
+        yield await siblings.root()
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.id)
+async def test_a_reference_solution_passes_and_an_empty_one_does_not(problem, tmp_path):
+    problem = replace(problem, folder=tmp_path)
+    assert await verify_problem(problem, FORKS) == ""
+    right = await score_solution(problem, problem.solution, FORKS)
+    assert (right.tests.ran, right.tests.passed, right.tests.failure) == (True, 2, "")
+    assert (right.recall, right.precision, right.missing_apis) == (1.0, 1.0, ())
+    assert (await score_solution(problem, "", FORKS)).tests.failure == "no solution"
+
+
+async def test_a_problem_that_measures_nothing_or_reveals_its_tests_is_found(tmp_path):
+    problem = replace(PROBLEMS[1], folder=tmp_path)
+    assert "empty solution" in await verify_problem(replace(problem, tests=("1 == 1",)), FORKS)
+    assert "1 of 2" in await verify_problem(replace(problem, solution="def middle(values):\n    return 2"), FORKS)
+    assert "no reference" in await verify_problem(replace(problem, solution=None), FORKS)
+    (tmp_path / "problems.jsonl").write_text(json.dumps({"solution": MIDDLE}))
+    assert "problems.jsonl" in await verify_problem(problem, FORKS)
+
+
+async def test_a_solution_that_manipulates_the_tests_does_not_pass(start):
+    for cheat, code in CHEATS.items():
+        outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=patience(20))
+        assert outcome.passed < 2, cheat
+        assert outcome.failure, cheat
+    right = await run_hidden_tests(start, PROBLEMS[1], MIDDLE, timeout=patience(20))
+    assert (right.passed, right.failure) == (2, "")
+
+
+async def test_assertions_that_a_solution_replaces_are_restored(start):
+    tests = (
+        "import numpy.testing\nnumpy.testing.assert_allclose(value, 2.0)",
+        "import unittest\nunittest.TestCase().assertEqual(value, 2.0)",
+        "import math\nassert math.isclose(value, 2.0)",
+    )
+    for cheat, code in HELPERS.items():
+        outcome = await run_hidden_tests(start, replace(PROBLEMS[1], tests=tests), code, timeout=patience(20))
+        assert (outcome.ran, outcome.passed) == (True, 0), cheat
+    right = await run_hidden_tests(start, replace(PROBLEMS[1], tests=tests), "value = 2.0", timeout=patience(20))
+    assert (right.passed, right.failure) == (3, "")
+
+
+async def test_a_test_does_not_affect_the_next_one(start):
+    problem = replace(PROBLEMS[1], tests=("values.append(1)\nassert len(values) == 1",) * 2)
+    outcome = await run_hidden_tests(start, problem, "values = []", timeout=patience(20))
+    assert outcome.passed == 2
+
+
+FAILURES = {
+    "while True: pass": "timeout",
+    "import os\nos._exit(0)": "died",
+    "1 / 0": "ZeroDivisionError",
+    "middle = max": "wrong result",
+    "def middle(values):\n    raise KeyError('x')": "KeyError",
+    "def middle(values):": "SyntaxError",
+}
+
+
+async def test_the_kind_of_a_failure_is_named(start):
+    for code, failure in FAILURES.items():
+        outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=2 if failure == "timeout" else patience(20))
+        assert outcome.failure == failure
+
+
+async def test_apis_that_do_not_exist_are_found(tmp_path):
+    problem = replace(PROBLEMS[1], folder=tmp_path, setup="import statistics as st")
+    code = "import statistics\nst.middle_of\nprint(statistics.median([1]), statistics.no_such.name)"
+    score = await score_solution(problem, code, FORKS)
+    assert score.missing_apis == ("statistics.middle_of", "statistics.no_such.name")
+    code = "from statistics import NormalDist\nNormalDist(0, 1).average"
+    assert (await score_solution(problem, code, FORKS)).missing_apis == ("NormalDist.average",)
+
+
+def answering(solution):
+    """Reply to each prompt with what it asks for; the code is always this one."""
+
+    def write(prompt, index):
+        if '"subtasks"' in prompt:
+            return json.dumps({"subtasks": ["Compute the result"]})
+        if '"apis"' in prompt or '"planners"' in prompt:
+            return json.dumps({"apis": ["statistics.median"], "planners": []})
+        return f"```python\n{solution}\n```"
+
+    return partial(reply, write=write)
+
+
+@pytest.fixture
+def settings(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    return {
+        "exploration": {"candidates": 1, "planners": 0},
+        "endpoint": {"retries": 0, "model": "toy"},
+        "sandbox": {"branching": "fork"},
+    }
+
+
+async def test_a_unit_is_solved_with_its_setup_and_without_its_tests(httpserver, settings, tmp_path):
+    prompts = []
+    answer = answering(SPREAD)
+
+    def record(request):
+        prompts.append(request.data.decode())
+        return answer(request)
+
+    settings["endpoint"]["base_url"] = offer_toy(httpserver, record)
+    unit = Unit(replace(PROBLEMS[0], folder=tmp_path), settings=settings)
+    result = await run_unit(unit, tmp_path / "results")
+    assert (result.fault, result.failure, result.passed, result.ran) == ("", "", True, True)
+    assert (result.tests_passed, result.tests, result.code, result.model) == (2, 2, SPREAD, "toy")
+    assert result.calls == len(prompts)
+    assert result.prompt_tokens == 100 * result.calls and result.completion_tokens == 10 * result.calls
+    assert result.executions >= 1 and result.seconds > 0
+    assert (result.recall, result.precision, result.unit) == (1.0, 1.0, unit.digest)
+    assert not any("8.16" in prompt or "isinstance" in prompt for prompt in prompts)
+    assert any("ages = [20, 30, 40]" in prompt for prompt in prompts)
+    records = load(tmp_path / "results" / result.trace)
+    assert records
+
+
+async def test_failures_of_a_unit_are_told_apart(httpserver, settings, tmp_path):
+    settings["endpoint"]["base_url"] = offer_toy(httpserver, answering("def middle(values):\n    return 2"), FORKS)
+    problem = replace(PROBLEMS[1], folder=tmp_path)
+    wrong = await run_unit(Unit(problem, settings=settings), tmp_path / "results")
+    assert (wrong.failure, wrong.tests_passed, wrong.ran, wrong.fault) == ("wrong result", 1, True, "")
+    spent = await run_unit(Unit(problem, settings={**settings, "budget": {"tokens": 1}}), tmp_path / "results")
+    assert (spent.failure, spent.fault, spent.passed) == ("budget", "", False)
+    broken = await run_unit(Unit(replace(problem, setup="1 / 0"), settings=settings), tmp_path / "results")
+    assert (broken.failure, broken.calls) == ("fault", 0)
+    assert "ZeroDivisionError" in broken.fault
+    settings["endpoint"]["base_url"] = "http://127.0.0.1:9/v1"
+    unreachable = await run_unit(Unit(problem, settings=settings), tmp_path / "results")
+    assert (unreachable.failure, unreachable.fault) == ("endpoint", "")

@@ -1,0 +1,66 @@
+"""Units in processes of this machine: deaths, a stop, and going on."""
+
+import anyio
+import pytest
+
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.evaluation.scheduling.local_workers import run_locally
+from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits
+from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
+from exploracoder_jupyter.evaluation.scheduling.unit_execution import UnitExecution
+from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
+from tests.patience import patience, wait_until_async
+from tests.scripted_units import ScriptedUnit, began, result_of, run_scripted, table, units
+
+
+def execution(folder):
+    return UnitExecution(run_scripted, folder, "e1", "scripted", Limits())
+
+
+async def run(queue, folder, *, workers=2):
+    seen = []
+    with anyio.fail_after(patience(60)):
+        await run_locally(queue, execution(folder), workers=workers, listen=seen.append)
+    return seen
+
+
+async def test_a_worker_that_is_killed_in_the_middle_changes_nothing(tmp_path):
+    wanted = units(40)
+    killing = [ScriptedUnit(unit.number, kills=int(unit.number == 17)) for unit in wanted]
+    seen = await run(UnitQueue(killing), tmp_path)
+    assert table(read_results(tmp_path)) == table(seen) == table(map(result_of, wanted))
+    assert len(began(tmp_path)) == 41
+
+
+async def test_a_unit_whose_workers_all_die_is_a_fault(tmp_path):
+    seen = await run(UnitQueue([ScriptedUnit(0, kills=9), ScriptedUnit(1)]), tmp_path, workers=1)
+    assert {row.problem: row.failure for row in seen} == {"p0": "fault", "p1": result_of(ScriptedUnit(1)).failure}
+    assert {row.problem: bool(row.fault) for row in read_results(tmp_path)} == {"p0": True, "p1": False}
+    assert len(list(tmp_path.glob("killed-*"))) == 3
+
+
+async def test_a_unit_that_raises_is_a_fault_and_its_worker_goes_on(tmp_path):
+    seen = await run(UnitQueue([ScriptedUnit(0, fails="raise"), *units(3)[1:]]), tmp_path, workers=1)
+    assert [bool(row.fault) for row in seen] == [True, False, False]
+    assert len({path.suffix for path in began(tmp_path)}) == 1
+
+
+async def test_a_stop_ends_the_active_units_and_the_rest_can_run_later(tmp_path):
+    everything = [*units(3), *(ScriptedUnit(number, seconds=600) for number in (3, 4, 5))]
+    with anyio.fail_after(patience(60)):
+        async with anyio.create_task_group() as group:
+            group.start_soon(run, UnitQueue(everything), tmp_path)
+            await wait_until_async(lambda: len(began(tmp_path)) == 5, 30)
+            group.cancel_scope.cancel()
+    first = read_results(tmp_path)
+    assert len(first) == 3
+    queue = UnitQueue(units(6), done={row.unit for row in first})
+    assert len(await run(queue, tmp_path)) == 3
+    assert table(read_results(tmp_path)) == table(map(result_of, units(6)))
+
+
+async def test_an_endpoint_that_fails_again_and_again_ends_the_evaluation(tmp_path):
+    with pytest.raises(ExceptionGroup) as raised:
+        await run(UnitQueue(units(200, fails="endpoint")), tmp_path)
+    assert raised.group_contains(EndpointError)
+    assert len(read_results(tmp_path)) < 60

@@ -1,0 +1,76 @@
+"""Intervals by the bootstrap: coverage, and what is defined where there is little to resample."""
+
+import math
+
+import numpy as np
+import pytest
+
+from exploracoder_jupyter.evaluation.measures.estimators import Ratio
+from exploracoder_jupyter.evaluation.measures.intervals import bootstrap
+
+
+def mean(values, bounds=None):
+    values = np.array(values, dtype=float)
+    return Ratio(values, np.ones_like(values), bounds)
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+def test_about_95_of_100_intervals_contain_the_true_mean(method):
+    random = np.random.default_rng(4)
+    ratios = [mean(random.binomial(1, 0.7, 60), (0, 1)) for _ in range(300)]
+    covered = [one.low <= 0.7 <= one.high for one in bootstrap(ratios, resamples=1000, method=method)]
+    assert 0.90 <= sum(covered) / len(covered) <= 0.99
+
+
+def test_the_interval_of_a_mean_agrees_with_the_normal_one():
+    values = np.random.default_rng(5).normal(10, 2, 400)
+    [one] = bootstrap([mean(values)])
+    half = 1.96 * values.std() / 20
+    assert (one.low, one.high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.03)
+
+
+def test_bca_shifts_the_interval_of_skewed_values_to_their_tail():
+    values = np.random.default_rng(6).exponential(1, 25)
+    [bca], [percentile] = (bootstrap([mean(values)], method=method) for method in ("bca", "percentile"))
+    assert bca.low > percentile.low
+    assert bca.high > percentile.high
+
+
+def test_the_same_seed_gives_the_same_interval_whatever_is_estimated_beside_it():
+    values, others = mean(np.random.default_rng(7).normal(size=30)), mean(np.arange(12))
+    assert bootstrap([values], seed=3)[0] == bootstrap([others, values], seed=3)[1]
+    assert bootstrap([values], seed=3) != bootstrap([values], seed=4)
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds", "expected"),
+    [
+        ([1] * 8, (0, 1), (0.025 ** (1 / 8), 1)),  # Clopper and Pearson for 8 of 8: 63.1 % to 100 %
+        ([0] * 8, (0, 1), (0, 1 - 0.025 ** (1 / 8))),
+        ([1], (0, 1), (0.025, 1)),
+        ([0] * 8, (-1, 1), (0.025 ** (1 / 8) - 1, 1 - 0.025 ** (1 / 8))),
+        ([7.0] * 8, None, (7, 7)),
+        ([7.0], None, (None, None)),
+    ],
+)
+def test_equal_values_do_not_claim_certainty(values, bounds, expected):
+    [one] = bootstrap([mean(values, bounds)])
+    assert one.value == values[0]
+    assert (one.low, one.high) == (expected if expected[0] is None else pytest.approx(expected))
+
+
+def test_nothing_measured_is_undefined():
+    [nothing, unknown] = bootstrap([mean([]), Ratio(np.zeros(3), np.zeros(3))])
+    assert (nothing.value, nothing.low, nothing.high, nothing.problems) == (None, None, None, 0)
+    assert (unknown.value, unknown.problems) == (None, 0)
+
+
+def test_what_has_no_value_is_left_out():
+    [one] = bootstrap([Ratio(np.array([2.0, 4, 0]), np.array([1.0, 1, 0]))])
+    assert (one.value, one.problems, one.low, one.high) == (3, 2, 2, 4)
+
+
+def test_a_cost_per_success_is_unbounded_if_successes_may_be_missing():
+    [rare, none] = bootstrap([Ratio(np.full(6, 10.0), np.eye(6)[0]), Ratio(np.full(6, 10.0), np.zeros(6))])
+    assert (rare.value, rare.high) == (60, math.inf)
+    assert none.value is None

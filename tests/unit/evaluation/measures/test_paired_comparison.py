@@ -1,0 +1,30 @@
+"""McNemar's test against values by hand; Holm's adjustment."""
+
+from math import comb
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exploracoder_jupyter.evaluation.measures.paired_comparison import holm, mcnemar
+
+
+@pytest.mark.parametrize(
+    ("only_first", "only_second", "expected"),
+    [(0, 0, 1), (1, 1, 1), (0, 5, 2 / 32), (1, 8, 2 * (1 + 9) / 512), (10, 2, 2 * (1 + 12 + 66) / 4096)],
+)
+def test_values_computed_by_hand(only_first, only_second, expected):
+    assert mcnemar(only_first, only_second) == pytest.approx(expected)
+    assert mcnemar(only_second, only_first) == mcnemar(only_first, only_second)
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_it_is_the_two_sided_binomial_tail(first, second):
+    tail = sum(comb(first + second, at) for at in range(min(first, second) + 1)) / 2 ** (first + second)
+    assert mcnemar(first, second) == pytest.approx(min(2 * tail, 1))
+
+
+def test_holm_multiplies_by_the_number_of_hypotheses_that_are_left_and_keeps_the_order():
+    assert holm([0.04, 0.01, 0.03, 0.9]) == pytest.approx([0.09, 0.04, 0.09, 0.9])
+    assert holm([]) == []
+    assert holm([0.6, 0.7]) == [1, 1]

@@ -1,0 +1,75 @@
+"""The digest of a unit: the same for what gives the same result, another one for anything else."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.evaluation import Problem, Unit
+
+PROBLEM = Problem("p1", "Sum the list.", ("statistics",), ("assert total == 6",), setup="numbers = [1, 2, 3]")
+UNIT = Unit(PROBLEM)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(UNIT, strategy="direct"),
+        replace(UNIT, sample=1),
+        replace(UNIT, settings={"exploration": {"candidates": 3}}),
+        replace(UNIT, settings={"endpoint": {"model": "m"}}),
+        replace(UNIT, problem=replace(PROBLEM, id="p2")),
+        replace(UNIT, problem=replace(PROBLEM, task="Sum it.")),
+        replace(UNIT, problem=replace(PROBLEM, setup="numbers = []")),
+        replace(UNIT, problem=replace(PROBLEM, tests=("assert total == 7",))),
+        replace(UNIT, problem=replace(PROBLEM, gold_apis=(("statistics.mean",),))),
+    ],
+)
+def test_whatever_determines_the_result_changes_the_digest(other):
+    assert other.digest != UNIT.digest
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(UNIT, settings={"exploration": {"candidates": 5}}),
+        replace(UNIT, settings={"exploration": {"strategy": "direct"}}),
+        replace(UNIT, settings={"endpoint": {"base_url": "http://models.example/v1", "retries": 0}}),
+        replace(UNIT, settings={"view": {"out": "elsewhere.ipynb"}}),
+        replace(UNIT, problem=replace(PROBLEM, solution="total = sum(numbers)")),
+    ],
+)
+def test_defaults_addresses_and_the_reference_solution_do_not(other):
+    assert other.digest == UNIT.digest
+
+
+def test_documentation_counts_by_its_content(tmp_path):
+    digests = []
+    for name, text in (("a", "one"), ("b", "one"), ("c", "two")):
+        (tmp_path / name / "docs").mkdir(parents=True)
+        (tmp_path / name / "docs" / "page.md").write_text(text)
+        digests.append(Unit(replace(PROBLEM, folder=tmp_path / name, docs=("docs",))).digest)
+    assert digests[0] == digests[1] != digests[2]
+    assert digests[0] != UNIT.digest
+
+
+def test_the_machine_has_no_effect_on_the_settings(tmp_path, monkeypatch):
+    before = UNIT.digest, UNIT.layer
+    (tmp_path / "config.toml").write_text("[exploration]\ncandidates = 2\n")
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("EXPLORACODER_MODEL", "another")
+    assert (UNIT.digest, UNIT.layer) == before
+    assert UNIT.layer["exploration"]["candidates"] == 5
+    assert "base_url" not in UNIT.layer["endpoint"]
+
+
+def test_only_settings_that_differ_are_recorded():
+    unit = Unit(PROBLEM, "direct", settings={"exploration": {"candidates": 3, "subtasks": 8}})
+    assert unit.changed_settings == {"exploration": {"candidates": 3, "strategy": "direct"}}
+    assert json.loads(json.dumps(unit.changed_settings)) == unit.changed_settings
+
+
+def test_an_unknown_setting_is_refused():
+    with pytest.raises(UsageError, match="candidate"):
+        assert Unit(PROBLEM, settings={"exploration": {"candidate": 3}}).digest
