@@ -28,8 +28,8 @@ def _run(folder, archive, *, asks_model, text=TEXT):
 
 def _without_times(events):
     calls = [event.exchange for event in events if isinstance(event, ModelCalled)]
-    observed = [(event.id, event.observation.status) for event in events if isinstance(event, CandidateObserved)]
-    chosen = [event.id for event in events if isinstance(event, CandidateSelected)]
+    observed = [(event.candidate, event.observation.status) for event in events if isinstance(event, CandidateObserved)]
+    chosen = [event.selection.candidate for event in events if isinstance(event, CandidateSelected)]
     return [(call.step, call.subject, call.replies, call.usage) for call in calls], sorted(observed), chosen
 
 
