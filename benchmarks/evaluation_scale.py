@@ -3,9 +3,9 @@
     python benchmarks/evaluation_scale.py [--units 1000000] [--workers 1000] [--requests 6] [--latency 10] [--rpm N]
         [--tpm N] [--tokens 2000] [--executions 8] [--overhead 0.005] [--serial 0.003] [--mtbf 36000] [--seed 1]
 
-The queue of units (`UnitQueue`) and the rate limit (`RequestTimes`) are those of the package; only time, workers and the
-model are simulated. All times are in seconds. `--overhead` is what a worker needs for a unit besides its work, and
-`--serial` what the client and the scheduler need for a unit, one after the other: `evaluation_workers.py` measures both.
+The queue of units (`UnitQueue`) and the rate limit (`RequestTimes`) are those of the package; only time, workers and
+the model are simulated. All times are in seconds. `--overhead` is what a worker needs for a unit besides its work, and
+`--serial` what the client and the scheduler need for a unit, one after the other; `evaluation_workers.py` measures both.
 """
 
 from __future__ import annotations
