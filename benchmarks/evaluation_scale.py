@@ -5,7 +5,7 @@
 
 The queue of units (`UnitQueue`) and the rate limit (`RequestTimes`) are those of the package; only time, workers and
 the model are simulated. All times are in seconds. `--overhead` is what a worker needs for a unit besides its work, and
-`--serial` what the client and the scheduler need for a unit, one after the other; `evaluation_workers.py` measures both.
+`--serial` what the client and the scheduler need for a unit, one after the other: see `evaluation_workers.py`.
 """
 
 from __future__ import annotations
