@@ -16,7 +16,21 @@ from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_ho
 from tests.unit.factories import complete_run, ran, recorded, shown, stream
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
 
-KEPT = {"unmet", "kind", "status", "step", "role", "level", "outcome", "output_type", "ruling", "how", "run_id", "show"}
+KEPT = {
+    "stopped_by",
+    "unmet",
+    "kind",
+    "status",
+    "step",
+    "role",
+    "level",
+    "outcome",
+    "output_type",
+    "ruling",
+    "how",
+    "run_id",
+    "show",
+}
 """Fields of which the values are words of the events themselves, or identify the run."""
 
 PLANTED = {

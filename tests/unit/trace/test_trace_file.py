@@ -98,10 +98,11 @@ def test_the_metadata_holds_what_is_needed_to_run_again():
         "text": "Count the triangles of the karate club graph.",
         "libraries": ["networkx"],
         "uses": [],
+        "setup": "",
     }
     assert facts["environment"]["packages"] == ["networkx==3.6.1", "numpy==2.3.0"]
     assert facts["libraries"] == [{"name": "networkx", "distribution": "networkx", "version": "3.6.1"}]
-    assert facts["verdict"] == {"outcome": "solved", "reason": "The check passed."}
+    assert facts["verdict"] == {"outcome": "solved", "reason": "The check passed.", "stopped_by": ""}
     assert facts["usage"]["prompt_tokens"] == 500
     exchanges = [line["event"]["exchange"] for line in facts["records"] if line["event"]["kind"] == "model_called"]
     assert [exchange["replies"] for exchange in exchanges] == [["a reply"], ["a reply"]]
