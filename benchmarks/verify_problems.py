@@ -16,7 +16,7 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
-from exploracoder_jupyter.evaluation.problems.hidden_tests import test_code
+from exploracoder_jupyter.evaluation.problems.hidden_tests import hidden_test_code
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 
@@ -62,7 +62,7 @@ def errors(problems: list[Problem], solutions: list[str], python: str) -> list[s
     programs, places = [], []
     for place, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
         for test in problem.tests:
-            programs.append([problem.setup, solution, test_code(test, solution)])
+            programs.append([problem.setup, solution, hidden_test_code(test, solution)])
             places.append(place)
     libraries = sorted({library for problem in problems for library in problem.libraries})
     path = os.pathsep.join(filter(None, [str(problems[0].folder), os.environ.get("PYTHONPATH", "")]))

@@ -15,7 +15,8 @@ class Problem:
     task: str
     libraries: tuple[str, ...]
     tests: tuple[str, ...]
-    """Code that is run after the solution, each test in a copy of its state; a test passes if it raises nothing."""
+    """Code that is run after the solution, each test in a copy of its state; a test passes if it raises nothing.
+    `hidden_tests.hidden_test_code` gives a test the code of the solution, if it needs that."""
     setup: str = ""
     """Code that is run before the solution and is not part of it, such as imports and data. Strategies know it."""
     solution_name: str | None = None

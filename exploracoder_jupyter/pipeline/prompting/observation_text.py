@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
@@ -16,6 +17,7 @@ _RESERVED = 100
 """Characters reserved for each later part of an observation."""
 _SLOW_SECONDS = 1.0
 _MUCH_MEMORY = 50_000_000
+_COST: Final = re.compile(r"^It (?:took [\d.]+ s|grew by \d+ MB)(?: and grew by \d+ MB)?\.\n?", re.MULTILINE)
 
 _Part = Callable[[Observation, int], str]
 """Renders one part of an observation in about the given number of characters (a few more if it notes a cut); empty
@@ -145,6 +147,11 @@ def _cost(observation: Observation, _room: int) -> str:
     parts = [f"took {observation.seconds:.1f} s"] if observation.seconds > _SLOW_SECONDS else []
     parts += [f"grew by {observation.memory / 1e6:.0f} MB"] if observation.memory > _MUCH_MEMORY else []
     return f"It {' and '.join(parts)}." if parts else ""
+
+
+def strip_costs(text: str) -> str:
+    """Remove measured durations and memory from a prompt, because runs that are otherwise equal differ in them."""
+    return _COST.sub("", text)
 
 
 def _bullet_list(heading: str, lines: Sequence[str], room: int) -> str:

@@ -16,6 +16,7 @@ from exploracoder_jupyter.kernel_agent.plugin_registry import Plugin
 from exploracoder_jupyter.llm import ArchivedRepliesModel, OpenAIModel, ReplyRecording
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.pipeline.ports import Knowledge, Model
+from exploracoder_jupyter.pipeline.prompting.observation_text import strip_costs
 from exploracoder_jupyter.pipeline.prompting.quoting import mask_marks
 from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
@@ -106,7 +107,7 @@ async def choose_model(
         model,
         name=model.name if model else name,
         redact=Redactor(secrets).text,
-        normalize=lambda text: normalize(mask_marks(comparable(text)), day=today),
+        normalize=lambda text: normalize(mask_marks(strip_costs(comparable(text))), day=today),
     )
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Candidate, Change, ErrorInfo, Experience, Observation, Subtask
-from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_experience
+from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_experience, strip_costs
+from exploracoder_jupyter.pipeline.prompting.quoting import mask_marks, quote
 
 REPORT = "KeyError: 'x'\n  line 1 of the cell: d['x']"
 FAILED = Observation(
@@ -168,3 +169,12 @@ def test_short_cells_leave_their_room_to_long_ones():
 
 def test_many_cells_keep_within_their_budget():
     assert len(told(*[MANY] * 8, most=9000, code="c = 1\n" * 500)) < 13_000
+
+
+def test_prompts_of_equal_runs_differ_in_nothing_but_measurements_and_marks():
+    """A slower run says what an experiment took; its quotation then has another mark."""
+    slow = quote(told(RAN))
+    fast = quote(told(replace(RAN, seconds=0.2, memory=0)))
+    assert slow != fast
+    first, second = (mask_marks(strip_costs(text)).split() for text in (slow, fast))
+    assert first == second and "done" in first

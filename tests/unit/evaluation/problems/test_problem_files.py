@@ -1,0 +1,119 @@
+"""Problem files: what is loaded, and that every fault is reported with its line before anything runs."""
+
+import gzip
+import json
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
+
+ROW = {"id": "a", "task": "Add two numbers.", "libraries": ["math"], "tests": ["assert add(1, 2) == 3"]}
+FIELDS = st.sampled_from([*ROW, "prompt", "test", "task_id", "canonical_solution", "code_context", "metadata"])
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(FIELDS, inner)
+)
+
+
+def _write(folder, *rows, name="own.jsonl"):
+    path = folder / name
+    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows))
+    return path
+
+
+def _load(path):
+    return anyio.run(load_problems, path)
+
+
+def _message(path):
+    with pytest.raises(UsageError) as caught:
+        _load(path)
+    return str(caught.value)
+
+
+def test_a_problem_has_what_its_line_says(tmp_path):
+    (tmp_path / "guide.md").write_text("# Guide")
+    row = {
+        **ROW,
+        "setup": "n = 1",
+        "docs": "guide.md",
+        "name": "add",
+        "solution": "add = sum",
+        "gold_apis": [["a", "b"]],
+    }
+    (problem,) = _load(_write(tmp_path, "", row)).problems
+    assert (problem.id, problem.task, problem.libraries) == ("a", ROW["task"], ("math",))
+    assert (problem.tests, problem.setup, problem.solution_name) == (tuple(ROW["tests"]), "n = 1", "add")
+    assert (problem.docs, problem.solution, problem.gold_apis) == (("guide.md",), "add = sum", (("a", "b"),))
+    assert (problem.problem_set, problem.folder) == ("own", tmp_path.resolve())
+
+
+def test_one_test_may_be_a_string_and_the_file_compressed(tmp_path):
+    path = tmp_path / "own.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps({**ROW, "tests": "assert True"}).encode()))
+    (problem,) = _load(path).problems
+    assert (problem.tests, problem.problem_set) == (("assert True",), "own")
+
+
+def test_a_private_library_beside_the_file_is_found(tmp_path):
+    (tmp_path / "tides_of_problems.py").write_text("")
+    assert _load(_write(tmp_path, {**ROW, "libraries": ["tides_of_problems"]})).problems
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"tests": []}, "tests"),
+        ({"tests": ["  "]}, "tests"),
+        ({"tests": ["assert ("]}, "tests"),
+        ({"tests": 3}, "tests"),
+        ({"task": ""}, "task"),
+        ({"id": 7}, "id"),
+        ({"libraries": []}, "libraries"),
+        ({"libraries": ["no_such_library_anywhere"]}, "no_such_library_anywhere"),
+        ({"docs": ["nowhere.md"]}, "nowhere.md"),
+        ({"name": "two words"}, "name"),
+        ({"solution": "def"}, "solution"),
+        ({"test": "assert True"}, "test"),
+    ],
+)
+def test_a_fault_is_named_with_its_line(tmp_path, changes, named):
+    message = _message(_write(tmp_path, {**ROW, "id": "first"}, {**ROW, **changes}))
+    assert "line 2:" in message and named in message and "line 1:" not in message
+
+
+@pytest.mark.parametrize("field", ["id", "task", "libraries", "tests"])
+def test_a_missing_field_is_named(tmp_path, field):
+    row = {name: value for name, value in ROW.items() if name != field}
+    assert f"'{field}'" in _message(_write(tmp_path, row))
+
+
+def test_an_id_is_used_once(tmp_path):
+    message = _message(_write(tmp_path, ROW, {**ROW, "id": "b"}, ROW))
+    assert "line 3" in message and "line 1" in message
+
+
+def test_many_faults_are_listed_up_to_ten(tmp_path):
+    message = _message(_write(tmp_path, *["{"] * 9, "[]", *["{"] * 5))
+    assert [f"line {line}:" in message for line in (1, 9, 10, 11)] == [True, True, True, False]
+    assert "15" in message and "5 more" in message
+
+
+def test_files_without_problems_and_folders_are_refused(tmp_path):
+    for path in (_write(tmp_path, "", "  "), tmp_path, tmp_path / "none.jsonl"):
+        assert str(path) in _message(path)
+    (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")
+    assert "UTF-8" in _message(tmp_path / "binary.jsonl")
+
+
+@given(st.text() | VALUES.map(json.dumps))
+def test_any_line_is_loaded_or_a_usage_error(tmp_path_factory, line):
+    path = tmp_path_factory.getbasetemp() / "any.jsonl"
+    path.write_bytes(line.encode("utf-8", "replace"))
+    try:
+        assert _load(path).problems
+    except UsageError as error:
+        assert str(error)

@@ -1,0 +1,139 @@
+"""Public sets: a row in each form becomes a problem whose reference solution passes, and whose empty one fails."""
+
+import json
+
+import anyio
+import pytest
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.evaluation.problems.hidden_tests import hidden_test_code
+from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
+
+FUNCTION = {
+    "task_id": "NumpyEval/900",
+    "prompt": "import numpy as np\nOFFSET = 1\n\ndef shifted(values, by=OFFSET):\n    # Add `by` to each value.\n    moved = np.asarray(values)\n    ",  # noqa: E501
+    "entry_point": "shifted",
+    "canonical_solution": ["return moved + by"],
+    "test": "METADATA = {}\n\ndef check(candidate):\n    assert list(candidate([1, 2])) == [2, 3]\n",
+}
+STATEMENT = {
+    "task_id": "NumpyEval/901",
+    "prompt": "import numpy as np\n\nx = np.arange(3)\n# Double all of it.\ny =",
+    "entry_point": "none",
+    "canonical_solution": [" double(x)", " x * 2"],
+    "test": "def check():\n    assert list(y) == [0, 2, 4]\n",
+}
+CHANGED = {
+    "task_id": "NumpyEval/902",
+    "prompt": "import numpy as np\nx = np.zeros(2)\n# Set the first value to 1.\n",
+    "entry_point": "none",
+    "canonical_solution": ["x[0] = 1"],
+    "test": "def check():\n    assert x[0] == 1\n",
+}
+INSERTED = {
+    "prompt": "Problem:\nHow do I sum this?\nA:\n<code>\nimport numpy as np\nx = np.ones(2)\n</code>\ntotal = ... # put solution in this variable\nBEGIN SOLUTION\n<code>\n",  # noqa: E501
+    "reference_code": "total = x.sum()",
+    "code_context": "import numpy as np\nexec_context = '''\nimport numpy as np\nx = test_input\n[insert]\nresult = total\n'''\ndef test_execution(solution):\n    for n in (2, 5):\n        names = {'test_input': np.ones(n)}\n        exec(exec_context.replace('[insert]', solution), names)\n        assert names['result'] == n\ndef test_string(solution):\n    assert 'for' not in solution\n",  # noqa: E501
+    "metadata": {"problem_id": 3, "library": "Numpy", "test_case_cnt": 2},
+}
+BODY = {
+    "prompt": "Problem:\nSum in a function.\nA:\n<code>\nimport numpy as np\nexample = np.ones(2)\ndef f(x=example):\n    # return the solution in this function\n    # total = f(x)\n    ### BEGIN SOLUTION",  # noqa: E501
+    "reference_code": "    total = x.sum()\n    return total\n",
+    "code_context": "import numpy as np\nexec_context = '''\nimport numpy as np\ndef f(x):\n[insert]\nresult = f(test_input)\n'''\ndef test_execution(solution):\n    for n in (2, 5):\n        names = {'test_input': np.ones(n)}\n        exec(exec_context.replace('[insert]', solution), names)\n        assert names['result'] == n\n",  # noqa: E501
+    "metadata": {"problem_id": 4, "library": "Numpy"},
+}
+
+
+def _problems(tmp_path, *rows):
+    path = tmp_path / "set.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return anyio.run(load_problems, path)
+
+
+def _passes(problem, solution):
+    names = {}
+    try:
+        exec(problem.setup, names)
+        exec(solution, names)
+        for test in problem.tests:
+            exec(hidden_test_code(test, solution), names)
+    except Exception:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("row", [FUNCTION, STATEMENT, CHANGED, INSERTED, BODY])
+def test_the_reference_passes_and_nothing_does_not(tmp_path, row):
+    (problem,) = _problems(tmp_path, row).problems
+    assert problem.libraries == ("numpy",)
+    assert _passes(problem, problem.solution) and not _passes(problem, "")
+
+
+def test_a_function_is_described_and_not_part_of_the_setup(tmp_path):
+    (problem,) = _problems(tmp_path, FUNCTION).problems
+    assert problem.solution_name == "shifted"
+    assert "Add `by` to each value." in problem.task and "shifted(values, by=OFFSET)" in problem.task
+    assert "moved = np.asarray(values)" in problem.task and "return" not in problem.task
+    assert "OFFSET = 1" in problem.setup and "shifted" not in problem.setup
+
+
+def test_the_task_names_the_variable_that_the_tests_read(tmp_path):
+    statement, changed = _problems(tmp_path, STATEMENT, CHANGED).problems
+    assert "`y`" in statement.task and "Double all of it." in statement.task and "`x`" not in statement.task
+    assert "`x`" in changed.task
+    assert statement.solution.strip() == "y = x * 2"  # the other reference lacks an import
+
+
+def test_a_question_of_ds_1000_names_its_variable_or_function(tmp_path):
+    inserted, body = _problems(tmp_path, INSERTED, BODY).problems
+    assert "How do I sum this?" in inserted.task and "`total`" in inserted.task
+    assert body.solution_name == "f" and "f(x=example)" in body.task
+    assert _passes(body, "def f(x=example):\n    return x.size") and not _passes(
+        body, "def f(x=example):\n    return 2"
+    )
+    assert not _passes(inserted, "total = 2")  # right for the input that is shown, and no other
+
+
+def test_the_same_set_with_other_names_of_fields(tmp_path):
+    row = {
+        "id": "numpy-1",
+        "problem": "Complete the code.",
+        "starter": STATEMENT["prompt"],
+        "entry_point": "none",
+        "canonical": " x * 2",
+        "canonical_all": [" x * 2"],
+        "tests": STATEMENT["test"],
+        "needed_docs": ["arange(stop): Numbers."],
+        "runs_here": True,
+    }
+    found = _problems(tmp_path, row, {**row, "id": "numpy-2", "runs_here": False})
+    (problem,) = found.problems
+    assert problem.gold_apis == (("arange",),) and _passes(problem, problem.solution)
+    assert "numpy-2" in found.notices[0]
+
+
+def test_variables_of_renamed_libraries_get_the_names_of_the_test(tmp_path):
+    (tmp_path / "monkey.py").write_text("from pandas import *\nKnowledgeFrame = DataFrame\n")
+    row = {
+        "task_id": "PandasEval/903",
+        "prompt": "import monkey as mk\nkf = mk.KnowledgeFrame({'a': [1]})\n# Copy it.\nnew_kf =",
+        "entry_point": "none",
+        "canonical_solution": [" kf.copy()"],
+        "test": "def check():\n    assert new_df.equals(df) and new_df is not df\n",
+    }
+    (problem,) = _problems(tmp_path, row).problems
+    assert problem.libraries == ("monkey",) and "`new_kf`" in problem.task
+    test = problem.tests[0]
+    names = {"kf": "one", "new_kf": "other"}
+    exec(test[: test.index("def check")], names)
+    assert (names["df"], names["new_df"]) == ("one", "other")
+
+
+def test_rows_that_no_solution_can_pass_are_left_out(tmp_path):
+    broken = {**STATEMENT, "task_id": "NumpyEval/904", "test": "def check(:"}
+    hidden = {**INSERTED, "prompt": INSERTED["prompt"].replace("np.ones(2)", "load_data()")}
+    found = _problems(tmp_path, STATEMENT, broken, hidden)
+    assert [problem.id for problem in found.problems] == [STATEMENT["task_id"]]
+    assert "NumpyEval/904" in found.notices[0] and "Numpy/3" in found.notices[0]
+    with pytest.raises(UsageError):
+        _problems(tmp_path, broken)
