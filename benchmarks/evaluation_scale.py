@@ -4,8 +4,8 @@
         [--tpm N] [--tokens 2000] [--executions 8] [--overhead 0.005] [--serial 0.003] [--mtbf 36000] [--seed 1]
 
 The queue of units (`UnitQueue`) and the rate limit (`RequestTimes`) are those of the package; only time, workers and
-the model are simulated. All times are in seconds. `--overhead` is what a worker needs for a unit besides its work,
-and `--serial` what client and scheduler need for a unit, one after the other: `evaluation_workers.py` measures both.
+the model are simulated. All times are in seconds. `--overhead` is what a worker needs for a unit besides its work, and
+`--serial` what the client and the scheduler need for a unit, one after the other: see `evaluation_workers.py`.
 """
 
 from __future__ import annotations

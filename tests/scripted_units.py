@@ -62,7 +62,7 @@ def result_of(unit, **changes):
     return UnitResult(**{**values, **changes})
 
 
-async def run_scripted(unit, folder, *, wrap):
+async def run_scripted(unit, folder, *, wrap, replies):
     """Do what the unit says."""
     (folder / "began").mkdir(exist_ok=True)
     (folder / "began" / f"{unit.digest}.{os.getpid()}").touch()
@@ -94,7 +94,7 @@ def began(folder: Path):
     return list((folder / "began").glob("*"))
 
 
-async def run_with_model(unit, folder, *, wrap):
+async def run_with_model(unit, folder, *, wrap, replies):
     """Make one request to a model that records when it was asked."""
 
     class Clocked:
@@ -110,7 +110,7 @@ async def run_with_model(unit, folder, *, wrap):
     return result_of(unit)
 
 
-async def run_quietly(unit, folder, *, wrap):
+async def run_quietly(unit, folder, *, wrap, replies):
     """Wait as the unit says, and leave no files."""
     await asyncio.sleep(unit.seconds)
     return result_of(unit)

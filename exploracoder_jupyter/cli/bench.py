@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exploracoder_jupyter.cli.display.evaluation_progress import show_evaluation
 from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts
@@ -25,8 +25,9 @@ from exploracoder_jupyter.core.message_wording import plural
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from exploracoder_jupyter.evaluation import EvaluationRequest, Results, UnitResult
+    from exploracoder_jupyter.evaluation import EvaluationRequest, Results
     from exploracoder_jupyter.evaluation.evaluation_run import ShowProgress
+    from exploracoder_jupyter.evaluation.measures.summary import Arm
 
 _REPORT = "report"
 _SECTIONS = ("exploration", "retrieval", "budget", "endpoint", "sandbox")
@@ -60,6 +61,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", dest="folder", metavar="DIR", help="folder of the results (evaluations/<problem set>-<time>)"
     )
+    replies = parser.add_mutually_exclusive_group()
+    replies.add_argument("--record", metavar="DIR", help="record the model's replies in this folder, and reuse them")
+    replies.add_argument("--replay", metavar="DIR", help="use the replies recorded in this folder instead of a model")
     parser.add_argument("--resume", action="store_true", help="continue the evaluation in the folder of --out")
     add_section_options(parser, _SECTIONS, place="command")
 
@@ -139,7 +143,7 @@ def _run(arguments: argparse.Namespace, progress: ShowProgress, signals: Interru
 async def _request(arguments: argparse.Namespace) -> EvaluationRequest:
     from exploracoder_jupyter.core.configuration.settings_sources import resolve
     from exploracoder_jupyter.evaluation import EvaluationRequest, Limits
-    from exploracoder_jupyter.evaluation.evaluation_run import STRATEGIES, read_problems
+    from exploracoder_jupyter.evaluation.evaluation_run import STRATEGIES, read_problems, recorded_replies
 
     settings = resolve(settings_layer(arguments))
     return EvaluationRequest(
@@ -152,6 +156,7 @@ async def _request(arguments: argparse.Namespace) -> EvaluationRequest:
         arguments.workers,
         arguments.scheduler,
         Limits(arguments.rpm, arguments.tpm, arguments.concurrent),
+        recorded_replies(arguments.record, arguments.replay),
     )
 
 
@@ -160,44 +165,69 @@ def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) ->
 
 
 def _print(results: Results, *, as_json: bool) -> None:
-    rows = [_arm_fields(arm, rows) for arm, rows in _arms(results.rows).items()]
+    from exploracoder_jupyter.evaluation.measures.summarize import summarize
+
+    rows = [_arm_fields(arm) for arm in summarize(results.rows).arms]
     if as_json:
         return print_json({"folder": str(results.folder), "left": results.left, "arms": [*rows]})
     _print_table(rows)
 
 
-def _arms(results: Sequence[UnitResult]) -> dict[tuple[str, str], list[UnitResult]]:
-    arms: dict[tuple[str, str], list[UnitResult]] = {}
-    for row in results:
-        arms.setdefault((row.strategy, row.model), []).append(row)
-    return arms
-
-
-def _arm_fields(arm: tuple[str, str], rows: Sequence[UnitResult]) -> dict[str, JsonValue]:
-    """Return the counts of a strategy with a model."""
+def _arm_fields(arm: Arm) -> dict[str, JsonValue]:
+    """Return the figures of a strategy with a model; each estimate with its 95 % interval."""
+    estimates: dict[str, JsonValue] = {
+        key: {"value": one.value, "low": _finite(one.low), "high": _finite(one.high)}
+        for key, one in arm.estimates.items()
+    }
     return {
-        "strategy": arm[0],
-        "model": arm[1],
-        "units": len(rows),
-        "solved": sum(row.passed for row in rows),
-        "failures": dict(Counter(row.failure for row in rows if not row.passed)),
-        "calls": sum(row.calls for row in rows),
-        "tokens": sum(row.prompt_tokens + row.completion_tokens for row in rows),
+        "strategy": arm.strategy,
+        "model": arm.model,
+        "problems": arm.problems,
+        "units": arm.samples,
+        "estimates": estimates,
+        "failures": {failure.kind: failure.count for failure in arm.failures},
+        "total_tokens": arm.total_tokens,
+        "total_cost": arm.total_cost,
     }
 
 
+def _finite(bound: float | None) -> float | None:
+    return bound if bound is not None and math.isfinite(bound) else None
+
+
 def _print_table(rows: Sequence[dict[str, JsonValue]]) -> None:
+    """Print the share of solved units and the tokens of a unit, both with their 95 % intervals."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
-    for name in ("strategy", "model", "solved", "calls", "tokens"):
-        table.add_column(name, justify="right" if name in ("solved", "calls", "tokens") else "left")
+    for name in ("strategy", "model", "units", "pass@1", "tokens", "total tokens"):
+        table.add_column(name, justify="left" if name in ("strategy", "model") else "right", no_wrap=True)
     for row in rows:
-        solved = f"{row['solved']:,} of {row['units']:,}"
-        table.add_row(str(row["strategy"]), str(row["model"]), solved, f"{row['calls']:,}", f"{row['tokens']:,}")
-    console = Console(file=sys.stdout)
+        figures = (_percent(_estimate(row, "pass@1")), _number(_estimate(row, "tokens")), f"{row['total_tokens']:,}")
+        table.add_row(str(row["strategy"]), str(row["model"]), str(row["units"]), *figures)
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
     with console.capture() as captured:
         console.print(table)
     print_result(captured.get().rstrip("\n"))
+
+
+def _estimate(row: Mapping[str, Any], key: str) -> tuple[float | None, float | None, float | None]:
+    found = row["estimates"][key]
+    return found["value"], found["low"], found["high"]
+
+
+def _percent(estimate: tuple[float | None, float | None, float | None]) -> str:
+    return _with_interval([None if value is None else f"{100 * value:.1f}" for value in estimate], " %")
+
+
+def _number(estimate: tuple[float | None, float | None, float | None]) -> str:
+    return _with_interval([None if value is None else f"{value:,.0f}" for value in estimate], "")
+
+
+def _with_interval(texts: Sequence[str | None], unit: str) -> str:
+    value, low, high = texts
+    if value is None:
+        return "-"
+    return f"{value}{unit} ({low or '-'} to {high or '-'})" if low or high else f"{value}{unit}"

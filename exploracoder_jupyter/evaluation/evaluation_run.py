@@ -31,12 +31,14 @@ from exploracoder_jupyter.evaluation.scheduling.manifest import (
 from exploracoder_jupyter.evaluation.scheduling.progress import Progress
 from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits
 from exploracoder_jupyter.evaluation.scheduling.results_store import is_final, read_results, write_parquet
-from exploracoder_jupyter.evaluation.scheduling.unit_execution import RunUnit, UnitExecution
+from exploracoder_jupyter.evaluation.scheduling.unit_execution import RecordedReplies, RunUnit, UnitExecution
 from exploracoder_jupyter.evaluation.scheduling.unit_execution import Unit as SchedulableUnit
 from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
 from exploracoder_jupyter.kernel_agent.plugin_registry import registered
+from exploracoder_jupyter.llm import ReplyArchive, ReplyRecording
+from exploracoder_jupyter.runs.construction.model_factory import with_recorded_model
 from exploracoder_jupyter.runs.construction.port_adapters import with_resolved_model
 
 STRATEGIES = ("rag", "explore")
@@ -63,6 +65,8 @@ class EvaluationRequest:
     scheduler: str | None = None
     """Address of a Dask scheduler, to be used instead of processes of this machine."""
     limits: Limits = field(default_factory=Limits)
+    replies: RecordedReplies | None = None
+    """Where the replies of the model are recorded, or come from."""
 
     @property
     def units(self) -> Iterator[Unit]:
@@ -124,15 +128,14 @@ async def aevaluate(
         SchedulerLost: the connection to the Dask scheduler was lost.
     """
     _validate(request)
-    settings = await with_resolved_model(request.settings, read_secrets())
-    request = replace(request, settings=settings)
-    manifest = _manifest(request, settings)
+    request = replace(request, settings=await _resolve_model(request))
+    manifest = _manifest(request)
     folder = (request.out or default_folder(Path.cwd(), manifest.problem_set, datetime.now())).resolve()
     manifest = prepare_folder(folder, manifest, resume=request.resume)
     if started:
         started(folder)
     known = read_results(folder)
-    execution = UnitExecution(run or run_unit, folder, manifest.id, manifest.model, request.limits)
+    execution = UnitExecution(run or run_unit, folder, manifest.id, manifest.model, request.limits, request.replies)
     counted = Progress(dict.fromkeys(request.strategies, len(request.problems) * request.samples), known)
 
     def listen(result: UnitResult) -> None:
@@ -194,7 +197,15 @@ def _validate(request: EvaluationRequest) -> None:
         raise UsageError(f"Several problems have the id {twice[0]!r}.", remedy="Give each problem its own id.")
 
 
-def _manifest(request: EvaluationRequest, settings: Settings) -> Manifest:
+async def _resolve_model(request: EvaluationRequest) -> Settings:
+    """Return the settings with the name of the model: as recorded in a replay, else as the endpoint has it."""
+    replies = request.replies
+    if replies is None or replies.asks_model:
+        return await with_resolved_model(request.settings, read_secrets())
+    return with_recorded_model(request.settings, ReplyRecording(ReplyArchive(replies.folder), "", asks_model=False))
+
+
+def _manifest(request: EvaluationRequest) -> Manifest:
     sets = dict.fromkeys(problem.problem_set for problem in request.problems)
     changed = next(request.units).changed_settings
     return Manifest(
@@ -202,9 +213,10 @@ def _manifest(request: EvaluationRequest, settings: Settings) -> Manifest:
         len(request.problems),
         problems_digest(request.problems),
         request.strategies,
-        settings.endpoint.model or OFFLINE,
+        request.settings.endpoint.model or OFFLINE,
         request.samples,
         {section: values for section, values in changed.items() if section not in ("view", "history")},
+        str(request.replies.folder) if request.replies and not request.replies.asks_model else "",
     )
 
 
@@ -218,6 +230,8 @@ def evaluate(
     workers: int | None = None,
     scheduler: str | None = None,
     limits: Limits | None = None,
+    record: str | Path | None = None,
+    replay: str | Path | None = None,
     out: str | Path | None = None,
     resume: bool = False,
     settings: Layer | None = None,
@@ -234,6 +248,8 @@ def evaluate(
         workers: number of processes of this machine; by default as many as it has cores and memory for.
         scheduler: address of a Dask scheduler, e.g. `tcp://host:8786`, to be used instead.
         limits: what the endpoint allows all workers together.
+        record: folder in which the model's replies are recorded; what it contains already is not requested again.
+        replay: folder of recorded replies, to be used instead of a model.
         out: folder of the results; by default a new one, `evaluations/<problem set>-<time>`.
         resume: continue the evaluation in `out`.
         settings: other settings, e.g. `{"exploration": {"candidates": 3}}`.
@@ -257,10 +273,23 @@ def evaluate(
             workers,
             scheduler,
             limits or Limits(),
+            recorded_replies(record, replay),
         )
         return await aevaluate(request, progress=progress)
 
     return anyio.run(main)
+
+
+def recorded_replies(record: str | Path | None, replay: str | Path | None) -> RecordedReplies | None:
+    """Return the folder of recorded replies, if one is given.
+
+    Raises:
+        UsageError: both are given.
+    """
+    if record is not None and replay is not None:
+        raise UsageError("Replies cannot be recorded and replayed at the same time.", remedy="Give only one folder.")
+    folder = record if replay is None else replay
+    return None if folder is None else RecordedReplies(Path(folder).resolve(), asks_model=replay is None)
 
 
 async def read_problems(

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from exploracoder_jupyter.core.configuration.settings import Sandbox, Settings
+from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.evaluation import Problem, Unit, run_unit, verify_problem
 from exploracoder_jupyter.evaluation.units.hidden_tests import run_hidden_tests
 from exploracoder_jupyter.evaluation.units.scoring import score_solution
@@ -64,14 +65,17 @@ CHEATS = {
         "shell.run_code = run_code\nmiddle = max"
     ),
     "reads the history": (
-        "import re\ndef middle(values):\n    found = re.findall(r'== ([\\d.]+)', '\\n'.join(map(str, In)))\n"
+        "import re\ndef middle(values):\n    found = re.findall(r'expected=([\\d.]+)', '\\n'.join(map(str, In)))\n"
         "    return eval(found[0]) if found else None"
     ),
     "reads the source of frames": (
         "import inspect, re\ndef middle(values):\n    text = str([frame.code_context for frame in inspect.stack()])\n"
-        "    return eval((re.findall(r'== ([\\d.]+)', text) or ['None'])[0])"
+        "    return eval((re.findall(r'expected=([\\d.]+)', text) or ['None'])[0])"
     ),
-    "inspects frames": ("import sys\ndef middle(values):\n    return eval(str(sys._getframe(2).f_code.co_consts[-2]))"),
+    "inspects frames": (
+        "import sys\ndef middle(values):\n    constants = sys._getframe(1).f_code.co_consts\n"
+        "    return [one for one in constants if type(one) in (int, float)][-1]"
+    ),
 }
 HELPERS = {
     "patches an assertion": "import numpy.testing\nnumpy.testing.assert_allclose = lambda *a, **k: None\nvalue = 1.0",
@@ -201,17 +205,17 @@ async def test_a_unit_is_solved_with_its_setup_and_without_its_tests(httpserver,
     assert (result.fault, result.failure, result.passed, result.ran) == ("", "", True, True)
     assert (result.tests_passed, result.tests, result.code, result.model) == (2, 2, SPREAD, "toy")
     assert result.calls == len(prompts)
-    assert result.prompt_tokens == 100 * result.calls and result.completion_tokens == 10 * result.calls
-    assert result.executions >= 1 and result.seconds > 0
     assert (result.recall, result.precision, result.unit) == (1.0, 1.0, unit.digest)
     assert not any("8.16" in prompt or "isinstance" in prompt for prompt in prompts)
     assert any("ages = [20, 30, 40]" in prompt for prompt in prompts)
-    records = load(tmp_path / "results" / result.trace)
-    assert records
+    usage = load(tmp_path / "results" / result.trace)[-1].event.usage
+    assert usage.executions > 0 and usage.tokens > 0 and usage.seconds > 0
+    spent = Usage(result.calls, result.prompt_tokens, result.completion_tokens, result.seconds, result.executions)
+    assert spent == usage
 
 
 async def test_failures_of_a_unit_are_told_apart(httpserver, settings, tmp_path):
-    settings["endpoint"]["base_url"] = offer_toy(httpserver, answering("def middle(values):\n    return 2"), FORKS)
+    settings["endpoint"]["base_url"] = offer_toy(httpserver, answering("def middle(values):\n    return 2"))
     problem = replace(PROBLEMS[1], folder=tmp_path)
     wrong = await run_unit(Unit(problem, settings=settings), tmp_path / "results")
     assert (wrong.failure, wrong.tests_passed, wrong.ran, wrong.fault) == ("wrong result", 1, True, "")

@@ -88,7 +88,9 @@ plt.plot(values)
 """Subtasks whose snippets show something else each time: in order, in time, in place, at random."""
 
 
-def explore(folder, subtasks, solution, *, monkeypatch, library="statistics", check=None, tests=None, **settings):
+def explore(
+    folder, subtasks, solution, *, monkeypatch, library="statistics", check=None, tests=None, setup="", **settings
+):
     """The path of the trace of a run whose model proposes these snippets: for each title of `subtasks` a list of them.
 
     `tests`: generated inputs, as the model would write them; `timeout` is a setting, others are the sandbox's.
@@ -126,7 +128,7 @@ def explore(folder, subtasks, solution, *, monkeypatch, library="statistics", ch
         "sandbox": settings,
         "view": {"out": str(folder / "explorations" / "trace.ipynb")},
     }
-    order = Order(Task("Do it.", (library,), check=check), (layer,), workdir=folder)
+    order = Order(Task("Do it.", (library,), check=check, setup=setup), (layer,), workdir=folder)
 
     async def main():
         return await run(order, lambda record: None)

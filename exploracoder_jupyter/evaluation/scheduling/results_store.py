@@ -12,7 +12,7 @@ import os
 import platform
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from secrets import token_hex
 from types import TracebackType, UnionType
@@ -128,16 +128,20 @@ def write_parquet(results: Sequence[UnitResult], folder: Path) -> Path | None:
     try:
         with parquet.ParquetWriter(temporary, schema, compression="zstd") as writer:
             for start in range(0, len(results), _ROWS_AT_ONCE):
-                rows = [_parquet_row(result) for result in results[start : start + _ROWS_AT_ONCE]]
-                writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
+                columns = _parquet_columns(results[start : start + _ROWS_AT_ONCE])
+                writer.write_table(arrow.Table.from_pydict(columns, schema=schema))
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     return path
 
 
-def _parquet_row(result: UnitResult) -> dict[str, object]:
-    return {name: json.dumps(value) if isinstance(value, dict) else value for name, value in asdict(result).items()}
+def _parquet_columns(results: Sequence[UnitResult]) -> dict[str, list[object]]:
+    columns = {field.name: [getattr(result, field.name) for result in results] for field in fields(UnitResult)}
+    return {
+        name: [json.dumps(value) if isinstance(value, dict) else value for value in values]
+        for name, values in columns.items()
+    }
 
 
 def _parquet_schema(arrow: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ from exploracoder_jupyter.core.errors import format_error
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits, RateLimit, RateLimitedModel
+from exploracoder_jupyter.llm import ReplyArchive, ReplyRecording
 from exploracoder_jupyter.pipeline.ports import Model
 
 ModelWrapper = Callable[[Model], Model]
@@ -43,15 +45,38 @@ class Unit(Protocol):
 class RunUnit(Protocol):
     """A coroutine function that can be pickled."""
 
-    async def __call__(self, unit: Any, results: Path, /, *, wrap: ModelWrapper) -> UnitResult:
+    async def __call__(
+        self, unit: Any, results: Path, /, *, wrap: ModelWrapper, replies: ReplyRecording | None
+    ) -> UnitResult:
         """Run a unit and its tests.
 
         Args:
             unit: what to run.
             results: folder of the results, where the trace belongs.
             wrap: returns the model with the rate limit; is applied to the model that makes requests.
+            replies: where the replies of the model are recorded, or come from.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedReplies:
+    """A folder of recorded replies."""
+
+    folder: Path
+    asks_model: bool
+    """Whether the model is asked for what is not recorded, and its replies are recorded; else the unit fails."""
+
+    def of(self, unit: Unit) -> ReplyRecording:
+        """Return the replies of a unit: of this sample, whatever the settings are."""
+        name = f"{unit.problem.problem_set}/{unit.problem.id} {unit.strategy} {unit.sample}"
+        return ReplyRecording(_archive(self.folder), name, self.asks_model)
+
+
+@lru_cache(maxsize=4)
+def _archive(folder: Path) -> ReplyArchive:
+    """Return the archive in this folder: one for all units of this process, because reading it takes time."""
+    return ReplyArchive(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +89,17 @@ class UnitExecution:
     """The `id` of the manifest."""
     model: str
     limits: Limits
+    replies: RecordedReplies | None = None
 
 
 async def execute_unit(unit: Unit, execution: UnitExecution, limit: RateLimit) -> UnitResult:
     """Run a unit; an exception becomes a result with a fault."""
     try:
         return await execution.run(
-            unit, execution.folder, wrap=lambda model: RateLimitedModel(model, limit, execution.limits)
+            unit,
+            execution.folder,
+            wrap=lambda model: RateLimitedModel(model, limit, execution.limits),
+            replies=execution.replies.of(unit) if execution.replies else None,
         )
     except Exception as error:
         return fault_result(unit, execution.model, format_error(error))

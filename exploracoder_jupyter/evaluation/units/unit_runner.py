@@ -19,6 +19,7 @@ from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.units.scoring import Score, score_solution, task_of
 from exploracoder_jupyter.evaluation.units.unit import Unit
+from exploracoder_jupyter.llm import ReplyRecording
 from exploracoder_jupyter.pipeline.ports import Model
 from exploracoder_jupyter.runs import Order, run
 
@@ -33,6 +34,7 @@ async def run_unit(
     results: Path,
     *,
     wrap: Callable[[Model], Model] | None = None,
+    replies: ReplyRecording | None = None,
     listen: Callable[[Record], None] | None = None,
 ) -> UnitResult:
     """Run one unit, and return its result, whatever happens except a cancellation.
@@ -41,6 +43,7 @@ async def run_unit(
         unit: the unit to run.
         results: folder of the results; the trace is written to `traces/<digest>.ipynb` in it.
         wrap: wraps the model that makes the requests, for example with a rate limit.
+        replies: where the replies of the model are recorded, or come from.
         listen: called with every record of the run.
     """
     log = _RunLog()
@@ -54,7 +57,7 @@ async def run_unit(
     failure = fault = ""
     try:
         trace.parent.mkdir(parents=True, exist_ok=True)
-        await run(replace(_order(unit, trace), wrap_model=wrap), collect)
+        await run(replace(_order(unit, trace), wrap_model=wrap, replies=replies), collect)
     except EndpointError:
         failure = ENDPOINT
     except Exception as error:

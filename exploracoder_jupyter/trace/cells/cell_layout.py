@@ -99,7 +99,7 @@ def _opening_cells(run: RunState, *, standalone: bool) -> Iterator[Cell]:
         yield _markdown_cell(run, "task", "", cell_markdown.task_markdown(run), status)
         yield _setup_cell(run)
     if run.started and run.started.task.setup:
-        yield _code_cell(_cell(run, "setup", "task", run.started.task.setup, {}, []), ())
+        yield _code_cell(_cell(run, "setup", "task", run.started.task.setup, {"subtask": "task"}, []), ())
     yield _markdown_cell(run, "plan", "", cell_markdown.plan_markdown(run), status)
     if run.opening_notices:
         yield _markdown_cell(run, "notice", "", cell_markdown.notice_markdown(run.opening_notices), {})

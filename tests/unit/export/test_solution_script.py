@@ -282,6 +282,12 @@ def test_a_home_that_was_left_out_is_told():
     assert "in place of" not in ast.get_docstring(ast.parse(script(code)))
 
 
+def test_the_setup_runs_before_the_solution(tmp_path):
+    begun = asked(setup="numbers = [1, 2]\nother = 3\n")
+    text = script("from __future__ import annotations\nprint(sum(numbers) + other)", begun=begun)
+    assert run(text, tmp_path) == Ended(0, "6\n", "")
+
+
 CHECKS = {
     "assertions": "assert f(1) == 2\nassert f(2) != 2",
     "a dropped truth": "f(1) == 2",

@@ -78,6 +78,12 @@ def test_a_prompt_reads_as_it_did(step):
     assert text == golden.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("step", [step for step in get_args(Step) if hasattr(INPUTS[step], "task")])
+def test_every_prompt_that_states_the_task_has_its_setup(step):
+    inputs = replace(INPUTS[step], task=replace(TASK, setup="jar = beanlib.Jar('green')"))
+    assert "jar = beanlib.Jar('green')" in prompt_templates.render(step, inputs)[1].content
+
+
 @pytest.mark.parametrize("may_revise", [True, False])
 def test_the_form_of_a_recommendation_is_valid_json_that_changes_nothing(may_revise):
     text = prompt_templates.render("recommend", replace(INPUTS["recommend"], may_revise=may_revise))[1].content
