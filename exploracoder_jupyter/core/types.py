@@ -247,7 +247,8 @@ class Candidate:
     """One experimental snippet."""
 
     id: str
-    """`"2.3"` for the third of subtask 2; its first repair is `"2.3r1"`; a solution is `"s1"`, `"s2"`, ..."""
+    """`"2.3"` for the third of subtask 2; its first repair is `"2.3r1"`; a solution is `"s1"`, `"s2"`, ..., and the
+    example of the task that ran in the state after it `"s1e"`."""
     subtask: str
     """Id of the subtask; `"solution"` for solutions."""
     code: str

@@ -36,8 +36,9 @@ _TOKENS_PER_TEST_CALL = 5_000
 class RunLoop:
     """Tracks the position of a run and runs its phases."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, *, stop_early: bool = True) -> None:
         self.run = run
+        self._stop_early = stop_early
         self.states: list[State] = []
         """The state before each subtask that has started, and before the current phase; empty until there is a plan."""
         self.finished = False
@@ -156,7 +157,7 @@ class RunLoop:
             self._branches.append(after.branch)
         if not self._restarting:
             self.states.append(after)
-            if carried is None:  # failures carried over from an earlier run do not count as futile
+            if carried is None and self._stop_early:  # failures carried over from an earlier run do not count as futile
                 stop_if_futile(self.run, after)
 
     async def _carry_over(self, state: State, subtask: Subtask) -> State | None:

@@ -20,9 +20,14 @@ from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.strategy import Strategy
 
 
-async def explore(run: Run) -> RunResult:
-    """Introduce, plan, explore every subtask, solve (ExploraCoder, section 3). The strategy `explore`."""
-    loop = RunLoop(run)
+async def explore(run: Run, *, stop_early: bool = True) -> RunResult:
+    """Introduce, plan, explore every subtask, solve (ExploraCoder, section 3). The strategy `explore`.
+
+    Args:
+        run: the run.
+        stop_early: whether the run ends where exploring further is futile.
+    """
+    loop = RunLoop(run, stop_early=stop_early)
     try:
         return await loop.execute(ControlHandler(loop).listen)
     finally:

@@ -95,7 +95,7 @@ class _State:
         candidate = self.proposed.get(event.candidate)
         if candidate is None:
             return
-        is_solution = candidate.subtask == SOLUTION
+        is_solution = candidate.subtask == SOLUTION and not candidate.parent  # else an example that ran after one
         kind: Kind = "solution" if is_solution else "candidate"
         parent = "" if is_solution else candidate.parent or self.state
         self._put(Execution(candidate.id, kind, candidate.code, event.observation, parent, event.apis))

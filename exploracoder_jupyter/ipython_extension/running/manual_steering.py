@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exploracoder_jupyter.core.configuration.settings import EXPLORE
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
@@ -34,6 +35,8 @@ def apply_control(run: Run, control: RunControl) -> str:
         case StopRun():
             run.stop()
             return ""
+        case _ if run.state.strategy != EXPLORE:
+            return f"A run with the strategy {run.state.strategy!r} can only be stopped."
         case EditPlan():
             return _replan(run, control.titles)
         case ChooseCandidate():

@@ -1,4 +1,4 @@
-"""Runs a whole program in a clean branch: as a solution, with its check, or on a generated input.
+"""Runs a whole program in a clean branch: as a solution, with its check and an example, or on a generated input.
 
 If the branching method changes during a trial, the trial is repeated from the beginning.
 """
@@ -13,7 +13,7 @@ from typing import TypeVar
 import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged
-from exploracoder_jupyter.core.events import CandidateObserved
+from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed
 from exploracoder_jupyter.core.types import Candidate, Experience, InputRun, InventedInput, Observation, Subtask, Usage
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, keep_files, notify_branching_change
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
@@ -24,6 +24,7 @@ from exploracoder_jupyter.pipeline.step_context import Run, State
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
 SOLUTION = Subtask("solution", "The whole task")
+EXAMPLE = replace(SOLUTION, title="The example of the task, after that program")
 RunCode = Callable[[str], Awaitable[Observation]]
 """Runs code in one branch, changing its state."""
 _T = TypeVar("_T")
@@ -31,14 +32,47 @@ _T = TypeVar("_T")
 
 async def try_solution(run: Run, state: State, candidate: Candidate, check: CheckCode | None) -> Experience:
     """Run a solution, followed by its check."""
-    observation = add_suggestions(
-        run, await _retry_on_branching_change(run, partial(_run_solution, run, candidate, check))
-    )
+    [attempt] = await try_with_example(run, state, candidate, check)
+    return attempt
+
+
+async def try_with_example(
+    run: Run,
+    state: State,
+    candidate: Candidate,
+    check: CheckCode | None,
+    example: Candidate | None = None,
+    inspection: str = "",
+) -> tuple[Experience, ...]:
+    """Run a solution with its check and, if it ran, an example in the state that it left.
+
+    Args:
+        run: the run.
+        state: what was explored before.
+        candidate: the solution.
+        check: what runs after it.
+        example: a cell whose parent is the solution.
+        inspection: code that runs where the solution or the example failed; its output is added to that failure.
+
+    Returns:
+        The solution and, if it was run, the example.
+    """
+    work = partial(_run_solution, run, candidate, check, example, inspection)
+    observations = await _retry_on_branching_change(run, work)
+    cells = [(SOLUTION, candidate), *([(EXAMPLE, example)] if example else [])]
+    return tuple(_record(run, state, *cell, seen) for cell, seen in zip(cells, observations, strict=False))
+
+
+def _record(run: Run, state: State, subtask: Subtask, candidate: Candidate, observation: Observation) -> Experience:
+    """Charge and emit what was executed."""
+    observation = add_suggestions(run, observation)
     run.meter.charge("execute", Usage(seconds=observation.seconds))
     types = known_types(state.experience) | dict(observation.names)
     apis = find_called_apis(candidate.code, run.knowledge, types=types)
+    if subtask is EXAMPLE:
+        run.emit(CandidateProposed(candidate))
     run.emit(CandidateObserved(candidate.id, observation, apis))
-    return Experience(SOLUTION, candidate, observation, apis)
+    return Experience(subtask, candidate, observation, apis)
 
 
 async def passes_without_solution(run: Run, check: CheckCode) -> bool:
@@ -81,17 +115,31 @@ async def _retry_on_branching_change(run: Run, work: Callable[[], Awaitable[_T]]
     return await work()
 
 
-async def _run_solution(run: Run, candidate: Candidate, check: CheckCode | None) -> Observation:
+async def _run_solution(
+    run: Run, candidate: Candidate, check: CheckCode | None, example: Candidate | None, inspection: str
+) -> tuple[Observation, ...]:
     steps = (check.before, candidate.code, check.code) if check else ("", candidate.code, "")
     run.meter.check(executions=sum(map(bool, steps)))
     [branch] = await run.root.fork(1)
     try:
-        observation = await run_with_check(partial(_step, run, branch), candidate.code, check)
-        if observation.ran:
-            await keep_files(run, branch)
-        return observation
+        step = partial(_step, run, branch)
+        observation = await run_with_check(step, candidate.code, check)
+        if not observation.ran:
+            return (await _inspect(step, observation, inspection),)
+        await keep_files(run, branch)
+        return (observation, await _inspect(step, await step(example.code), inspection)) if example else (observation,)
     finally:
         await _close([branch])
+
+
+async def _inspect(step: RunCode, observation: Observation, inspection: str) -> Observation:
+    """Add the output of the inspection, which contains names and types but no values, to an observed error."""
+    if observation.status != "error" or not inspection:
+        return observation
+    seen = await step(inspection)
+    texts = ("\n".join(filter(None, (text.strip("\n"), seen.text))) for text in (observation.text, observation.schema))
+    text, schema = texts
+    return replace(observation, text=text, schema=schema) if seen.ran and seen.text.strip() else observation
 
 
 async def run_with_check(step: RunCode, code: str, check: CheckCode | None) -> Observation:

@@ -5,7 +5,8 @@ Shared by the exploration and the other strategies. A repair that changes nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
@@ -15,7 +16,7 @@ from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
 from exploracoder_jupyter.pipeline.run_outcome import CheckResult, RunResult, accept_solution, to_solution
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, passes_without_solution, try_solution
+from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, passes_without_solution, try_with_example
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
 from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
 
@@ -75,12 +76,19 @@ class SolutionAttempts:
 
         A program that was proposed before has `duplicate_of`, and need not be executed.
         """
+        draft = await self.request(step, inputs)
+        return self.add(draft) if draft else None
+
+    async def request(
+        self, step: Step, inputs: Inputs, usable: Callable[[Draft], bool] = lambda draft: not draft.problem
+    ) -> Draft | None:
+        """Return the model's reply; `None` if two replies are not usable."""
         self.run.root.expect(1)
         subject = self.tried[-1].candidate.id if self.tried else SOLUTION.id
         for _ in range(2):
             drafts = [draft async for draft in ask_code(self.run, step, inputs, subject=subject)]
-            if drafts and not drafts[0].problem:
-                return self.add(drafts[0])
+            if drafts and usable(drafts[0]):
+                return drafts[0]
         return None
 
     def add(self, draft: Draft) -> Candidate:
@@ -97,10 +105,29 @@ class SolutionAttempts:
 
     async def execute(self, candidate: Candidate) -> Experience:
         """Run a program in a clean branch, followed by the check."""
-        attempt = await try_solution(self.run, self.state, candidate, self.check)
-        self.tried.append(attempt)
-        await raise_if_cancelled()
+        [attempt] = await self.execute_with_example(candidate)
         return attempt
+
+    async def execute_with_example(
+        self, candidate: Candidate, example: str = "", inspection: str = ""
+    ) -> tuple[Experience, ...]:
+        """Run a program, followed by the check and, if it ran, by an example.
+
+        Args:
+            candidate: the program.
+            example: code that runs in the state that the program leaves; empty for none.
+            inspection: see `try_with_example`.
+
+        Returns:
+            The program and, if it was run, the example.
+        """
+        cell = replace(candidate, id=f"{candidate.id}e", code=example, parent=candidate.id, repairs=None)
+        tried = await try_with_example(
+            self.run, self.state, candidate, self.check, cell if example.strip() else None, inspection
+        )
+        self.tried.append(tried[0])
+        await raise_if_cancelled()
+        return tried
 
     def accept(self, attempt: Experience) -> RunResult:
         """Return the result with a program that ran and passed the check, recorded as selected."""

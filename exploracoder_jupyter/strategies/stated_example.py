@@ -1,0 +1,154 @@
+"""Finds an example in the text of a task whose result can be compared: doctests, assertions, calls with a literal.
+
+Examples in prose, such as "has the rows A and B", cannot; `example_repair` lets the model write them as a cell.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import doctest
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from textwrap import dedent
+from typing import Final
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.types import Observation, Task
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+from exploracoder_jupyter.pipeline.solving.user_check import readable_code
+
+_LONGEST: Final = 1000
+"""Maximum number of characters on either side of a stated result."""
+_MOST: Final = 5
+_STATES = re.compile(
+    r"""`?\s*(?:(?:->|→|=>)\s*                                           # f(3) -> 9
+        |(?:should\ |must\ |will\ )?(?:returns?|gives?|be|is|equals?|evaluates\ to)\s+  # f(3) should be 9
+        )`?(?=[\[({'"\d\-TFN])""",
+    re.VERBOSE,
+)
+"""What stands between a call and its result."""
+_END = re.compile(r"`?\s*(?:$|[.;)](?:\s|$)|,(?=\s+[^\W\d])|(?:and|for|but|while|because|since)\b)")
+"""What may follow a result: "is 3 rows" and "is 1, 2" state none."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedExample:
+    """Code that runs the example, and its results if they are not part of the code."""
+
+    code: str
+    results: tuple[str, ...] = ()
+    """Literals; the code prints the `repr` of as many values."""
+
+    def came_out(self, observation: Observation) -> bool:
+        """Whether the code ran, and printed the results."""
+        shown = observation.text.strip().splitlines()[-len(self.results) :] if self.results else []
+        pairs = zip(shown, self.results, strict=False)
+        return observation.ran and len(shown) == len(self.results) and all(_equal(*pair) for pair in pairs)
+
+
+@heuristic("looking for the example of the task", lambda task: None)
+def find_example(task: Task) -> StatedExample | None:
+    """Return the first kind of example that the task contains; `None` without one."""
+    text = dedent(task.text)
+    for check in (_doctests(text), _assertions(text)):
+        with suppress(UsageError):  # it compares nothing
+            if code := readable_code(replace(task, check=check)):
+                return StatedExample(code)
+    pairs = list(dict.fromkeys(_stated_results(text, task)))[:_MOST]
+    if not pairs:
+        return None
+    calls, results = zip(*pairs, strict=True)
+    return StatedExample("\n".join(f"print(repr({call}))" for call in calls), results)
+
+
+def _doctests(text: str) -> str:
+    """Return the examples of a session with `>>>`, if one of them shows a result."""
+    try:
+        examples = doctest.DocTestParser().get_examples(text)
+    except ValueError:
+        return ""
+    return "".join(map(_session_lines, examples)) if any(example.want for example in examples) else ""
+
+
+def _session_lines(example: doctest.Example) -> str:
+    first, *rest = example.source.splitlines()
+    return "\n".join([f">>> {first}", *(f"... {line}" for line in rest), example.want])
+
+
+def _assertions(text: str) -> str:
+    lines = (line.strip().strip("`") for line in text.splitlines())
+    return "\n".join(line for line in lines if line.startswith("assert ") and _parse(f"if 1: {line}"))
+
+
+def _stated_results(text: str, task: Task) -> Iterator[tuple[str, str]]:
+    """Yield calls that can be made, each with the literal that the text states as its result."""
+    for line in text.splitlines():
+        for between in _STATES.finditer(line):
+            call = _call_before(line[: between.start()][-_LONGEST:], task)
+            result = _literal_after(line[between.end() :][:_LONGEST])
+            if call and result:
+                yield call, result
+
+
+def _call_before(text: str, task: Task) -> str:
+    """Return the longest call, or part of what it returns, that the text ends with."""
+    for start in re.finditer(r"(?<![\w.])(?=[^\W\d])", text):
+        part = text[start.start() :].strip()
+        node = _expression(part)
+        if node and _is_call(node) and _is_callable_now(node, task):
+            return part
+    return ""
+
+
+def _is_call(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Call)
+
+
+def _is_callable_now(node: ast.expr, task: Task) -> bool:
+    """Whether the call reads no name but its own and known ones: `f(n)` in a definition is no example."""
+    own = {name.id for call in ast.walk(node) if isinstance(call, ast.Call) for name in _names(call.func)}
+    return {name.id for name in _names(node)} <= own | {*task.uses, *dir(builtins)}
+
+
+def _names(node: ast.AST) -> Iterator[ast.Name]:
+    return (one for one in ast.walk(node) if isinstance(one, ast.Name))
+
+
+def _literal_after(text: str) -> str:
+    """Return the longest literal that the text begins with, if the statement ends there."""
+    for end in range(len(text), 0, -1):
+        part = text[:end].strip()
+        if part and part[-1] not in "`.,;" and _END.match(text[end:]) and _is_literal(part):
+            return part
+    return ""
+
+
+def _is_literal(text: str) -> bool:
+    bare_tuple = isinstance(_expression(text), ast.Tuple) and not text.startswith("(")
+    return not bare_tuple and _equal(text, text)
+
+
+def _equal(shown: str, wanted: str) -> bool:
+    """Whether both are literals of equal values."""
+    try:
+        return bool(ast.literal_eval(shown.strip()) == ast.literal_eval(wanted))
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return False
+
+
+def _expression(text: str) -> ast.expr | None:
+    tree = _parse(f"({text}\n)")
+    first = tree.body[0] if tree and tree.body else None
+    return first.value if isinstance(first, ast.Expr) else None
+
+
+def _parse(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

@@ -1,0 +1,43 @@
+"""Direct generation: one prompt with the task alone, and nothing is run."""
+
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
+from exploracoder_jupyter.pipeline import run_task
+from exploracoder_jupyter.strategies.direct import direct
+from tests.unit.strategies.replies import RIGHT, fenced, prompts
+from tests.unit.world import InlineBranch, a_run, happened
+
+
+async def written(*replies, **more):
+    model = ScriptedModel(replies)
+    run = a_run(model, "Compute the root of 16", strategy="direct", **more)
+    run = replace(run, task=replace(run.task, uses=("number",)), root=InlineBranch(["number = 16"]))
+    return await run_task(run, direct), prompts(model), run
+
+
+async def test_one_prompt_has_the_task_and_its_variables_and_no_documentation():
+    result, [prompt], run = await written(fenced(RIGHT), check="assert root == 4")
+    assert "Compute the root of 16" in prompt and "exist before the program runs: number" in prompt
+    assert "math.sqrt" not in prompt and "assert" not in prompt and "APISearch" not in prompt
+    assert (run.meter.total.calls, run.meter.total.executions) == (1, 0)
+    assert result.solution.code == RIGHT and result.solution.apis == ("math.sqrt",)
+    assert result.verdict.outcome == "unchecked" and "'direct' does not run" in result.verdict.reason
+
+
+async def test_the_events_are_the_library_the_program_and_its_selection():
+    _, _, run = await written(fenced(RIGHT))
+    kinds = [event.kind for event in run.emit.__self__]
+    assert kinds == ["library_read", "model_called", "candidate_proposed", "candidate_selected", "run_finished"]
+    [selected] = happened(run, "candidate_selected")
+    assert selected.selection.candidate == "s1"
+
+
+@pytest.mark.parametrize(("replies", "calls"), [(["No code.", fenced(RIGHT)], 2), (["None.", "None again."], 2)])
+async def test_a_reply_without_code_is_requested_once_more(replies, calls):
+    result, shown, _ = await written(*replies)
+    assert len(shown) == calls
+    assert (result.solution is not None) is (replies[1] == fenced(RIGHT))
+    assert result.verdict.outcome == ("unchecked" if result.solution else "unsolved")
