@@ -1,12 +1,12 @@
 """Drovel: drives through which items pass, one stage after the other."""
 
-from drovel.drive import Drive
-from drovel.errors import BadPath, BadSchema, DroveFault, DrovelError, LateItem, Missing, Unfit, Unsealed
-from drovel.flow import Flow, Gauge, SealedDrive, Yield
-from drovel.keyed import KeyedDrive
-from drovel.routed import RoutedDrive
-from drovel.times import span
-from drovel.values import DROP, Batch, Fault, Keyed, Spill, Window
+from drovel._drive import Drive
+from drovel._errors import BadPath, BadSchema, DroveFault, DrovelError, LateItem, Missing, Unfit, Unsealed
+from drovel._flow import Flow, Gauge, SealedDrive, Yield
+from drovel._keyed import KeyedDrive
+from drovel._routed import RoutedDrive
+from drovel._times import span
+from drovel._values import DROP, Batch, Fault, Keyed, Spill, Window
 
 __version__ = "3.0"
 

@@ -3,9 +3,9 @@
 Prices and all other amounts are in cents, moments are minutes since the beginning of 2000.
 """
 
-from osterly.client import Client, connect
-from osterly.entries import Brief, Entry, Link, Revision
-from osterly.errors import (
+from osterly._client import Client, connect
+from osterly._entries import Brief, Entry, Link, Revision
+from osterly._errors import (
     BadQuery,
     BatchFull,
     Binned,
@@ -17,11 +17,11 @@ from osterly.errors import (
     OsterlyError,
     Throttled,
 )
-from osterly.jobs import Batch, Bundle, Job, Receipt, Rejected, Report
-from osterly.moments import minutes, moment
-from osterly.pages import Page
-from osterly.service import Service
-from osterly.session import Session
+from osterly._jobs import Batch, Bundle, Job, Receipt, Rejected, Report
+from osterly._moments import minutes, moment
+from osterly._pages import Page
+from osterly._service import Service
+from osterly._session import Session
 
 __version__ = "4.2"
 

@@ -6,12 +6,12 @@
 2
 """
 
-from quernal.bunches import Bunches
-from quernal.draft import Draft
-from quernal.errors import BadCondition, NoSuchStrip, QuernalError, UnitClash, Unsettled
-from quernal.gap import GAP
-from quernal.sheaf import Sheaf, stack
-from quernal.strip import Strip
+from quernal._bunches import Bunches
+from quernal._draft import Draft
+from quernal._errors import BadCondition, NoSuchStrip, QuernalError, UnitClash, Unsettled
+from quernal._gap import GAP
+from quernal._sheaf import Sheaf, stack
+from quernal._strip import Strip
 
 __version__ = "2.1"
 

@@ -3,13 +3,13 @@
 Draw a `Chart`, take a `Survey` of it, ask the survey.
 """
 
-from skerries.chart import Chart
-from skerries.errors import BadQuery, Loop, SkerriesError, StaleSurvey, UnknownPort
-from skerries.lengths import convert
-from skerries.matches import Matches
-from skerries.places import Lane, Port
-from skerries.results import Cluster, Reach, Route, Tally, Throughput
-from skerries.survey import Survey
+from skerries._chart import Chart
+from skerries._errors import BadQuery, Loop, SkerriesError, StaleSurvey, UnknownPort
+from skerries._lengths import convert
+from skerries._matches import Matches
+from skerries._places import Lane, Port
+from skerries._results import Cluster, Reach, Route, Tally, Throughput
+from skerries._survey import Survey
 
 __version__ = "0.9"
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from drovel.errors import BadSchema, Unfit
+from drovel._errors import BadSchema, Unfit
 
 _FIELD = re.compile(r"\s*(?P<name>[\w-]+)\s*:\s*(?P<many>\[)?(?P<kind>int|number|text|flag|any)\]?(?P<maybe>\?)?\s*")
 

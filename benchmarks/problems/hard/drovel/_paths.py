@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from drovel.errors import BadPath, Missing
+from drovel._errors import BadPath, Missing
 
 _NONE = object()
 _PATH = re.compile(r"(?P<steps>[^?|]+?)\s*(?:(?P<maybe>\?)|\|\s*(?P<default>.*))?")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from skerries.errors import SkerriesError
+from skerries._errors import SkerriesError
 
 _METRES = {"m": 1.0, "km": 1000.0, "nm": 1852.0}
 

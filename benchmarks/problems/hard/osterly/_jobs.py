@@ -6,11 +6,11 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from osterly.entries import Entry
-from osterly.errors import BatchFull, NotReady, OsterlyError
+from osterly._entries import Entry
+from osterly._errors import BatchFull, NotReady, OsterlyError
 
 if TYPE_CHECKING:
-    from osterly.session import Session
+    from osterly._session import Session
 
 LARGEST = 10
 

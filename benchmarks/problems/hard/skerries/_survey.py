@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from skerries.errors import Loop, SkerriesError, StaleSurvey
-from skerries.paths import augment, best_ways, circles, flooded, loop_in, tree
-from skerries.places import Lane
-from skerries.results import Cluster, Reach, Route, Tally, Throughput
+from skerries._errors import Loop, SkerriesError, StaleSurvey
+from skerries._paths import augment, best_ways, circles, flooded, loop_in, tree
+from skerries._places import Lane
+from skerries._results import Cluster, Reach, Route, Tally, Throughput
 
 if TYPE_CHECKING:
-    from skerries.chart import Chart
+    from skerries._chart import Chart
 
 
 class Survey:
@@ -100,7 +100,7 @@ class Survey:
     def spine(self) -> Chart:
         self._check()
         lanes = [lane for ends in self._after.values() for lane in ends.values()]
-        chosen = tree([(self._cost(lane), *sorted((lane.start, lane.end))) for lane in lanes])
+        chosen = tree([(self._cost(lane), min(lane.start, lane.end), max(lane.start, lane.end)) for lane in lanes])
         made = type(self._chart)(self._chart.unit)
         for port in self._chart.ports():
             made.pin(port.name, **port.facts)

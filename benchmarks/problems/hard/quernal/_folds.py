@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from quernal.errors import QuernalError
-from quernal.gap import GAP
+from quernal._errors import QuernalError
+from quernal._gap import GAP
 
 
 def _middle(values: list[Any]) -> Any:

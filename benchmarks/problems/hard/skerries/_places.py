@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from skerries.errors import UnknownPort
-from skerries.lengths import convert
+from skerries._errors import UnknownPort
+from skerries._lengths import convert
 
 
 @dataclass(eq=False)

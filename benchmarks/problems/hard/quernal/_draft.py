@@ -3,14 +3,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from quernal.bunches import Bunches
-from quernal.errors import QuernalError, Unsettled
-from quernal.gap import GAP, or_gap
-from quernal.language import Reader
-from quernal.units import converted
+from quernal._bunches import Bunches
+from quernal._errors import QuernalError, Unsettled
+from quernal._gap import GAP, or_gap
+from quernal._language import Reader
+from quernal._units import converted
 
 if TYPE_CHECKING:
-    from quernal.sheaf import Sheaf
+    from quernal._sheaf import Sheaf
 
 Rows = list[dict[str, Any]]
 

@@ -1,6 +1,6 @@
 """Units of measurement: conversion, and which of them may be combined."""
 
-from quernal.errors import UnitClash
+from quernal._errors import UnitClash
 
 _UNITS: dict[str, tuple[str, float]] = {
     "g": ("mass", 1),

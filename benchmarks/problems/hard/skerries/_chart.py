@@ -3,13 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from skerries.errors import SkerriesError
-from skerries.language import read_tests
-from skerries.lengths import convert, length
-from skerries.matches import Matches, search
-from skerries.paths import circles
-from skerries.places import Drawing, Lane, Port
-from skerries.survey import Survey
+from skerries._errors import SkerriesError
+from skerries._language import read_tests
+from skerries._lengths import convert, length
+from skerries._matches import Matches, search
+from skerries._paths import circles
+from skerries._places import Drawing, Lane, Port
+from skerries._survey import Survey
 
 
 class Chart:

@@ -65,7 +65,8 @@ def loop_in(after: After) -> tuple[str, ...]:
 
 
 def _way(after: After, start: str, end: str) -> tuple[str, ...]:
-    queue, seen = deque([(start,)]), {start}
+    queue: deque[tuple[str, ...]] = deque([(start,)])
+    seen = {start}
     while queue:
         stops = queue.popleft()
         if stops[-1] == end:

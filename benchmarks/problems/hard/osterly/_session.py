@@ -5,14 +5,14 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from osterly.entries import Brief, Entry, Link, Revision
-from osterly.errors import Binned, Conflict, NoSuchEntry, OsterlyError
-from osterly.jobs import Batch, Job, Receipt
-from osterly.pages import Page
-from osterly.queries import read_query
+from osterly._entries import Brief, Entry, Link, Revision
+from osterly._errors import Binned, Conflict, NoSuchEntry, OsterlyError
+from osterly._jobs import Batch, Job, Receipt
+from osterly._pages import Page
+from osterly._queries import read_query
 
 if TYPE_CHECKING:
-    from osterly.client import Client
+    from osterly._client import Client
 
 
 class Session:
@@ -89,15 +89,15 @@ class Session:
         self._writes += 1
         return link
 
-    def links(self, id: str, direction: Literal["out", "in"] = "out") -> list[Link]:
+    def links(self, id: str, direction: Literal["out", "in"] = "out") -> tuple[Link, ...]:
         self._client._request()
         links = [*self._client._service._shelf(self._shelf).links, *self._links]
-        return [link for link in links if (link.start if direction == "out" else link.end) == id]
+        return tuple(link for link in links if (link.start if direction == "out" else link.end) == id)
 
-    def history(self, id: str) -> list[Revision]:
+    def history(self, id: str) -> tuple[Revision, ...]:
         """The revisions of an entry that were committed, the newest first."""
         self._client._request()
-        return list(reversed(self._client._service._shelf(self._shelf).history.get(id, ())))
+        return tuple(reversed(self._client._service._shelf(self._shelf).history.get(id, ())))
 
     def batch(self) -> Batch:
         return Batch(self)
@@ -141,9 +141,10 @@ class Session:
             raise NoSuchEntry(f"There is no entry {id!r} on the shelf {self._shelf!r}.{hint}")
         return committed[id]
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> tuple[Entry, ...]:
         committed = self._client._service._shelf(self._shelf).entries
-        return [self._entry(id) for id in reversed([*committed, *(id for id in self._changed if id not in committed)])]
+        ids = (*committed, *(id for id in self._changed if id not in committed))
+        return tuple(self._entry(id) for id in reversed(ids))
 
     def _page(self, entries: Iterable[Entry], size: int) -> Page:
         found: tuple[Brief, ...] = tuple(entry.brief() for entry in entries)

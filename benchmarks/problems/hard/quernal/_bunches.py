@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quernal.errors import NoSuchStrip
-from quernal.folds import UNITLESS, fold
-from quernal.gap import GAP
+from quernal._errors import NoSuchStrip
+from quernal._folds import UNITLESS, fold
+from quernal._gap import GAP
 
 if TYPE_CHECKING:
-    from quernal.draft import Draft
-    from quernal.sheaf import Sheaf
+    from quernal._draft import Draft
+    from quernal._sheaf import Sheaf
 
 
 class Bunches:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
-from drovel.errors import DrovelError
-from drovel.stages import Context, Items, passed
-from drovel.values import DROP, Keyed
+from drovel._errors import DrovelError
+from drovel._stages import Context, Items, passed
+from drovel._values import DROP, Keyed
 
 if TYPE_CHECKING:
-    from drovel.drive import Drive
+    from drovel._drive import Drive
 
 Test = Callable[[Any], Any]
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from skerries.language import Step, read_query
-from skerries.paths import flooded
+from skerries._language import Step, read_query
+from skerries._paths import flooded
 
 if TYPE_CHECKING:
-    from skerries.chart import Chart
+    from skerries._chart import Chart
 
 Trail = tuple[str, ...]
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from osterly.entries import Brief
-from osterly.errors import CursorExpired, OsterlyError
+from osterly._entries import Brief
+from osterly._errors import CursorExpired, OsterlyError
 
 if TYPE_CHECKING:
-    from osterly.session import Session
+    from osterly._session import Session
 
 LARGEST = 10
 

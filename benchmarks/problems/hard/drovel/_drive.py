@@ -4,13 +4,13 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, Literal, NoReturn
 
-from drovel.errors import DrovelError, Unsealed
-from drovel.flow import SealedDrive
-from drovel.keyed import KeyedDrive
-from drovel.paths import Path
-from drovel.routed import RoutedDrive
-from drovel.schema import fitted, read_schema
-from drovel.stages import (
+from drovel._errors import DrovelError, Unsealed
+from drovel._flow import SealedDrive
+from drovel._keyed import KeyedDrive
+from drovel._paths import Path
+from drovel._routed import RoutedDrive
+from drovel._schema import fitted, read_schema
+from drovel._stages import (
     Context,
     Items,
     Stage,
@@ -24,7 +24,7 @@ from drovel.stages import (
     tumbled,
     windowed,
 )
-from drovel.times import MILLISECONDS, span
+from drovel._times import MILLISECONDS, span
 
 
 class Drive:
@@ -90,7 +90,7 @@ class Drive:
         path, size = Path(by), MILLISECONDS[unit]
 
         def at(item: Any) -> int:
-            return round(path.one(item) * size)
+            return int(round(path.one(item) * size))
 
         return self._then("tumble", lambda items, context, name: tumbled(items, context, name, span(length), at, edge))
 

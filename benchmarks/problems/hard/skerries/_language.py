@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from skerries.errors import BadQuery
+from skerries._errors import BadQuery
 
 Facts = Mapping[str, Any]
 Tests = Callable[[Facts], bool]

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from drovel.stages import Context, Items, passed
-from drovel.values import DROP, Keyed
+from drovel._stages import Context, Items, passed
+from drovel._values import DROP, Keyed
 
 if TYPE_CHECKING:
-    from drovel.drive import Drive
-    from drovel.paths import Path
+    from drovel._drive import Drive
+    from drovel._paths import Path
 
 
 class KeyedDrive:
@@ -26,7 +27,7 @@ class KeyedDrive:
             totals: dict[Any, Any] = {}
             for key, item in self._pairs(items, context, name):
                 before = totals[key] if key in totals else copy.deepcopy(start)
-                after = context.tried(name, item, lambda each, before=before: combine(before, each))
+                after = context.tried(name, item, partial(combine, before))
                 if after is not DROP:
                     totals[key] = after
                     if emit == "each":

@@ -2,7 +2,7 @@
 
 import re
 
-from drovel.errors import DrovelError
+from drovel._errors import DrovelError
 
 MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from quernal.errors import QuernalError
-from quernal.folds import fold
-from quernal.gap import GAP, or_gap
-from quernal.units import check_unit, common, converted
+from quernal._errors import QuernalError
+from quernal._folds import fold
+from quernal._gap import GAP, or_gap
+from quernal._units import check_unit, common, converted
 
 
 class Strip:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from quernal.draft import Draft
-from quernal.errors import NoSuchStrip, QuernalError
-from quernal.gap import or_gap
-from quernal.strip import Strip
-from quernal.units import check_unit
+from quernal._draft import Draft
+from quernal._errors import NoSuchStrip, QuernalError
+from quernal._gap import or_gap
+from quernal._strip import Strip
+from quernal._units import check_unit
 
 
 class Sheaf:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from drovel.errors import DroveFault, LateItem
-from drovel.paths import Path
-from drovel.values import DROP, Batch, Fault, Spill, Window
+from drovel._errors import DroveFault, LateItem
+from drovel._paths import Path
+from drovel._values import DROP, Batch, Fault, Spill, Window
 
 Items = Iterator[Any]
 

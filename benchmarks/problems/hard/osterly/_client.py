@@ -3,9 +3,9 @@ from __future__ import annotations
 from itertools import count
 from typing import Literal
 
-from osterly.errors import Forbidden
-from osterly.service import ALLOWANCE, Service
-from osterly.session import Session
+from osterly._errors import Forbidden
+from osterly._service import ALLOWANCE, Service
+from osterly._session import Session
 
 Role = Literal["reader", "editor"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
-from osterly.entries import Entry
-from osterly.errors import BadQuery
+from osterly._entries import Entry
+from osterly._errors import BadQuery
 
 Test = Callable[[Entry], bool]
 

@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from quernal.errors import BadCondition
-from quernal.gap import GAP
-from quernal.units import common, converted, known
+from quernal._errors import BadCondition
+from quernal._gap import GAP
+from quernal._units import common, converted, known
 
 Row = dict[str, Any]
 Units = dict[str, str | None]

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from osterly.entries import Entry, Link, Revision
-from osterly.errors import Conflict, NoSuchEntry, Throttled
-from osterly.moments import DAY
+from osterly._entries import Entry, Link, Revision
+from osterly._errors import Conflict, NoSuchEntry, Throttled
+from osterly._moments import DAY
 
 ALLOWANCE = 20
 

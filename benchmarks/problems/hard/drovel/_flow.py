@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from drovel.errors import DrovelError, Unsealed
-from drovel.stages import Context, passed
-from drovel.values import Fault
+from drovel._errors import DrovelError, Unsealed
+from drovel._stages import Context, passed
+from drovel._values import Fault
 
 if TYPE_CHECKING:
-    from drovel.drive import Drive
+    from drovel._drive import Drive
 
 
 class Gauge:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skerries.errors import SkerriesError
-from skerries.lengths import convert
-from skerries.places import Lane
+from skerries._errors import SkerriesError
+from skerries._lengths import convert
+from skerries._places import Lane
 
 if TYPE_CHECKING:
-    from skerries.chart import Chart
+    from skerries._chart import Chart
 
 
 @dataclass(frozen=True)
