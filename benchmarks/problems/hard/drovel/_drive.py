@@ -90,7 +90,8 @@ class Drive:
         path, size = Path(by), MILLISECONDS[unit]
 
         def at(item: Any) -> int:
-            return int(round(path.one(item) * size))
+            time: float = path.one(item)
+            return round(time * size)
 
         return self._then("tumble", lambda items, context, name: tumbled(items, context, name, span(length), at, edge))
 
