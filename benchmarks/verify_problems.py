@@ -16,8 +16,7 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
-from exploracoder_jupyter.evaluation.problems.hidden_tests import hidden_test_code
-from exploracoder_jupyter.evaluation.problems.problem import Problem
+from exploracoder_jupyter.evaluation.problems.problem import Problem, hidden_test_code
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 
 SECONDS = 120

@@ -72,7 +72,7 @@ class EvaluationRequest:
     def units(self) -> Iterator[Unit]:
         """All units; strategies alternate, so that a part of an evaluation compares them too."""
         layer: Layer = recorded_layer(as_json(self.settings))
-        problems = [replace(problem, folder=problem.folder.resolve()) for problem in self.problems]
+        problems = [_with_absolute_folder(problem) for problem in self.problems]
         for sample in range(self.samples):
             for problem in problems:
                 for strategy in self.strategies:
@@ -179,6 +179,10 @@ def load_results(folder: Path) -> Results:
     rows = read_results(folder)
     total = manifest.problems * len(manifest.strategies) * manifest.samples
     return Results(folder, tuple(rows), total - sum(map(is_final, rows)))
+
+
+def _with_absolute_folder(problem: Problem) -> Problem:
+    return problem if problem.folder == Path() else replace(problem, folder=problem.folder.resolve())
 
 
 def _validate(request: EvaluationRequest) -> None:

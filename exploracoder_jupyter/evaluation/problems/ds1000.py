@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from exploracoder_jupyter.evaluation.problems.hidden_tests import SOLUTION_VARIABLE
-from exploracoder_jupyter.evaluation.problems.problem import Problem
+from exploracoder_jupyter.evaluation.problems.problem import SOLUTION_VARIABLE, Problem
 from exploracoder_jupyter.evaluation.problems.problem_rows import check_python
 
 _MODULES: Final = {"Pytorch": "torch", "Sklearn": "sklearn", "Tensorflow": "tensorflow"}

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+SOLUTION_VARIABLE: Final = "__solution__"
+"""Name under which a test can read the code of the solution. DS-1000 runs it again, on other inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +20,13 @@ class Problem:
     libraries: tuple[str, ...]
     tests: tuple[str, ...]
     """Code that is run after the solution, each test in a copy of its state; a test passes if it raises nothing.
-    `hidden_tests.hidden_test_code` gives a test the code of the solution, if it needs that."""
+    `SOLUTION_VARIABLE` in a test stands for the code of the solution."""
     setup: str = ""
     """Code that is run before the solution and is not part of it, such as imports and data. Strategies know it."""
     solution_name: str | None = None
     """Name of the function that the solution must define, if it must."""
     docs: tuple[str, ...] = ()
-    """Files and folders with documentation, relative to `folder`."""
+    """Files and folders with documentation; relative paths are relative to `folder`."""
     solution: str | None = None
     """Reference solution; strategies never see it."""
     gold_apis: tuple[tuple[str, ...], ...] = ()
@@ -30,4 +34,11 @@ class Problem:
     problem_set: str = ""
     """Name of the set it belongs to."""
     folder: Path = Path()
-    """Working directory: where `docs`, data files and private libraries are found."""
+    """Working directory of the code, with data files and private libraries; `Path()` stands for an empty one."""
+
+
+def hidden_test_code(test: str, solution: str) -> str:
+    """Return the code of a test of `Problem.tests`, to be run in a copy of the state after the solution."""
+    if SOLUTION_VARIABLE not in test:
+        return test
+    return f"{SOLUTION_VARIABLE} = {solution!r}\n{test}"

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from pydantic import BaseModel, ValidationError
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.evaluation.problems.problem import Problem
-from exploracoder_jupyter.evaluation.problems.problem_rows import ProblemRow
+from exploracoder_jupyter.evaluation.problems.problem_rows import ProblemRow, set_name
 from exploracoder_jupyter.evaluation.problems.public_sets import PublicRow, UnusableRow, find_form
 from exploracoder_jupyter.runs.construction.port_adapters import check_libraries_at_target
 
@@ -59,8 +60,9 @@ async def load_problems(path: Path, settings: Settings | None = None) -> Problem
     """Load a problem file: one problem per line, in the form of `problem_rows` or of a public set.
 
     Args:
-        path: a file with JSON lines, which may be compressed with gzip. Its folder is the working directory of the
-            problems, where their documentation, data and private libraries are found.
+        path: a file with JSON lines, which may be compressed with gzip. A folder of its name beside it, such as `own`
+            for `own.jsonl`, is the working directory of the problems, where their documentation, data and private
+            libraries are found. Without it, paths of documentation are relative to the file.
         settings: the settings of the runs, which determine where the libraries must be installed.
 
     Raises:
@@ -132,16 +134,26 @@ def _sentences(error: ValidationError, form: type[BaseModel]) -> Iterator[str]:
 
 
 async def _check_libraries(reading: _Reading, settings: Settings) -> None:
-    """Check once for each library and folder that it is installed; documentation does not replace it here."""
+    """Check once for each library that it is installed or in the folder; documentation does not replace it here."""
     settings = replace(settings, retrieval=replace(settings.retrieval, docs=()))
-    known: dict[tuple[str, Path], str] = {}
-    for line, problem in reading.problems.values():
-        for library in problem.libraries:
-            place = library, problem.folder
-            if place not in known:
-                known[place] = await _library_fault(library, settings, problem.folder)
-            if known[place]:
-                reading.faults.append((line, known[place]))
+    known: dict[str, str] = {}
+    with TemporaryDirectory() as empty:
+        for line, problem in reading.problems.values():
+            folder = problem.folder if problem.folder != Path() else Path(empty)
+            for library in problem.libraries:
+                if library not in known:
+                    known[library] = await _library_fault(library, settings, folder)
+                if known[library]:
+                    reading.faults.append((line, f"{known[library]}{_where_to_put(reading.path, problem)}"))
+
+
+def _where_to_put(path: Path, problem: Problem) -> str:
+    """Return a sentence on where a private library belongs, if there is no such folder yet."""
+    return (
+        ""
+        if problem.folder != Path()
+        else f" A private library belongs in the folder {set_name(path)} beside the file."
+    )
 
 
 async def _library_fault(library: str, settings: Settings, folder: Path) -> str:

@@ -71,6 +71,7 @@ class ProblemRow(BaseModel):
 
     def problem(self, path: Path) -> Problem:
         """Return the problem; `path` is the file that it was read from."""
+        folder = working_folder(path)
         return Problem(
             self.id,
             self.task,
@@ -78,12 +79,22 @@ class ProblemRow(BaseModel):
             self.tests,
             setup=self.setup,
             solution_name=self.name,
-            docs=self.docs,
+            docs=self.docs if folder != Path() else tuple(str(path.parent.resolve() / doc) for doc in self.docs),
             solution=self.solution,
             gold_apis=self.gold_apis,
             problem_set=set_name(path),
-            folder=path.parent.resolve(),
+            folder=folder,
         )
+
+
+def working_folder(path: Path) -> Path:
+    """Return the working directory of the problems in a file: the folder of its name beside it.
+
+    That is `own` for `own.jsonl`. It does not contain the file, because strategies can read what is in it. `Path()` if
+    there is no such folder.
+    """
+    folder = path.with_name(set_name(path))
+    return folder.resolve() if folder.is_dir() else Path()
 
 
 def set_name(path: Path) -> str:

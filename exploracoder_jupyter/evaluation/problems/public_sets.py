@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from exploracoder_jupyter.evaluation.problems.code_completion import Completion
 from exploracoder_jupyter.evaluation.problems.ds1000 import DataScienceQuestion
 from exploracoder_jupyter.evaluation.problems.problem import Problem
-from exploracoder_jupyter.evaluation.problems.problem_rows import Filled, as_list, set_name
+from exploracoder_jupyter.evaluation.problems.problem_rows import Filled, as_list, set_name, working_folder
 
 _NO_ENTRY_POINT = "none"
 
@@ -101,7 +101,7 @@ class DataScienceRow(PublicRow):
             question = DataScienceQuestion.parse(self.prompt, self.code_context, self.metadata.library)
         except ValueError as error:
             raise UnusableRow(f"{id} ({error})") from None
-        return question.problem(id, self.reference_code, problem_set=set_name(path), folder=path.parent.resolve())
+        return question.problem(id, self.reference_code, problem_set=set_name(path), folder=working_folder(path))
 
 
 _FORMS: Mapping[frozenset[str], type[PublicRow]] = {
@@ -129,4 +129,4 @@ def _completed(
         completion = Completion.parse(id, prompt, references, test, is_function=is_function)
     except ValueError as error:
         raise UnusableRow(f"{id} ({error})") from None
-    return completion.problem(id, gold, problem_set=set_name(path), folder=path.parent.resolve())
+    return completion.problem(id, gold, problem_set=set_name(path), folder=working_folder(path))

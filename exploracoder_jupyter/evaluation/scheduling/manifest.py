@@ -56,7 +56,7 @@ def problems_digest(problems: Iterable[Problem]) -> str:
     """Return a digest of the problems in their order; where they are stored does not matter."""
     digest = hashlib.sha256()
     for problem in problems:
-        values = {name: value for name, value in asdict(problem).items() if name != "folder"}
+        values = {name: value for name, value in asdict(problem).items() if name not in ("folder", "docs")}
         digest.update(json.dumps(values, sort_keys=True).encode() + b"\n")
     return digest.hexdigest()
 

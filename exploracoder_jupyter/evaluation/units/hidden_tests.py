@@ -16,7 +16,7 @@ import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
-from exploracoder_jupyter.evaluation.problems.problem import Problem
+from exploracoder_jupyter.evaluation.problems.problem import Problem, hidden_test_code
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.user_check_equality import rewrite_equality
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
@@ -81,7 +81,7 @@ async def _run(start: Branch, problem: Problem, code: str, timeout: float) -> Te
         solved = await branch.run(code, timeout=timeout)
         if not solved.ran:
             return TestOutcome(failure=_failure(solved), errors=_errors([solved]))
-        results = [await _run_test(branch, name, test, timeout) for test in problem.tests]
+        results = [await _run_test(branch, name, hidden_test_code(test, code), timeout) for test in problem.tests]
     finally:
         with anyio.CancelScope(shield=True):
             await branch.close()

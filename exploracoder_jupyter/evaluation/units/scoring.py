@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
@@ -53,7 +55,8 @@ async def score_solution(
         return Score(TestOutcome(failure=NO_SOLUTION))
     async with AsyncExitStack() as stack:
         try:
-            siblings = await stack.enter_async_context(open_siblings(settings.sandbox, workdir=problem.folder))
+            folder = problem.folder if problem.folder != Path() else Path(stack.enter_context(TemporaryDirectory()))
+            siblings = await stack.enter_async_context(open_siblings(settings.sandbox, workdir=folder))
             root, task = await siblings.root(), task_of(problem)
             start = await retry_on_branching_change(lambda: run_setup(root, task))
             tests = await run_hidden_tests(start, problem, code, timeout=settings.exploration.timeout)

@@ -17,6 +17,7 @@ from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, R
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
+from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.units.scoring import Score, score_solution, task_of
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.llm import ReplyRecording
@@ -95,7 +96,16 @@ def _order(unit: Unit, trace: Path) -> Order:
         "view": {"out": str(trace)},
         "history": {"keep": False},
     }
-    return Order(task_of(unit.problem), (forced, unit.layer), workdir=unit.problem.folder.resolve())
+    return Order(task_of(unit.problem), (forced, unit.layer), workdir=_working_folder(unit.problem, trace.parent))
+
+
+def _working_folder(problem: Problem, traces: Path) -> Path:
+    """Return the working directory of the run: an empty one beside the traces if the problem has none."""
+    if problem.folder != Path():
+        return problem.folder.resolve()
+    empty = traces.with_name("workdir")
+    empty.mkdir(exist_ok=True)
+    return empty
 
 
 def _unscored(unit: Unit, log: _RunLog, trace: Path) -> UnitResult:

@@ -20,7 +20,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
 
 
-ROWS = {row["id"]: row for row in _rows(HARD / "problems.jsonl")}
+ROWS = {row["id"]: row for row in _rows(PROBLEMS / "hard.jsonl")}
 MISREADINGS = _rows(PROBLEMS / "hard_misreadings.jsonl")
 
 

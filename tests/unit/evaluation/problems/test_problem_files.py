@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import anyio
 import pytest
@@ -47,8 +48,12 @@ def test_a_problem_has_what_its_line_says(tmp_path):
     (problem,) = _load(_write(tmp_path, "", row)).problems
     assert (problem.id, problem.task, problem.libraries) == ("a", ROW["task"], ("math",))
     assert (problem.tests, problem.setup, problem.solution_name) == (tuple(ROW["tests"]), "n = 1", "add")
-    assert (problem.docs, problem.solution, problem.gold_apis) == (("guide.md",), "add = sum", (("a", "b"),))
-    assert (problem.problem_set, problem.folder) == ("own", tmp_path.resolve())
+    assert (problem.docs, problem.solution, problem.gold_apis) == (
+        (str(tmp_path.resolve() / "guide.md"),),
+        "add = sum",
+        (("a", "b"),),
+    )
+    assert (problem.problem_set, problem.folder) == ("own", Path())
 
 
 def test_one_test_may_be_a_string_and_the_file_compressed(tmp_path):
@@ -58,8 +63,9 @@ def test_one_test_may_be_a_string_and_the_file_compressed(tmp_path):
     assert (problem.tests, problem.problem_set) == (("assert True",), "own")
 
 
-def test_a_private_library_beside_the_file_is_found(tmp_path):
-    (tmp_path / "tides_of_problems.py").write_text("")
+def test_a_private_library_in_the_folder_of_the_file_is_found(tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "tides_of_problems.py").write_text("")
     assert _load(_write(tmp_path, {**ROW, "libraries": ["tides_of_problems"]})).problems
 
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.evaluation.problems.hidden_tests import hidden_test_code
+from exploracoder_jupyter.evaluation.problems.problem import hidden_test_code
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 
 FUNCTION = {
@@ -113,7 +113,8 @@ def test_the_same_set_with_other_names_of_fields(tmp_path):
 
 
 def test_variables_of_renamed_libraries_get_the_names_of_the_test(tmp_path):
-    (tmp_path / "monkey.py").write_text("from pandas import *\nKnowledgeFrame = DataFrame\n")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "monkey.py").write_text("from pandas import *\nKnowledgeFrame = DataFrame\n")
     row = {
         "task_id": "PandasEval/903",
         "prompt": "import monkey as mk\nkf = mk.KnowledgeFrame({'a': [1]})\n# Copy it.\nnew_kf =",
