@@ -66,9 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     replies.add_argument("--record", metavar="DIR", help="record the model's replies in this folder, and reuse them")
     replies.add_argument("--replay", metavar="DIR", help="use the replies recorded in this folder instead of a model")
     parser.add_argument("--resume", action="store_true", help="continue the evaluation in the folder of --out")
-    parser.add_argument(
-        "--html", metavar="PATH", help="path of the report page (report.html in the folder of the results)"
-    )
+    parser.add_argument("--html", metavar="PATH", help="path of the report page (report.html in that folder)")
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     add_section_options(parser, _SECTIONS, place="command")
 
