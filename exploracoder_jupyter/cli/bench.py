@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.evaluation_progress import show_evaluation
 from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts
@@ -27,9 +26,11 @@ if TYPE_CHECKING:
 
     from exploracoder_jupyter.evaluation import EvaluationRequest, Results
     from exploracoder_jupyter.evaluation.evaluation_run import ShowProgress
-    from exploracoder_jupyter.evaluation.measures.summary import Arm
+    from exploracoder_jupyter.evaluation.report.result_table import ResultTable
 
 _REPORT = "report"
+_WIDTH = 160
+"""Characters of a table without a terminal."""
 _SECTIONS = ("exploration", "retrieval", "budget", "endpoint", "sandbox")
 
 
@@ -65,6 +66,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     replies.add_argument("--record", metavar="DIR", help="record the model's replies in this folder, and reuse them")
     replies.add_argument("--replay", metavar="DIR", help="use the replies recorded in this folder instead of a model")
     parser.add_argument("--resume", action="store_true", help="continue the evaluation in the folder of --out")
+    parser.add_argument("--html", metavar="PATH", help="path of the report page (report.html in that folder)")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     add_section_options(parser, _SECTIONS, place="command")
 
 
@@ -74,8 +77,11 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         ExploraError: the evaluation cannot be run, or ended early; its folder can be resumed.
     """
+    from exploracoder_jupyter.evaluation.report import write_report
+
     results = _read_report(arguments.problems[1:]) if arguments.problems[0] == _REPORT else _evaluate(arguments)
-    _print(results, as_json=arguments.json)
+    page = write_report(results.rows, results.folder, Path(arguments.html) if arguments.html else None)
+    _print(results, page, as_json=arguments.json, as_markdown=arguments.markdown)
     return 1 if results.left else 0
 
 
@@ -164,70 +170,38 @@ def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) ->
     loop.call_soon_threadsafe(callback)
 
 
-def _print(results: Results, *, as_json: bool) -> None:
+def _print(results: Results, page: Path, *, as_json: bool, as_markdown: bool) -> None:
     from exploracoder_jupyter.evaluation.measures.summarize import summarize
+    from exploracoder_jupyter.evaluation.report import markdown, summary_as_json
+    from exploracoder_jupyter.evaluation.report.result_table import cost_table, quality_table
 
-    rows = [_arm_fields(arm) for arm in summarize(results.rows).arms]
+    summary = summarize(results.rows)
     if as_json:
-        return print_json({"folder": str(results.folder), "left": results.left, "arms": [*rows]})
-    _print_table(rows)
+        fields: dict[str, JsonValue] = {"folder": str(results.folder), "left": results.left, "page": str(page)}
+        return print_json({**fields, **summary_as_json(summary)})
+    if as_markdown:
+        return print_result(markdown(summary).rstrip("\n"))
+    if summary.arms:
+        for table in (quality_table(summary), cost_table(summary)):
+            _print_table(table)
+    for notice in summary.notices:
+        print_note(notice)
+    print_result(f"Report: {page}")
 
 
-def _arm_fields(arm: Arm) -> dict[str, JsonValue]:
-    """Return the figures of a strategy with a model; each estimate with its 95 % interval."""
-    estimates: dict[str, JsonValue] = {
-        key: {"value": one.value, "low": _finite(one.low), "high": _finite(one.high)}
-        for key, one in arm.estimates.items()
-    }
-    return {
-        "strategy": arm.strategy,
-        "model": arm.model,
-        "problems": arm.problems,
-        "units": arm.samples,
-        "estimates": estimates,
-        "failures": {failure.kind: failure.count for failure in arm.failures},
-        "total_tokens": arm.total_tokens,
-        "total_cost": arm.total_cost,
-    }
-
-
-def _finite(bound: float | None) -> float | None:
-    return bound if bound is not None and math.isfinite(bound) else None
-
-
-def _print_table(rows: Sequence[dict[str, JsonValue]]) -> None:
-    """Print the share of solved units and the tokens of a unit, both with their 95 % intervals."""
+def _print_table(table: ResultTable) -> None:
+    """Print a table of the report, each figure with its 95 % interval."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("strategy", "model", "units", "pass@1", "tokens", "total tokens"):
-        table.add_column(name, justify="left" if name in ("strategy", "model") else "right", no_wrap=True)
-    for row in rows:
-        figures = (_percent(_estimate(row, "pass@1")), _number(_estimate(row, "tokens")), f"{row['total_tokens']:,}")
-        table.add_row(str(row["strategy"]), str(row["model"]), str(row["units"]), *figures)
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
+    shown = Table(box=box.SIMPLE_HEAD, title_justify="left")
+    shown.add_column(table.caption)
+    for column in table.columns:
+        shown.add_column(column.title, justify="right")
+    for row in table.rows:
+        shown.add_row(row.name, *(f"{cell.value}\n{cell.interval}".rstrip() for cell in row.cells))
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDTH)
     with console.capture() as captured:
-        console.print(table)
+        console.print(shown, markup=False)
     print_result(captured.get().rstrip("\n"))
-
-
-def _estimate(row: Mapping[str, Any], key: str) -> tuple[float | None, float | None, float | None]:
-    found = row["estimates"][key]
-    return found["value"], found["low"], found["high"]
-
-
-def _percent(estimate: tuple[float | None, float | None, float | None]) -> str:
-    return _with_interval([None if value is None else f"{100 * value:.1f}" for value in estimate], " %")
-
-
-def _number(estimate: tuple[float | None, float | None, float | None]) -> str:
-    return _with_interval([None if value is None else f"{value:,.0f}" for value in estimate], "")
-
-
-def _with_interval(texts: Sequence[str | None], unit: str) -> str:
-    value, low, high = texts
-    if value is None:
-        return "-"
-    return f"{value}{unit} ({low or '-'} to {high or '-'})" if low or high else f"{value}{unit}"

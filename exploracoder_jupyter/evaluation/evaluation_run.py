@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -40,6 +42,9 @@ from exploracoder_jupyter.kernel_agent.plugin_registry import registered
 from exploracoder_jupyter.llm import ReplyArchive, ReplyRecording
 from exploracoder_jupyter.runs.construction.model_factory import with_recorded_model
 from exploracoder_jupyter.runs.construction.port_adapters import with_resolved_model
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 STRATEGIES = ("rag", "explore")
 """The strategies of an evaluation that names none: the cheapest that retrieves, and the exploration."""
@@ -130,12 +135,32 @@ async def aevaluate(
     _validate(request)
     request = replace(request, settings=await _resolve_model(request))
     manifest = _manifest(request)
-    folder = (request.out or default_folder(Path.cwd(), manifest.problem_set, datetime.now())).resolve()
-    manifest = prepare_folder(folder, manifest, resume=request.resume)
-    if started:
-        started(folder)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(connect(request.scheduler)) if request.scheduler else None
+        folder = (request.out or default_folder(Path.cwd(), manifest.problem_set, datetime.now())).resolve()
+        manifest = prepare_folder(folder, manifest, resume=request.resume)
+        if started:
+            started(folder)
+        try:
+            await _run(request, manifest, folder, client, run or run_unit, progress)
+        except ExceptionGroup as group:
+            raise unwrap_group(group) from group
+        finally:
+            results = load_results(folder)
+            write_parquet(results.rows, folder)
+    return results
+
+
+async def _run(
+    request: EvaluationRequest,
+    manifest: Manifest,
+    folder: Path,
+    client: Client | None,
+    run: RunUnit,
+    progress: ShowProgress | None,
+) -> None:
+    """Run the units that have no final result yet."""
     known = read_results(folder)
-    execution = UnitExecution(run or run_unit, folder, manifest.id, manifest.model, request.limits, request.replies)
     counted = Progress(dict.fromkeys(request.strategies, len(request.problems) * request.samples), known)
 
     def listen(result: UnitResult) -> None:
@@ -144,27 +169,11 @@ async def aevaluate(
             progress(counted)
 
     queue: UnitQueue[SchedulableUnit] = UnitQueue(request.units, done={row.unit for row in known if is_final(row)})
-    try:
-        await _run(queue, execution, request, listen)
-    except ExceptionGroup as group:
-        raise unwrap_group(group) from group
-    finally:
-        results = load_results(folder)
-        write_parquet(results.rows, folder)
-    return results
-
-
-async def _run(
-    queue: UnitQueue[SchedulableUnit],
-    execution: UnitExecution,
-    request: EvaluationRequest,
-    listen: Callable[[UnitResult], None],
-) -> None:
-    if request.scheduler is None:
+    execution = UnitExecution(run, folder, manifest.id, manifest.model, request.limits, request.replies)
+    if client is None:
         return await run_locally(queue, execution, workers=request.workers or default_workers(), listen=listen)
-    async with connect(request.scheduler) as client:
-        await create_shared_times(client, execution.evaluation)
-        await run_on_cluster(queue, execution, client=client, listen=listen)
+    await create_shared_times(client, execution.evaluation)
+    await run_on_cluster(queue, execution, client=client, listen=listen)
 
 
 def load_results(folder: Path) -> Results:

@@ -47,11 +47,13 @@ def test_recorded_replies_give_the_same_table(problems, tmp_path):
     again = bench(problems, "--strategy", "explore", "--preset", "quick", "--limit", 1, "--replay", "replies",
                   "--out", "again", cwd=tmp_path)  # fmt: skip
     assert again.returncode == 0, again.stderr
-    assert "explore" in again.stdout
+    assert "explore" in again.stdout and (tmp_path / "again" / "report.html").exists()
     rows = read_results(tmp_path / "again")
     assert outcome(rows) == outcome(read_results(tmp_path / "first")) and not rows[0].fault
+    shown = bench("report", "again", "--markdown", "--html", "page.html", cwd=tmp_path)
+    assert shown.returncode == 0 and "| explore |" in shown.stdout and (tmp_path / "page.html").exists()
     reported = bench("report", "again", "--json", cwd=tmp_path)
-    assert reported.returncode == 0 and json.loads(reported.stdout)["arms"][0]["units"] == 1
+    assert reported.returncode == 0 and json.loads(reported.stdout)["arms"][0]["samples"] == 1
 
 
 def test_an_interrupt_leaves_a_folder_that_can_be_resumed(problems, tmp_path):
@@ -79,7 +81,7 @@ def test_wrong_usage_is_one_sentence(problems, tmp_path):
     assert unknown.returncode == 2 and "Did you mean explore?" in unknown.stderr
     cluster = bench(problems, *QUICK, "--scheduler", "tcp://127.0.0.1:9", "--out", "out", cwd=tmp_path)
     assert cluster.returncode == 2 and "cannot be reached" in cluster.stderr
-    assert not read_results(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_from_python(problems, tmp_path):
