@@ -31,7 +31,7 @@ class UnitResult:
     tests: int
     failure: str = ""
     """Kind of failure: empty if passed, else `no solution`, the name of an exception, `timeout`, `died`,
-    `wrong result`, `budget`, `endpoint` or `fault`."""
+    `wrong result`, `tampering` (it manipulates or reads the tests), `budget`, `endpoint` or `fault`."""
     fault: str = ""
     """An error of this program, not of the solution; must not occur. Empty if there was none."""
     missing_apis: tuple[str, ...] = ()
