@@ -70,7 +70,7 @@ def render_page(run: RunState, trace: Path) -> str:
             run=run,
             title=clip(f"Exploration of {', '.join(run.started.task.libraries)}: {run.started.task.text}", _MAX_TITLE),
             generator=f"{GENERATOR} {__version__}",
-            style=Markup(_style()),
+            style=Markup(page_style()),
             trace=trace.name,
             contents=[*_contents(run)],
             solution=solution,
@@ -146,7 +146,8 @@ def _markdown(text: str, raise_by: int = 0) -> Markup:
 
 
 @cache
-def _style() -> str:
+def page_style() -> str:
+    """Return the style sheet of all pages."""
     return files(__package__).joinpath("templates", "page.css").read_text(encoding="utf-8").strip()
 
 

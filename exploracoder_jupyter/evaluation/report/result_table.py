@@ -1,0 +1,168 @@
+"""The tables of a report as data, from which HTML and Markdown are rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from exploracoder_jupyter.evaluation.measures.estimators import MEASURES, Measure, Unit
+from exploracoder_jupyter.evaluation.measures.intervals import Estimate
+from exploracoder_jupyter.evaluation.measures.summary import Arm, Summary
+from exploracoder_jupyter.evaluation.report.figure_text import interval_text, p_value_text, value_text
+
+_QUALITY: Final = ("pass@1", "success@1", "test_rate", "invented", "recall", "precision", "faults")
+_COST: Final = (
+    "tokens",
+    "tokens_per_solved",
+    "cost",
+    "cost_per_solved",
+    "calls",
+    "seconds",
+    "executions",
+    "prompt_tokens",
+    "completion_tokens",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column after the first one, which names the arm."""
+
+    title: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value, its interval, and the number by which a column is sorted."""
+
+    value: str
+    interval: str = ""
+    order: float | None = None
+    """`None` is sorted last."""
+    best: bool = False
+    """Whether no other arm has a better value."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row; `name` is its header."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    on_front: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTable:
+    """A table with a row for each arm."""
+
+    id: str
+    caption: str
+    corner: str
+    """Title of the first column: what the arms are named by."""
+    columns: tuple[Column, ...]
+    rows: tuple[TableRow, ...]
+
+
+def arm_title(summary: Summary) -> str:
+    """Return what the arms are named by: strategy, model or both."""
+    strategies, models = ({arm.strategy for arm in summary.arms}, {arm.model for arm in summary.arms})
+    if len(models) <= 1:
+        return "Strategy"
+    return "Strategy, model" if len(strategies) > 1 else "Model"
+
+
+def quality_table(summary: Summary) -> ResultTable:
+    """Return what the arms achieve; measures that no arm has are left out."""
+    return _measure_table("quality", "Quality", summary, _QUALITY)
+
+
+def cost_table(summary: Summary) -> ResultTable:
+    """Return what a run of the arms costs; measures that no arm has are left out."""
+    return _measure_table("cost", "Cost of a run", summary, _COST)
+
+
+def pair_table(summary: Summary) -> ResultTable:
+    """Return how the arms differ from the baseline."""
+    columns = (
+        Column("Problems", "Problems that both arms were run on."),
+        Column("Only this", "Problems that only this arm solves, by the majority of its samples."),
+        Column("Only baseline", "Problems that only the baseline solves."),
+        Column("p", "Of McNemar's exact test whether one of the two solves more, adjusted for all rows (Holm)."),
+        Column("pass@1, points", "Difference of pass@1 in percentage points."),
+        Column("Tokens", "Difference of the tokens of a run."),
+        Column("Times the tokens", "Tokens divided by those of the baseline."),
+    )
+    return ResultTable(
+        "pairs", f"Compared with {summary.baseline}", arm_title(summary), columns, tuple(_pair_rows(summary))
+    )
+
+
+def curve_table(summary: Summary) -> ResultTable:
+    """Return pass@k of the arms for each k."""
+    ks = list(summary.arms[0].pass_at) if summary.arms else []
+    columns = tuple(Column(f"pass@{k}", f"Probability that one of {k} samples passes.") for k in ks)
+    best = {k: max(_values(arm.pass_at[k] for arm in summary.arms), default=None) for k in ks}
+    rows = (
+        TableRow(arm.name, tuple(_cell(arm.pass_at[k], "share", best[k]) for k in ks), arm.on_front)
+        for arm in summary.arms
+    )
+    return ResultTable("pass-at-k", "pass@k", arm_title(summary), columns, tuple(rows))
+
+
+def _measure_table(identity: str, caption: str, summary: Summary, keys: Sequence[str]) -> ResultTable:
+    known = {key for arm in summary.arms for key in keys if arm.estimates[key].value is not None}
+    measures = [measure for measure in MEASURES if measure.key in known]
+    best = {measure.key: _best(measure, summary.arms) for measure in measures}
+    rows = (
+        TableRow(
+            arm.name,
+            tuple(_cell(arm.estimates[one.key], one.unit, best[one.key]) for one in measures),
+            arm.on_front,
+        )
+        for arm in summary.arms
+    )
+    columns = tuple(Column(measure.title, measure.meaning) for measure in measures)
+    return ResultTable(identity, caption, arm_title(summary), columns, tuple(rows))
+
+
+def _best(measure: Measure, arms: Sequence[Arm]) -> float | None:
+    values = _values(arm.estimates[measure.key] for arm in arms)
+    choose = max if measure.better == "higher" else min
+    return choose(values) if len(set(values)) > 1 else None
+
+
+def _values(estimates: Iterator[Estimate]) -> list[float]:
+    return [estimate.value for estimate in estimates if estimate.value is not None]
+
+
+def _cell(estimate: Estimate, unit: Unit, best: float | None = None) -> Cell:
+    return Cell(
+        value_text(estimate, unit),
+        interval_text(estimate, unit),
+        estimate.value,
+        best is not None and estimate.value == best,
+    )
+
+
+def _pair_rows(summary: Summary) -> Iterator[TableRow]:
+    fronts = {arm.name: arm.on_front for arm in summary.arms}
+    for pair in summary.pairs:
+        one = pair.comparison
+        counts = (Cell(str(count), order=count) for count in (one.problems, one.only_arm, one.only_baseline))
+        cells = (
+            *counts,
+            Cell(p_value_text(pair.adjusted_p_value), order=pair.adjusted_p_value),
+            _signed(_cell(one.pass_difference, "share")),
+            _signed(_cell(one.token_difference, "number")),
+            _cell(one.token_ratio, "number"),
+        )
+        yield TableRow(pair.arm, cells, fronts[pair.arm])
+
+
+def _signed(cell: Cell) -> Cell:
+    sign = "+" if cell.order and cell.order > 0 else ""
+    value = sign + cell.value.removesuffix(" %")
+    return Cell(value.replace("-", "−"), cell.interval.replace("-", "−"), cell.order)
