@@ -99,7 +99,11 @@ def _styled(chart: alt.LayerChart | alt.FacetChart) -> alt.LayerChart | alt.Face
     text = {"labelColor": "var(--text)", "titleColor": OTHERS, "labelFontSize": size, "titleFontSize": size}
     lines = {"gridColor": "var(--line)", "domainColor": "var(--line)", "tickColor": "var(--line)", "gridOpacity": 0.6}
     styled: alt.LayerChart | alt.FacetChart = (
-        chart.configure(background="transparent", font="system-ui, sans-serif", padding={"left": 28, "right": 12})
+        chart.configure(
+            background="transparent",
+            font="system-ui, sans-serif",
+            padding={"left": 28, "right": 12, "top": 6, "bottom": 8},
+        )
         .configure_view(stroke="var(--line)")
         .configure_axis(titleFontWeight="normal", **lines, **text)
         .configure_legend(titleFontWeight="normal", symbolFillColor=OTHERS, symbolStrokeColor=OTHERS, **text)

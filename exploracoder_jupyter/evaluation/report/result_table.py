@@ -114,7 +114,8 @@ def curve_table(summary: Summary) -> ResultTable:
 
 def _measure_table(identity: str, caption: str, summary: Summary, keys: Sequence[str]) -> ResultTable:
     known = {key for arm in summary.arms for key in keys if arm.estimates[key].value is not None}
-    measures = [measure for measure in MEASURES if measure.key in known]
+    by_key = {measure.key: measure for measure in MEASURES}
+    measures = [by_key[key] for key in keys if key in known]
     best = {measure.key: _best(measure, summary.arms) for measure in measures}
     rows = (
         TableRow(

@@ -13,6 +13,7 @@ from exploracoder_jupyter.evaluation.report.figure_text import estimate_text, p_
     [
         (Estimate(0.75, 0.6, 0.875, 40), "share", "75 % (60 to 88)"),
         (Estimate(0.7512, 0.7, 0.8, 1000), "share", "75.1 % (70.0 to 80.0)"),
+        (Estimate(0.9958, 0.9904, 1, 60), "share", "99.6 % (99 to 100)"),
         (Estimate(81234, 70051, 99999, 9), "number", "81,200 (70,100 to 100,000)"),
         (Estimate(1.0, 1.0, 1.1251, 9), "number", "1 (1 to 1.13)"),
         (Estimate(6000, 900, math.inf, 9), "number", "6,000 (900 to ∞)"),
