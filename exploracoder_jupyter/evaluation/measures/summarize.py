@@ -24,7 +24,7 @@ _ArmKey: TypeAlias = tuple[str, str]
 
 _CURVE: Final = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """The numbers of samples for which pass@k is given, as far as there are samples; the largest possible is added."""
-_MAX_EXAMPLES: Final = 5
+_MAX_EXAMPLES: Final = 4
 
 
 def summarize(results: Iterable[UnitResult], *, baseline: str | None = None, seed: int = 0) -> Summary:
@@ -171,7 +171,7 @@ def _arm(measured: _Measured, name: str, arms: Sequence[_Measured], runs: _Runs)
         pass_at=measured.pass_at,
         success_at=measured.success_at,
         on_front=not any(_dominates(other, measured) for other in arms),
-        failures=tuple(_failures(counted)),
+        failures=tuple(_failures(rows)),
         alone=tuple(_alone(measured, arms, counted, runs)),
         total_tokens=sum(row.prompt_tokens + row.completion_tokens for row in rows),
         total_cost=_total_cost(rows),

@@ -48,7 +48,7 @@ class Arm:
     on_front: bool
     """Whether no other arm has at least its pass@1 for at most its tokens, one of them strictly better."""
     failures: tuple[FailureKind, ...]
-    """The most frequent kind first; of the problems that its figures are of."""
+    """Of all its runs, the most frequent kind first."""
     alone: tuple[UnitResult, ...]
     """A run that passes for each problem that no other arm ever solves."""
     total_tokens: int

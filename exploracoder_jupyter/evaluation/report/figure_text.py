@@ -39,7 +39,7 @@ def figure(value: float, unit: Unit, problems: int = 0) -> str:
     if math.isinf(value):
         return "∞"
     if unit == "share":
-        return f"{100 * value:.{1 if problems >= _MANY_PROBLEMS else 0}f} %"
+        return _percent(value, 1 if problems >= _MANY_PROBLEMS else 0)
     return _significant(value)
 
 
@@ -48,10 +48,15 @@ def p_value_text(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.{3 if value < 0.1 else 2}f}"
 
 
+def _percent(value: float, digits: int) -> str:
+    """Return a share as percent; one that is nearly all or nothing gets a digit more, lest it seem exact."""
+    text = f"{100 * value:.{digits}f}"
+    seems_exact = abs(float(text)) in (0, 100) and float(text) != 100 * value
+    return f"{100 * value:.{digits + 1}f} %" if seems_exact else f"{text} %"
+
+
 def _significant(value: float) -> str:
     if value == 0:
         return "0"
     places = 2 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
-    text = f"{rounded:,.{max(places, 0)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{value:,.0f}" if value == int(value) and places > 0 else f"{round(value, places):,.{max(places, 0)}f}"

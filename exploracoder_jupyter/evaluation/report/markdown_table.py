@@ -20,7 +20,7 @@ def markdown(summary: Summary) -> str:
 
 
 def _table(table: ResultTable) -> str:
-    titles = [prose(table.caption), *(column.title for column in table.columns)]
+    titles = [table.corner, *(column.title for column in table.columns)]
     rows = ([prose(row.name), *map(_cell, row.cells)] for row in table.rows)
     return "\n".join(_lines(titles, rows))
 

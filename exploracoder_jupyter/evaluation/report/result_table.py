@@ -14,14 +14,14 @@ from exploracoder_jupyter.evaluation.report.figure_text import interval_text, p_
 _QUALITY: Final = ("pass@1", "success@1", "test_rate", "invented", "recall", "precision", "faults")
 _COST: Final = (
     "tokens",
-    "prompt_tokens",
-    "completion_tokens",
     "tokens_per_solved",
     "cost",
     "cost_per_solved",
     "calls",
     "seconds",
     "executions",
+    "prompt_tokens",
+    "completion_tokens",
 )
 
 
@@ -60,8 +60,18 @@ class ResultTable:
 
     id: str
     caption: str
+    corner: str
+    """Title of the first column: what the arms are named by."""
     columns: tuple[Column, ...]
     rows: tuple[TableRow, ...]
+
+
+def arm_title(summary: Summary) -> str:
+    """Return what the arms are named by: strategy, model or both."""
+    strategies, models = ({arm.strategy for arm in summary.arms}, {arm.model for arm in summary.arms})
+    if len(models) <= 1:
+        return "Strategy"
+    return "Strategy, model" if len(strategies) > 1 else "Model"
 
 
 def quality_table(summary: Summary) -> ResultTable:
@@ -81,11 +91,13 @@ def pair_table(summary: Summary) -> ResultTable:
         Column("Only this", "Problems that only this arm solves, by the majority of its samples."),
         Column("Only baseline", "Problems that only the baseline solves."),
         Column("p", "Of McNemar's exact test whether one of the two solves more, adjusted for all rows (Holm)."),
-        Column("pass@1", "Difference of pass@1 in percentage points."),
+        Column("pass@1, points", "Difference of pass@1 in percentage points."),
         Column("Tokens", "Difference of the tokens of a run."),
         Column("Times the tokens", "Tokens divided by those of the baseline."),
     )
-    return ResultTable("pairs", f"Compared with {summary.baseline}", columns, tuple(_pair_rows(summary)))
+    return ResultTable(
+        "pairs", f"Compared with {summary.baseline}", arm_title(summary), columns, tuple(_pair_rows(summary))
+    )
 
 
 def curve_table(summary: Summary) -> ResultTable:
@@ -97,12 +109,13 @@ def curve_table(summary: Summary) -> ResultTable:
         TableRow(arm.name, tuple(_cell(arm.pass_at[k], "share", best[k]) for k in ks), arm.on_front)
         for arm in summary.arms
     )
-    return ResultTable("pass-at-k", "pass@k", columns, tuple(rows))
+    return ResultTable("pass-at-k", "pass@k", arm_title(summary), columns, tuple(rows))
 
 
 def _measure_table(identity: str, caption: str, summary: Summary, keys: Sequence[str]) -> ResultTable:
     known = {key for arm in summary.arms for key in keys if arm.estimates[key].value is not None}
-    measures = [measure for measure in MEASURES if measure.key in known]
+    by_key = {measure.key: measure for measure in MEASURES}
+    measures = [by_key[key] for key in keys if key in known]
     best = {measure.key: _best(measure, summary.arms) for measure in measures}
     rows = (
         TableRow(
@@ -113,7 +126,7 @@ def _measure_table(identity: str, caption: str, summary: Summary, keys: Sequence
         for arm in summary.arms
     )
     columns = tuple(Column(measure.title, measure.meaning) for measure in measures)
-    return ResultTable(identity, caption, columns, tuple(rows))
+    return ResultTable(identity, caption, arm_title(summary), columns, tuple(rows))
 
 
 def _best(measure: Measure, arms: Sequence[Arm]) -> float | None:
@@ -152,4 +165,5 @@ def _pair_rows(summary: Summary) -> Iterator[TableRow]:
 
 def _signed(cell: Cell) -> Cell:
     sign = "+" if cell.order and cell.order > 0 else ""
-    return Cell((sign + cell.value).replace("-", "−"), cell.interval.replace("-", "−"), cell.order)
+    value = sign + cell.value.removesuffix(" %")
+    return Cell(value.replace("-", "−"), cell.interval.replace("-", "−"), cell.order)
