@@ -1,4 +1,4 @@
-"""Finds and loads plugins: models, sources and exporters that this package and other distributions register.
+"""Finds and loads plugins: models, sources, exporters and strategies of this package and of other distributions.
 
 Listing them imports nothing and is cached (`kernel_agent.plugin_registry`). A plugin is imported when it is used.
 """
@@ -53,7 +53,7 @@ def load(plugin: Plugin) -> Any:
 
 
 def _kind(group: str) -> str:
-    return group.removesuffix("s")
+    return "strategy" if group == "strategies" else group.removesuffix("s")
 
 
 def _remedy(plugin: Plugin, error: BaseException) -> str:

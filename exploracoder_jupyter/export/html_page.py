@@ -18,6 +18,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from exploracoder_jupyter.core.configuration.settings import EXPLORE
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState
@@ -90,7 +91,7 @@ def render_page(run: RunState, trace: Path) -> str:
 def _contents(run: RunState) -> Iterator[tuple[str, str]]:
     if final_solution(run):
         yield "solution", "Solution"
-    yield "plan", "Plan"
+    yield "plan", "Plan" if run.strategy == EXPLORE else "Strategy"
     if any(section.started for section in run.sections.values()):
         yield "tried", "What was tried"
     if run.finished:
@@ -131,7 +132,7 @@ def _version_specifier(version: str) -> str:
 def _attempt_status(attempt: Attempt) -> str:
     observation = attempt.observation
     if observation is None:
-        return "■ not finished"
+        return f"■ {'not run' if attempt.unexecuted else 'not finished'}"
     why = f": {clip(observation.error.headline, 120)}" if observation.error else ""
     return f"{_STATUS_TEXT[observation.status]}{why}"
 

@@ -1,4 +1,4 @@
-"""The example of docs/plugins.md, in a wheel of its own and installed by pip, adds a model and a summarizer."""
+"""The example of docs/plugins.md, in a wheel installed by pip, adds a model, a summarizer and a strategy."""
 
 import json
 import re
@@ -74,6 +74,7 @@ def test_the_doctor_lists_the_plugin_with_its_distribution(explora, tmp_path, mo
     origin = {"distribution": "explora-example", "version": "0.1"}
     assert {"name": "command", **origin} in found["plugins"]["models"]
     assert {"name": "zipfile", **origin} in found["plugins"]["summarizers"]
+    assert {"name": "first-that-runs", **origin} in found["plugins"]["strategies"]
     assert not [problem for problem in found["problems"] if "explora-example" in problem["what"]]
 
 
@@ -85,3 +86,13 @@ def test_a_run_uses_the_model_and_the_summarizer(explora, tmp_path, monkeypatch)
     trace = (tmp_path / "trace.ipynb").read_text(encoding="utf-8")
     assert "is sent to the model 'command' of explora-example 0.1" in trace
     assert "zipfile.ZipFile: 1 files" in trace
+
+
+def test_a_run_uses_the_strategy(explora, tmp_path, monkeypatch):
+    (tmp_path / "config.toml").write_text('[exploration]\nstrategy = "first-that-runs"\n')
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
+    task = ["-t", "Write `a.txt` to a new archive in memory; store the number of its files in `count`"]
+    task += ["--library", "zipfile", "--check", "assert count == 1", "--model", "command"]
+    found = explora("run", *task, "--out", "trace.ipynb", cwd=tmp_path, monkeypatch=monkeypatch)
+    assert found["status"] == "solved" and found["usage"]["calls"] == 1
+    assert "### Strategy: first-that-runs" in (tmp_path / "trace.ipynb").read_text(encoding="utf-8")

@@ -124,8 +124,8 @@ def line_as_html(state: RunState) -> str:
 
 
 def _pointer(state: RunState) -> str:
-    """Return where to see more; a run that failed before there was a plan has nothing more to show."""
-    return "" if state.failure and not state.planned else _SIDEBAR
+    """Return where to see more; a run that failed before there was a plan or a program has nothing more to show."""
+    return "" if state.failure and not state.shown_sections else _SIDEBAR
 
 
 def candidate_line(candidate: Attempt) -> str:
@@ -225,6 +225,8 @@ def _tally(candidates: Sequence[Attempt]) -> str:
 
 def _selection_word(candidate: Attempt) -> str:
     """Describe how the selected candidate is used: a failed one is only experience, not the base of the next step."""
+    if candidate.state == "not run":
+        return "selected"
     return "carried forward" if candidate.state == "ok" else "kept as experience"
 
 

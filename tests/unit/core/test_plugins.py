@@ -86,6 +86,8 @@ def test_a_plugin_that_cannot_be_loaded_is_named_with_a_remedy(register_plugin, 
 def test_a_name_that_is_not_registered_gets_a_suggestion():
     with pytest.raises(MissingRequirement, match=r"No exporter 'scirpt' is registered\. Did you mean script\?"):
         plugins.get("exporters", "scirpt")
+    with pytest.raises(MissingRequirement, match=r"No strategy 'epigenn' is registered\. Did you mean epigen\?"):
+        plugins.get("strategies", "epigenn")
 
 
 def test_every_built_in_plugin_can_be_loaded():

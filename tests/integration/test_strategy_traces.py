@@ -1,0 +1,126 @@
+"""Strategies on real kernels with scripted replies: their traces are complete, render, and pass a check."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import nbformat
+import pytest
+
+from exploracoder_jupyter.core.run_state import fold_all
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.llm import ScriptedModel
+from exploracoder_jupyter.runs import Order, run
+from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
+from exploracoder_jupyter.trace import load
+from tests.patience import patience
+
+TIDES = '''
+"""Basins of water."""
+
+class Basin:
+    """A basin that is empty at first."""
+
+    def __init__(self):
+        self._level = 0
+
+    def fill(self, amount):
+        """Add an amount of water in litres, and return the basin."""
+        self._level += amount
+        return self
+
+    def gauge(self):
+        """Return the level in litres."""
+        return self._level
+'''
+TASK = "Write a function `fill_twice(amount)` that fills a basin of `tides` twice and returns its level."
+BROKEN = "import tides\ndef fill_twice(amount):\n    basin = tides.Basin().fill(amount)\n    return basin.level"
+WRONG = "import tides\ndef fill_twice(amount):\n    return tides.Basin().fill(amount).gauge()"
+RIGHT = "import tides\ndef fill_twice(amount):\n    return tides.Basin().fill(amount).fill(amount).gauge()"
+PROSE = f"{TASK}\n\nExample: filled twice with 2 litres, the level is 4."
+
+
+def fenced(code, example=""):
+    return f"```python\n{code}\n{example}\n```"
+
+
+def explored(folder, monkeypatch, strategy, replies, text, *, check=None, branching="auto"):
+    """The model, the summary and the trace of a run with a strategy on the library `tides`."""
+    (folder / "tides.py").write_text(TIDES)
+    model = ScriptedModel(replies)
+
+    async def choose(*_, **__):
+        return model
+
+    monkeypatch.setattr(sys.modules[run.__module__], "choose_model", choose)
+    layer = {
+        "exploration": {"strategy": strategy},
+        "endpoint": {"model": "offline"},
+        "retrieval": {"snippets": False},
+        "sandbox": {"branching": branching},
+        "view": {"out": str(folder / "explorations" / "trace.ipynb")},
+    }
+    order = Order(Task(text, ("tides",), check=check, solution_name="fill_twice"), (layer,), workdir=folder)
+
+    async def main():
+        return await run(order, lambda record: None)
+
+    summary = anyio.run(main)
+    return model, summary, Path(summary["trace"])
+
+
+def passes_check(trace):
+    command = [sys.executable, "-m", "exploracoder_jupyter.cli", "check", str(trace), "--json"]
+    done = subprocess.run(command, cwd=trace.parents[1], capture_output=True, text=True, timeout=patience(180))
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+def outcomes(trace):
+    """The status of each execution, by id."""
+    section = fold_all(load(trace)).sections["solution"]
+    return {attempt.id: attempt.state for attempt in section.candidates}
+
+
+@pytest.mark.parametrize("branching", ["fork", "rerun"])
+def test_rag_repair_shows_the_error_and_its_trace_passes_a_check(tmp_path, monkeypatch, branching):
+    replies = [fenced(f"{code}\nprint(fill_twice(2))") for code in (BROKEN, RIGHT)]
+    model, summary, trace = explored(
+        tmp_path, monkeypatch, "rag-repair", replies, TASK, check="assert fill_twice(3) == 6", branching=branching
+    )
+    first, repair = (request.messages[1].content for request in model.requests)
+    assert "Add an amount of water in litres" in first and "assert fill_twice(3) == 6" not in first + repair
+    assert "AttributeError: 'Basin' object has no attribute 'level'" in repair
+    assert summary["status"] == "solved" and summary["subtasks"] == []
+    assert outcomes(trace) == {"s1": "error", "s2": "ok"}
+    assert "### Strategy: rag-repair" in trace.read_text()
+    same, report = passes_check(trace)
+    assert same, report
+
+
+@pytest.mark.parametrize("branching", ["fork", "rerun"])
+def test_example_repair_runs_the_example_and_its_trace_passes_a_check(tmp_path, monkeypatch, branching):
+    example = "# --- example ---\nfill_twice(2)"
+    replies = [fenced(code, example) for code in (BROKEN, WRONG, RIGHT)] + ["unchanged"]
+    model, summary, trace = explored(tmp_path, monkeypatch, "example-repair", replies, PROSE, branching=branching)
+    _, after_error, after_result, last = (request.messages[1].content for request in model.requests)
+    assert "has no attribute 'level'" in after_error
+    assert "tides.Basin has: fill(self, amount), gauge(self)" in after_error, "the object at hand was inspected"
+    assert "Output:\n2" in after_result and "Output:\n4" in last
+    assert summary["status"] == "unchecked" and summary["solution"] == RIGHT
+    expected = {"s1": "ok", "s1e": "error", "s2": "ok", "s2e": "ok", "s3": "ok", "s3e": "ok"}
+    assert outcomes(trace) == expected
+    cells = [cell for cell in nbformat.read(trace, 4).cells if cell.source.startswith("%%explored s3e")]
+    assert cells[0].outputs[0].data["text/plain"] == "4"
+    same, report = passes_check(trace)
+    assert same, report
+
+
+def test_a_program_that_was_never_run_is_recorded_as_that(tmp_path, monkeypatch):
+    _, summary, trace = explored(tmp_path, monkeypatch, "direct", [fenced(RIGHT)], TASK)
+    assert summary["status"] == "unchecked" and summary["solution"] == RIGHT
+    assert outcomes(trace) == {"s1": "not run"}
+    assert "**s1** not run" in trace.read_text()
+    _, report = passes_check(trace)
+    assert "Nothing was executed" in report
+    assert find_unfounded_claims(load(trace), ()) == {}

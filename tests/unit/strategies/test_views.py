@@ -1,0 +1,113 @@
+"""Runs without a plan, and programs that are never run, in every view of a run."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from exploracoder_jupyter.cli.display.live_view import render_view
+from exploracoder_jupyter.cli.display.log_lines import EventLines
+from exploracoder_jupyter.core.types import Solution
+from exploracoder_jupyter.export.export_formats import export_run
+from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
+from exploracoder_jupyter.ipython_extension.panel.panel_html import as_html, as_text, line_as_html
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
+from exploracoder_jupyter.pipeline import run_task
+from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
+from exploracoder_jupyter.strategies.direct import direct
+from exploracoder_jupyter.strategies.example_repair import example_repair
+from exploracoder_jupyter.trace import render
+from exploracoder_jupyter.trace.recorded_executions import executions
+from exploracoder_jupyter.trace.run_summary import summarize_run
+from tests.unit.factories import recorded, started, states
+from tests.unit.strategies.replies import RIGHT, fenced
+from tests.unit.strategies.test_example_repair import BROKEN, GOOD, PROSE, with_example
+from tests.unit.world import a_run
+
+
+async def records_of(strategy, name, *replies, text="Compute the root of 16"):
+    run = a_run(ScriptedModel(replies), text, strategy=name)
+    await run_task(run, strategy)
+    return recorded([started(settings={"exploration": {"strategy": name}}), *run.emit.__self__])
+
+
+async def repaired():
+    replies = with_example(BROKEN), with_example(GOOD), "unchanged"
+    return await records_of(example_repair, "example-repair", *replies, text=PROSE)
+
+
+async def unexecuted():
+    return await records_of(direct, "direct", fenced(RIGHT))
+
+
+def cells(records):
+    return {cell.metadata["exploracoder_jupyter"]["role"]: cell.source for cell in render(records).cells}
+
+
+def shown(state):
+    out = io.StringIO()
+    Console(file=out, width=200).print(render_view(state, now=state.now))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("make", [repaired, unexecuted])
+async def test_no_view_speaks_of_a_plan_at_any_moment(make):
+    records = await make()
+    lines = []
+    log = EventLines(lines.append)
+    for number, (record, state) in enumerate(zip(records, states(records), strict=True), 1):
+        log(record)
+        context = RunContext("k", "c", None)
+        views = [shown(state), as_text(state, state.now), as_html(state, state.now), line_as_html(state)]
+        views += [run_view(state, context).model_dump_json(), *(cell.source for cell in render(records[:number]).cells)]
+        assert not [view for view in views if "plan" in view.lower()]
+    assert not [line for line in lines if "plan" in line.lower()]
+
+
+async def test_the_trace_names_the_strategy_and_shows_programs_and_examples_in_order():
+    records = await repaired()
+    notebook = render(records)
+    assert cells(records)["plan"].startswith("### Strategy: example-repair")
+    code = [cell.source.partition("\n")[0] for cell in notebook.cells if cell.source.startswith("%%explored")]
+    assert code == ["%%explored s1", "%%explored s1e", "%%explored s2e"]
+    assert cells(records)["solution"] == GOOD
+
+
+async def test_an_example_starts_from_the_state_of_its_program():
+    found = {one.id: (one.kind, one.parent) for one in executions(await repaired())}
+    assert found == {
+        "s1": ("solution", ""),
+        "s1e": ("candidate", "s1"),
+        "s2": ("solution", ""),
+        "s2e": ("candidate", "s2"),
+    }
+
+
+async def test_a_program_that_was_not_run_is_shown_as_that():
+    records = await unexecuted()
+    state = states(records)[-1]
+    assert [attempt.state for attempt in state.solution_section.candidates] == ["not run"]
+    assert "s1 not run" in shown(state) and "1 not run; s1 selected" in as_text(state, state.now)
+    text = "\n".join(cell.source for cell in render(records).cells)
+    assert "**s1** not run" in text and "Unchecked" in text and "ran to its end" not in text
+    assert summarize_run(state)["subtasks"] == [] and summarize_run(state)["solution"] == RIGHT
+    assert state.offered_solution == RIGHT
+
+
+async def test_a_program_that_was_not_run_claims_nothing_else():
+    records = await unexecuted()
+    assert find_unfounded_claims(records, ()) == {}
+    end = records[-1]
+    other = replace(end, event=replace(end.event, solution=Solution("something = 'else'", "s1")))
+    assert "verdict" in find_unfounded_claims([*records[:-1], other], ())
+    solved = replace(end.event, verdict=replace(end.event.verdict, outcome="solved"))
+    assert "verdict" in find_unfounded_claims([*records[:-1], replace(end, event=solved)], ())
+
+
+@pytest.mark.parametrize("form", ["html", "script"])
+@pytest.mark.parametrize("make", [repaired, unexecuted])
+async def test_it_can_be_exported(form, make):
+    records = await make()
+    assert "sqrt" in export_run(records, form, Path("trace.ipynb"))
