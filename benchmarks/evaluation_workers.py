@@ -52,7 +52,7 @@ async def measure(kind: str, workers: int, count: int, seconds: float, folder: P
         from distributed import LocalCluster
 
         async with LocalCluster(
-            n_workers=workers, threads_per_worker=1, asynchronous=True, dashboard_address=None
+            n_workers=workers, threads_per_worker=1, asynchronous=True, dashboard_address="127.0.0.1:0"
         ) as local:
             clock.began = time.perf_counter()
             async with connect(local.scheduler_address) as client:

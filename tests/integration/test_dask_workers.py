@@ -30,7 +30,12 @@ async def cluster(**options):
     settings = {"distributed.comm.timeouts.connect": "60s", "distributed.nanny.environ.PYTHONPATH": str(Path.cwd())}
     with dask.config.set(settings):
         async with LocalCluster(
-            n_workers=2, threads_per_worker=1, asynchronous=True, dashboard_address=None, silence_logs=50, **options
+            n_workers=2,
+            threads_per_worker=1,
+            asynchronous=True,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
+            **options,
         ) as local:
             yield local
 
