@@ -116,12 +116,12 @@ async def test_a_problem_that_measures_nothing_or_reveals_its_tests_is_found(tmp
 
 
 async def test_a_solution_that_manipulates_the_tests_does_not_pass(start):
+    problem = replace(PROBLEMS[1], tests=PROBLEMS[1].tests[:1])
     for cheat, code in CHEATS.items():
-        outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=patience(20))
-        assert outcome.passed < 2, cheat
-        assert outcome.failure, cheat
-    right = await run_hidden_tests(start, PROBLEMS[1], MIDDLE, timeout=patience(20))
-    assert (right.passed, right.failure) == (2, "")
+        outcome = await run_hidden_tests(start, problem, code, timeout=patience(20))
+        assert (outcome.passed, bool(outcome.failure)) == (0, True), cheat
+    right = await run_hidden_tests(start, problem, MIDDLE, timeout=patience(20))
+    assert (right.passed, right.failure) == (1, "")
 
 
 async def test_assertions_that_a_solution_replaces_are_restored(start):
@@ -206,7 +206,7 @@ async def test_a_unit_is_solved_with_its_setup_and_without_its_tests(httpserver,
     assert (result.tests_passed, result.tests, result.code, result.model) == (2, 2, SPREAD, "toy")
     assert result.calls == len(prompts)
     assert (result.recall, result.precision, result.unit) == (1.0, 1.0, unit.digest)
-    assert not any("8.16" in prompt or "isinstance" in prompt for prompt in prompts)
+    assert not any("isclose" in prompt or "isinstance(spread" in prompt for prompt in prompts)
     assert any("ages = [20, 30, 40]" in prompt for prompt in prompts)
     usage = load(tmp_path / "results" / result.trace)[-1].event.usage
     assert usage.executions > 0 and usage.tokens > 0 and usage.seconds > 0
