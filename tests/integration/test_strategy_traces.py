@@ -70,8 +70,9 @@ def explored(folder, monkeypatch, strategy, replies, text, *, check=None, branch
     return model, summary, Path(summary["trace"])
 
 
-def passes_check(trace):
-    command = [sys.executable, "-m", "exploracoder_jupyter.cli", "check", str(trace), "--json"]
+def passes_check(trace, command="check"):
+    """Whether `check`, or `replay`, finds the same again, and what it reports."""
+    command = [sys.executable, "-m", "exploracoder_jupyter.cli", command, str(trace), "--json"]
     done = subprocess.run(command, cwd=trace.parents[1], capture_output=True, text=True, timeout=patience(180))
     return done.returncode == 0, done.stdout + done.stderr
 
@@ -110,6 +111,9 @@ def test_example_repair_runs_the_example_and_its_trace_passes_a_check(tmp_path, 
     assert summary["status"] == "unchecked" and summary["solution"] == RIGHT
     expected = {"s1": "ok", "s1e": "error", "s2": "ok", "s2e": "ok", "s3": "ok", "s3e": "ok"}
     assert outcomes(trace) == expected
+    if branching == "fork":
+        same, report = passes_check(trace, "replay")
+        assert same, report
     cells = [cell for cell in nbformat.read(trace, 4).cells if cell.source.startswith("%%explored s3e")]
     assert cells[0].outputs[0].data["text/plain"] == "4"
     same, report = passes_check(trace)

@@ -50,14 +50,15 @@ def _titles(run: RunState) -> list[str]:
 def _section_differences(now: Section | None, before: Section) -> Iterator[str]:
     """Yield the differences in one section.
 
-    Candidates are matched by their code, because their numbers depend on which reply arrived first.
+    Candidates are matched by their code, because their numbers depend on which reply arrived first, and the example of
+    a task by that of its program too.
     """
     name = "the solution" if before.subtask.id == SOLUTION else f"subtask {before.subtask.id}"
-    by_code = {_code_fingerprint(one): one for one in (now.ordered if now else ()) if one.observation}
+    by_code = {_session_fingerprint(now, one): one for one in (now.ordered if now else ()) if one.observation}
     for attempt in before.ordered:
         if attempt.observation is None:
             continue
-        again = by_code.get(_code_fingerprint(attempt))
+        again = by_code.get(_session_fingerprint(before, attempt))
         if again is None or again.observation is None:
             yield f"{name}: candidate {attempt.candidate.id} was not tried"
         elif _observation_outcome(again.observation) != _observation_outcome(attempt.observation):
@@ -84,3 +85,9 @@ def _observation_outcome(observation: Observation) -> str:
 
 def _code_fingerprint(attempt: Attempt | None) -> str:
     return fingerprint(expand_home(attempt.candidate.code)) if attempt else ""
+
+
+def _session_fingerprint(section: Section | None, attempt: Attempt) -> tuple[str, str]:
+    """Return the fingerprints of an attempt and of that in the same section in whose state it ran."""
+    program = section.attempts.get(attempt.candidate.parent) if section else None
+    return _code_fingerprint(attempt), _code_fingerprint(program)

@@ -27,6 +27,8 @@ _STEPS = {
     "You repair short Python experiments": "debug",
     "You write the final program": "solve",
     "You correct the final program": "repair",
+    "You write Python programs": "solve",
+    "You correct Python programs": "repair",
 }
 _TITLE = re.compile(r"(?:The subtask now:|and nothing after it:|The subtask:)\n(.+)")
 _HINT = re.compile(r"The user's hint: (.+)")

@@ -45,9 +45,13 @@ from exploracoder_jupyter.ipython_extension.browser.browser_controls import Cont
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, relative_link, run_view
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
-from exploracoder_jupyter.ipython_extension.running.manual_steering import build_continuation, describe_continuation
+from exploracoder_jupyter.ipython_extension.running.manual_steering import (
+    apply_control,
+    build_continuation,
+    describe_continuation,
+)
 from exploracoder_jupyter.protocol import browser_messages
-from exploracoder_jupyter.protocol.browser_messages import CellChange, Continue
+from exploracoder_jupyter.protocol.browser_messages import CellChange, Continue, RetrySubtask, SkipSubtask, StopRun
 from exploracoder_jupyter.trace.trace_file import render
 from tests.patience import patience
 
@@ -341,6 +345,21 @@ def test_a_stop_is_told_at_once(live, audience):
     live.update_state(RunState(started=START))
     live.mark_stopping()
     assert [message.state.status for message in audience.messages] == ["running", "stopping"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "problem"),
+    [("rag", "A run with the strategy 'rag' can only be stopped."), ("explore", "There is no subtask 1 in this run.")],
+)
+def test_only_an_exploration_can_be_steered(live, strategy, problem):
+    state = RunState(started=replace(START, settings={"exploration": {"strategy": strategy}}))
+    sent = []
+    run = Run(
+        SimpleNamespace(send=sent.append, stop=lambda: sent.append("stop")), live, state, ExitStack(), lambda _: None
+    )
+    for control in (SkipSubtask(run="r", subtask="1"), RetrySubtask(run="r", subtask="1")):
+        assert apply_control(run, control) == problem
+    assert apply_control(run, StopRun(run="r")) == "" and sent == ["stop"]
 
 
 def test_a_stop_is_told_before_the_end_however_soon_that_comes(live, audience):

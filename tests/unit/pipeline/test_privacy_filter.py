@@ -25,6 +25,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     RecommendInputs,
     RepairInputs,
     SolveInputs,
+    StrategyInputs,
 )
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
 
@@ -96,6 +97,7 @@ def inputs():
         "repair": RepairInputs(TASK, (), seen, seen),
         "invent": InventInputs(TASK, SEEN, 3),
         "judge": JudgeInputs(TASK, (), seen, SEEN, (SEEN, RAN)),
+        "strategy": StrategyInputs("exploracoder_jupyter.strategies:example_repair", TASK, experience=seen),
     }
 
 
