@@ -1,5 +1,7 @@
 """Units on a Dask cluster: workers that die, a scheduler that is lost, child processes, the shared rate limit."""
 
+import gc
+import warnings
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -38,6 +40,8 @@ async def cluster(**options):
             **options,
         ) as local:
             yield local
+    with warnings.catch_warnings(action="ignore"):
+        gc.collect()  # what Dask leaves open would be reported in a later test
 
 
 async def run(queue, folder, address, *, job=run_scripted, limits=None):
