@@ -75,5 +75,5 @@ def installed_names() -> tuple[str, ...]:
     from importlib.metadata import distributions, packages_distributions
 
     imports = {name for name in packages_distributions() if name.isidentifier() and not name.startswith("_")}
-    distribution_names = {str(name) for found in distributions() if (name := found.metadata["Name"])}
+    distribution_names = {str(name) for found in distributions() for name in found.metadata.get_all("Name") or ()}
     return tuple(sorted(imports | distribution_names, key=str.lower))

@@ -9,7 +9,7 @@ import sys
 import time
 from importlib import metadata
 
-from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import metadata_field, normalize_name
 from exploracoder_jupyter.kernel_agent.introspection.public_files import PACKAGER
 
 
@@ -23,7 +23,7 @@ def describe_environment() -> dict[str, str | list[str]]:
     packages: dict[str, str] = {}
     unindexed: list[str] = []
     for distribution in metadata.distributions():
-        name, version = distribution.metadata["Name"], distribution.metadata["Version"]
+        name, version = metadata_field(distribution, "Name"), metadata_field(distribution, "Version")
         if name and version and normalize_name(name) not in packages:
             packages[normalize_name(name)] = f"{name}=={version}"
             unindexed += [name] if _is_unindexed(distribution) else []

@@ -162,6 +162,14 @@ def _installed(name: str) -> importlib.metadata.Distribution | None:
         return None
 
 
+def metadata_field(distribution: importlib.metadata.Distribution, name: str) -> str:
+    """Return a field of the metadata; empty if it is missing.
+
+    Indexing the metadata raises then, once `importlib_metadata` is imported: it replaces the finder of distributions.
+    """
+    return str((distribution.metadata.get_all(name) or [""])[0])
+
+
 def describe(module: str, environment_states: Mapping[str, str]) -> dict[str, Any]:
     """Describe an existing module: name, distribution, version, interpreter, stamp and more.
 
@@ -176,8 +184,8 @@ def describe(module: str, environment_states: Mapping[str, str]) -> dict[str, An
     stamps = fingerprints(code)
     return {
         "name": module,
-        "distribution": dist.metadata["Name"] if dist else ("python" if standard else top),
-        "version": dist.version if dist else (python if standard else ""),
+        "distribution": metadata_field(dist, "Name") if dist else ("python" if standard else top),
+        "version": metadata_field(dist, "Version") if dist else (python if standard else ""),
         "interpreter": f"{sys.implementation.name} {python} {sys.executable}",
         "stamp": " ".join(stamps.values()),
         "beside": sorted(_other_packages(dist, module)) if dist else [],

@@ -1,5 +1,7 @@
 """What an interpreter says it has installed."""
 
+import pytest
+
 from exploracoder_jupyter.kernel_agent.introspection.environment_report import describe_environment
 
 
@@ -12,7 +14,10 @@ def installed(folder, name, version, **notes):
         (info / {"url": "direct_url.json", "installer": "INSTALLER"}[note]).write_text(content)
 
 
-def test_of_a_package_that_is_there_twice_the_one_that_is_imported_is_told(tmp_path, monkeypatch):
+@pytest.mark.parametrize("backport", [False, True])
+def test_of_a_package_that_is_there_twice_the_one_that_is_imported_is_told(tmp_path, monkeypatch, backport):
+    if backport:
+        pytest.importorskip("importlib_metadata")  # it finds distributions for `importlib.metadata` from then on
     installed(tmp_path / "mine", "Some_Thing", "1.0")
     installed(tmp_path / "beside", "some-thing", "2.0")
     installed(tmp_path / "beside", "torn", "")
