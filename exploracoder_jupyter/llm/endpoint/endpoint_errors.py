@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import email.utils
-import math
 import os
 import socket
 import ssl
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -21,6 +18,7 @@ from exploracoder_jupyter.llm.endpoint.response_limits import (
     ResponseTooLarge,
     Traffic,
 )
+from exploracoder_jupyter.llm.endpoint.retry_delays import requested_delay
 from exploracoder_jupyter.llm.endpoint.tolerant_json import as_object, as_text, json_type
 
 if TYPE_CHECKING:
@@ -90,7 +88,7 @@ def _refusal(response: httpx2.Response, body: object, parameter: str | None, key
         status,
         as_text(_json(parameter)),
         passing=passing,
-        retry_after=_retry_after(response.headers),
+        retry_after=requested_delay(response.headers),
     )
 
 
@@ -142,24 +140,6 @@ def _root_message(cause: BaseException | None) -> str:
         if isinstance(error, OSError) and error.errno:
             return os.strerror(error.errno)
     return str(cause or "")
-
-
-def _retry_after(headers: httpx2.Headers) -> float | None:
-    """Return the seconds that the server requests to wait; `None` if it does not."""
-    header = headers.get("retry-after", "")
-    seconds = _parse_number(headers.get("retry-after-ms", "")) / 1000
-    if math.isnan(seconds):
-        seconds = _parse_number(header)
-    if math.isnan(seconds) and (date := email.utils.parsedate_tz(header)):
-        seconds = email.utils.mktime_tz(date) - time.time()
-    return seconds if 0 < seconds < math.inf else None
-
-
-def _parse_number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def _server_message(body: JsonValue) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import email.utils
+import math
 import random
+import time
+from collections.abc import Mapping
 from typing import Final
 
 from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault
@@ -16,3 +20,21 @@ def retry_delay(fault: Fault, retry: int) -> float:
     """Return the seconds to wait before this retry, counted from 1: what the server asks for, else the backoff."""
     backoff = min(_BACKOFF * 2 ** (retry - 1), _MAX_BACKOFF)
     return fault.retry_after or backoff * random.uniform(0.75, 1)
+
+
+def requested_delay(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that the headers of a response request to wait; `None` if they do not."""
+    header = headers.get("retry-after", "")
+    seconds = _parse_number(headers.get("retry-after-ms", "")) / 1000
+    if math.isnan(seconds):
+        seconds = _parse_number(header)
+    if math.isnan(seconds) and (date := email.utils.parsedate_tz(header)):
+        seconds = email.utils.mktime_tz(date) - time.time()
+    return seconds if 0 < seconds < math.inf else None
+
+
+def _parse_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
