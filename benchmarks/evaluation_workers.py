@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import create_shared_times
 from exploracoder_jupyter.evaluation.scheduling.dask_workers import connect, run_on_cluster
+from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits, LocalRateLimit
 from exploracoder_jupyter.evaluation.scheduling.local_workers import run_locally
-from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits, LocalRateLimit
 from exploracoder_jupyter.evaluation.scheduling.results_store import ResultsWriter, read_results, write_parquet
 from exploracoder_jupyter.evaluation.scheduling.unit_execution import UnitExecution
 from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.evaluation.evaluation_run import EvaluationRequest, Results, aevaluate, evaluate
     from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
     from exploracoder_jupyter.evaluation.problems.problem import Problem
-    from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits
+    from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits
     from exploracoder_jupyter.evaluation.units.problem_verification import verify_problem
     from exploracoder_jupyter.evaluation.units.unit import Unit
     from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
@@ -40,7 +40,7 @@ if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would a
         __name__,
         {
             "EvaluationRequest": "evaluation_run",
-            "Limits": "scheduling.rate_limit",
+            "Limits": "scheduling.endpoint_rate_limit",
             "Problem": "problems.problem",
             "Results": "evaluation_run",
             "Unit": "units.unit",

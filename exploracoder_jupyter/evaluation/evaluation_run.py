@@ -22,6 +22,7 @@ from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import create_shared_times
 from exploracoder_jupyter.evaluation.scheduling.dask_workers import connect, run_on_cluster
+from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits
 from exploracoder_jupyter.evaluation.scheduling.local_workers import default_workers, run_locally
 from exploracoder_jupyter.evaluation.scheduling.manifest import (
     Manifest,
@@ -31,7 +32,6 @@ from exploracoder_jupyter.evaluation.scheduling.manifest import (
     read_manifest,
 )
 from exploracoder_jupyter.evaluation.scheduling.progress import Progress
-from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits
 from exploracoder_jupyter.evaluation.scheduling.results_store import is_final, read_results, write_parquet
 from exploracoder_jupyter.evaluation.scheduling.unit_execution import RecordedReplies, RunUnit, UnitExecution
 from exploracoder_jupyter.evaluation.scheduling.unit_execution import Unit as SchedulableUnit

@@ -14,8 +14,8 @@ from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.documented_task import announce_libraries, limit_retrieval
-from exploracoder_jupyter.strategies.unexecuted_result import unexecuted_result
+from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval
+from exploracoder_jupyter.strategies.parts.unexecuted_result import unexecuted_result
 
 _SEARCHES: Final = 3
 """The most look-ups before the program, as the setting `retrieval.lookups` has by default."""

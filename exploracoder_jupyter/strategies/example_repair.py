@@ -19,10 +19,10 @@ from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.run_outcome import RunResult, to_solution
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.documented_task import announce_libraries, limit_retrieval, search_for_task
-from exploracoder_jupyter.strategies.object_inspection import inspection_code
+from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval, search_for_task
+from exploracoder_jupyter.strategies.parts.object_inspection import inspection_code
+from exploracoder_jupyter.strategies.parts.stated_example import StatedExample, find_example
 from exploracoder_jupyter.strategies.rag import REPAIRS, with_repairs
-from exploracoder_jupyter.strategies.stated_example import StatedExample, find_example
 
 _MARK: Final = re.compile(r"^#\s*-+\s*example\s*-+\s*$", re.IGNORECASE | re.MULTILINE)
 """The line between a program and its example, as the prompts require it."""

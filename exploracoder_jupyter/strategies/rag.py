@@ -14,8 +14,8 @@ from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.solution import propose_solution, repair_until_accepted
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.documented_task import announce_libraries, limit_retrieval, search_for_task
-from exploracoder_jupyter.strategies.unexecuted_result import unexecuted_result
+from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval, search_for_task
+from exploracoder_jupyter.strategies.parts.unexecuted_result import unexecuted_result
 
 REPAIRS: Final = 3
 """Maximum number of repairs in strategies with self-repair."""

@@ -20,7 +20,7 @@ from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.solution import propose_until_accepted
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.documented_task import announce_libraries, limit_retrieval
+from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval
 
 _REMEMBERED: Final = 3
 """Maximum number of reflections in a prompt (Shinn et al. 2023, section 4)."""

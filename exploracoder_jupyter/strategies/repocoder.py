@@ -14,8 +14,8 @@ from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.documented_task import announce_libraries, limit_retrieval, search_for
-from exploracoder_jupyter.strategies.unexecuted_result import unexecuted_result
+from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval, search_for
+from exploracoder_jupyter.strategies.parts.unexecuted_result import unexecuted_result
 
 
 async def repocoder(run: Run) -> RunResult:

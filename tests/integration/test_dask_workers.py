@@ -13,8 +13,8 @@ import pytest
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import create_shared_times
 from exploracoder_jupyter.evaluation.scheduling.dask_workers import SchedulerLost, connect, run_on_cluster
+from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits
 from exploracoder_jupyter.evaluation.scheduling.manifest import Manifest, prepare_folder
-from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits
 from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
 from exploracoder_jupyter.evaluation.scheduling.unit_execution import UnitExecution
 from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue

@@ -4,8 +4,8 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits
 from exploracoder_jupyter.evaluation.scheduling.local_workers import run_locally
-from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits
 from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
 from exploracoder_jupyter.evaluation.scheduling.unit_execution import UnitExecution
 from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue

@@ -8,8 +8,8 @@ from exploracoder_jupyter.core.configuration.settings import Budget, Exploration
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
+from exploracoder_jupyter.strategies.agents.react import react
 from exploracoder_jupyter.strategies.cocost import cocost
-from exploracoder_jupyter.strategies.react import react
 from tests.integration.test_testing_real import INPUTS, NAIVE, SOUND, TASK, judging, prepared
 from tests.unit.strategies.replies import fenced, prompts
 from tests.unit.world import MATH, FewApis, NoSteering, happened

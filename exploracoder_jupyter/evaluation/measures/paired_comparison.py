@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exploracoder_jupyter.evaluation.measures.estimators import Ratio, mean_over_problems
 from exploracoder_jupyter.evaluation.measures.intervals import Estimate, bootstrap
 from exploracoder_jupyter.evaluation.measures.problem_sums import Floats, ProblemSums
+from exploracoder_jupyter.evaluation.measures.quality_measures import Ratio, mean_over_problems
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from exploracoder_jupyter.evaluation.measures.estimators import Unit
 from exploracoder_jupyter.evaluation.measures.intervals import Estimate
+from exploracoder_jupyter.evaluation.measures.quality_measures import Unit
 
 UNDEFINED: Final = "–"
 _MANY_PROBLEMS: Final = 200

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from exploracoder_jupyter.evaluation.measures.estimators import MEASURES, Measure, Unit
 from exploracoder_jupyter.evaluation.measures.intervals import Estimate
+from exploracoder_jupyter.evaluation.measures.quality_measures import MEASURES, Measure, Unit
 from exploracoder_jupyter.evaluation.measures.summary import Arm, Summary
 from exploracoder_jupyter.evaluation.report.figure_text import interval_text, p_value_text, value_text
 

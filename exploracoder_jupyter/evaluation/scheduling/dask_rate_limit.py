@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from exploracoder_jupyter.evaluation.scheduling.rate_limit import Limits, RequestTimes
+from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits, RequestTimes
 
 if TYPE_CHECKING:
     from distributed import Client

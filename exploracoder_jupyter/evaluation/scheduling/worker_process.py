@@ -16,7 +16,7 @@ from typing import Any, Final
 import anyio
 from anyio.abc import ObjectSendStream
 
-from exploracoder_jupyter.evaluation.scheduling.rate_limit import LocalRateLimit
+from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import LocalRateLimit
 from exploracoder_jupyter.evaluation.scheduling.results_store import ResultsWriter
 from exploracoder_jupyter.evaluation.scheduling.unit_execution import Unit, UnitExecution, execute_unit
 

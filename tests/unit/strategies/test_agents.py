@@ -7,8 +7,8 @@ import pytest
 from exploracoder_jupyter.core.configuration.settings import Budget
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.strategies.knowagent import RULES, knowagent
-from exploracoder_jupyter.strategies.react import react
+from exploracoder_jupyter.strategies.agents.knowagent import RULES, knowagent
+from exploracoder_jupyter.strategies.agents.react import react
 from tests.unit.strategies.replies import RIGHT, fenced, prompts, solved_by
 from tests.unit.world import a_run, happened
 

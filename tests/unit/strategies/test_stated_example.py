@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation, Task
-from exploracoder_jupyter.strategies.stated_example import StatedExample, find_example
+from exploracoder_jupyter.strategies.parts.stated_example import StatedExample, find_example
 
 
 def found(text, uses=()):

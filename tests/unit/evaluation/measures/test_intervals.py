@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.evaluation.measures.estimators import Ratio
 from exploracoder_jupyter.evaluation.measures.intervals import bootstrap
+from exploracoder_jupyter.evaluation.measures.quality_measures import Ratio
 
 
 def mean(values, bounds=None):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.types import Message, Sampling, Usage
-from exploracoder_jupyter.evaluation.scheduling.rate_limit import (
+from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import (
     Limits,
     LocalRateLimit,
     RateLimitedModel,

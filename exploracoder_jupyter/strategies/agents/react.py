@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.agent_actions import ACTIONS
-from exploracoder_jupyter.strategies.agent_session import START, act
+from exploracoder_jupyter.strategies.agents.agent_actions import ACTIONS
+from exploracoder_jupyter.strategies.agents.agent_session import START, act
 
 RULES = dict.fromkeys((START, *ACTIONS), ACTIONS)
 """Any action may follow any other."""

@@ -11,8 +11,8 @@ from typing import Final
 
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.agent_actions import FINISH, LOOK_UP, RUN, SEARCH
-from exploracoder_jupyter.strategies.agent_session import START, Rules, act
+from exploracoder_jupyter.strategies.agents.agent_actions import FINISH, LOOK_UP, RUN, SEARCH
+from exploracoder_jupyter.strategies.agents.agent_session import START, Rules, act
 
 RULES: Final[Rules] = {
     START: (SEARCH, LOOK_UP),

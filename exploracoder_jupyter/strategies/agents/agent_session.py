@@ -26,8 +26,8 @@ from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, State
-from exploracoder_jupyter.strategies.agent_actions import FINISH, LOOK_UP, RUN, SEARCH, Action, parse_action
-from exploracoder_jupyter.strategies.documented_task import announce_libraries, limit_retrieval
+from exploracoder_jupyter.strategies.agents.agent_actions import FINISH, LOOK_UP, RUN, SEARCH, Action, parse_action
+from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval
 
 START: Final = "start"
 """Stands for the action before the first one."""

@@ -1,0 +1,1 @@
+"""Agents: strategies of thought, action and observation."""
