@@ -12,6 +12,7 @@ from pathlib import Path
 
 import anyio
 
+from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
@@ -167,6 +168,7 @@ def validate_order(order: Order) -> Settings:
 
     Raises:
         UsageError: the task is empty or too long, no library is named, or the check or a setting is malformed.
+        MissingRequirement: no strategy of the name in the settings is registered.
     """
     text = order.task.text.strip()
     if not text:
@@ -184,4 +186,7 @@ def validate_order(order: Order) -> Settings:
             f"--name takes the name of a function, not {name!r}.", remedy="For example: --name count_pairs"
         )
     check_code(order.task)
-    return resolve(*order.layers)
+    settings = resolve(*order.layers)
+    if plugins.find("strategies", strategy := settings.exploration.strategy) is None:
+        plugins.get("strategies", strategy)  # raises, with a suggestion
+    return settings
