@@ -18,9 +18,6 @@ from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.pipeline.ports import Knowledge, Model
 from exploracoder_jupyter.pipeline.prompting.observation_text import strip_costs
 from exploracoder_jupyter.pipeline.prompting.quoting import mask_marks
-from exploracoder_jupyter.trace.comparing.text_normalization import normalize
-from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
-from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 
 _ENDPOINT_MODEL: Final = "openai"
 """The registered name of the client that is used for models that are not registered."""
@@ -100,6 +97,10 @@ async def choose_model(
     if replies is None:
         return await _create_model(settings, keys, knowledge, stack, advance, wrap)
     model = await _create_model(settings, keys, knowledge, stack, advance, wrap) if replies.asks_model else None
+    from exploracoder_jupyter.trace import Redactor  # imports nbformat, for which a search must not wait
+    from exploracoder_jupyter.trace.comparing.text_normalization import normalize
+    from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
+
     comparable = Redactor(homes=local_homes()).text
     today = date.today()
     return ArchivedRepliesModel(
