@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
@@ -27,7 +28,7 @@ _LEFT_OUT = ("view", "history")
 _PROBLEM_LEFT_OUT = ("folder", "solution", "docs")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Unit:
     """One sample of one strategy on one problem."""
 
@@ -40,7 +41,7 @@ class Unit:
     """Settings that differ from the defaults. Configuration files and environment variables of the machine that runs
     the unit have no effect, except for the address and the key of the endpoint."""
 
-    @property
+    @cached_property
     def resolved(self) -> Settings:
         """All settings.
 
@@ -66,7 +67,7 @@ class Unit:
         """The settings that differ from their defaults, as JSON: `{"exploration": {"candidates": 3}}`."""
         return dict(_differing(self.resolved))
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Identifies the unit: 32 hexadecimal digits, computed from everything that determines its result.
 
