@@ -1,7 +1,7 @@
 """The command line: `jupyter explora run|check|replay|history|index|search|snippets|doctor|fork|export|bench`.
 
-`argument_parser` defines the commands; each command has a module of the same name. The modules in `terminal` display a
-run, and `display.standard_streams` does all writing. Exit status of every command: 0 done, 1 ran but the result is
+`argument_parser` defines the commands; each command has a module of the same name. The modules in `display` show
+progress, and `display.standard_streams` does all writing. Exit status of every command: 0 done, 1 ran but the result is
 negative, 2 wrong usage or a missing requirement, 3 internal error. An error is one plain sentence on standard error
 that includes the remedy; `--debug` shows its traceback.
 """

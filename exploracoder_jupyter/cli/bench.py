@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -135,7 +135,7 @@ def _run(arguments: argparse.Namespace, progress: ShowProgress, signals: Interru
     async def main() -> Results:
         with anyio.CancelScope() as scope:
             loop = asyncio.get_running_loop()
-            signals.on_interrupt = lambda: _call_soon(loop, scope.cancel)
+            signals.on_interrupt = lambda: loop.call_soon_threadsafe(scope.cancel)
             request = await _request(arguments)
             print_note(request.estimate)
             return await aevaluate(request, progress=progress, started=started)
@@ -164,10 +164,6 @@ async def _request(arguments: argparse.Namespace) -> EvaluationRequest:
         Limits(arguments.rpm, arguments.tpm, arguments.concurrent),
         recorded_replies(arguments.record, arguments.replay),
     )
-
-
-def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
-    loop.call_soon_threadsafe(callback)
 
 
 def _print(results: Results, page: Path, *, as_json: bool, as_markdown: bool) -> None:

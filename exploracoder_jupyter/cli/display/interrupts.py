@@ -24,7 +24,7 @@ class InterruptHandler:
 
     def __init__(self, during: str) -> None:
         self._during = during
-        self.on_interrupt: Callable[[], None] | None = None
+        self.on_interrupt: Callable[[], object] | None = None
         """Called at the first signal, within the signal handler."""
         self._count = 0
 

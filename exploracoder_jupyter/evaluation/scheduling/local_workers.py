@@ -59,11 +59,11 @@ async def run_locally(queue: UnitQueue[Unit], execution: UnitExecution, *, worke
     with ResultsWriter(execution.folder) as writer:
         async with anyio.create_task_group() as group:
             for _ in range(min(workers, queue.left)):
-                group.start_soon(_Place(queue, execution, writer, listen).work)
+                group.start_soon(_WorkerSlot(queue, execution, writer, listen).work)
 
 
-class _Place:
-    """A place for one worker at a time."""
+class _WorkerSlot:
+    """Runs one worker at a time."""
 
     def __init__(self, queue: UnitQueue[Unit], execution: UnitExecution, writer: ResultsWriter, listen: Listen) -> None:
         self._queue = queue

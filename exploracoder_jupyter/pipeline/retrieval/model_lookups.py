@@ -61,7 +61,7 @@ class ApiLookups:
     subject: str
     left: int
     known: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Cache of earlier answers, shared by the desks of one request."""
+    """Cache of earlier answers, shared by the drafts of one request."""
     exhausted: bool = False
     """Whether more look-ups were requested than allowed; the excess ones are not answered."""
 

@@ -67,7 +67,7 @@ class AgentSession:
     template: str
     rules: Rules
     state: State
-    desk: ApiLookups
+    lookups: ApiLookups
     notes: list[str] = field(default_factory=list)
     """By step: the thought and the action, with its result unless it ran a cell."""
     last: str = START
@@ -76,8 +76,8 @@ class AgentSession:
     @classmethod
     def start(cls, run: Run, template: str, rules: Rules) -> AgentSession:
         """Start at the initial state of the run."""
-        desk = ApiLookups(run, SOLUTION.id, run.settings.subtasks)
-        return cls(run, template, rules, State(Introduction(""), run.root), desk)
+        lookups = ApiLookups(run, SOLUTION.id, run.settings.subtasks)
+        return cls(run, template, rules, State(Introduction(""), run.root), lookups)
 
     @property
     def steps_left(self) -> int:
@@ -121,7 +121,7 @@ class AgentSession:
     async def _carry_out(self, action: Action, title: str) -> str:
         """Return the result of the action as text; that of a cell is in the experience of the state."""
         if action.name in _TOOLS:
-            return await self.desk.answer(Call(_TOOLS[action.name], action.argument))
+            return await self.lookups.answer(Call(_TOOLS[action.name], action.argument))
         if action.name == RUN:
             await self._run_cell(action.argument, title)
         return ""
