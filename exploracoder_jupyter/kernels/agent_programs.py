@@ -22,6 +22,7 @@ from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import FileView
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
@@ -85,7 +86,7 @@ async def inspect(
         temporary=private / "tmp",
         writable=(private,),
         readable=launcher.readable,
-        hidden=(*launcher.files.hidden, *launcher.files.credentials),
+        hidden=maskable_paths((*launcher.files.hidden, *launcher.files.credentials)),
         covered=launcher.files.covered,
         private=launcher.folder,
     )

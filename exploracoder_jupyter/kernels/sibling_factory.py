@@ -19,6 +19,7 @@ from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.kernels.launcher import Launcher, remove_tree
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, copy_snapshot
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import FileView
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
@@ -118,7 +119,7 @@ class SiblingFactory:
             writable=(folder,),
             readable=(*self.launcher.readable, *variables),
             borrowed=tuple(source / path for path in self.snapshot.borrowed),
-            hidden=(*self.launcher.files.hidden, *self.snapshot.hidden),
+            hidden=maskable_paths((*self.launcher.files.hidden, *self.snapshot.hidden)),
             covered=self.launcher.files.covered,
             private=self.launcher.folder,
             shared_memory=self.launcher.memory // 4,

@@ -1,6 +1,7 @@
 """Nothing is left behind: not after an end, not after a kill; and programs that read the environment."""
 
 import fcntl
+import os
 import signal
 import subprocess
 import sys
@@ -111,6 +112,41 @@ async def test_a_program_of_ours_does_not_see_credentials_beside_the_library(tmp
     lines = [line async for line in local_inspector(Sandbox(), workdir=tmp_path)("introspection.api_walk", ["mylib"])]
     assert "tr0ub4dor" not in "".join(lines)
     assert "Refused." in "".join(lines)
+
+
+@pytest.fixture
+def project_folder():
+    """A folder outside `/tmp`, which is shown to programs directly."""
+    with tempfile.TemporaryDirectory(prefix=".project-", dir=Path(__file__).parent) as folder:
+        yield Path(folder)
+
+
+async def test_credentials_of_another_user_hinder_no_program(project_folder):
+    other = project_folder / "other"
+    other.mkdir()
+    (other / ".netrc").touch()
+    if os.geteuid() == 0:
+        os.chown(other, 65534, 65534)
+    other.chmod(0o700 if os.geteuid() == 0 else 0)
+    try:
+        inspect = local_inspector(Sandbox(), workdir=project_folder)
+        assert len([line async for line in inspect("introspection.environment_report", [])]) == 1
+    finally:
+        other.chmod(0o700)
+
+
+async def test_credentials_deleted_meanwhile_hinder_no_sibling(monkeypatch, project_folder):
+    monkeypatch.setenv("HOME", str(project_folder))
+    (project_folder / ".git").mkdir()
+    work = project_folder / "project" / "notebooks"
+    work.mkdir(parents=True)
+    (work.parent / ".git").mkdir()
+    (work.parent / ".env").touch()
+    async with RerunSiblings(Sandbox(), workdir=work) as siblings:
+        root = await siblings.root()
+        (work.parent / ".env").unlink()
+        branches = [root, await siblings.root(), *await root.fork(1)]
+        assert [(await branch.run("1", timeout=patience(20))).status for branch in branches] == ["ok"] * 3
 
 
 async def test_a_program_that_fails_says_why(tmp_path):

@@ -16,6 +16,7 @@ from threading import Thread
 import anyio
 import psutil
 import pytest
+import websocket
 from pydantic import SecretStr
 
 from exploracoder_jupyter.core.configuration.settings import Sandbox
@@ -175,6 +176,19 @@ async def test_binary_messages_and_silence_do_not_end_the_connection(root, monke
     code = "from comm import create_comm\nc = create_comm(target_name='t', buffers=[b'123'])\n"
     code += "import time\ntime.sleep(2)\n5"
     assert await shown(fork, code) == "5"
+
+
+async def test_a_connection_that_fails_at_first_is_tried_again(server, monkeypatch):
+    connect, failures = websocket.create_connection, [ConnectionResetError(), websocket.WebSocketTimeoutException()]
+
+    def create_connection(*args, **options):
+        if failures:
+            raise failures.pop()
+        return connect(*args, **options)
+
+    monkeypatch.setattr(websocket, "create_connection", create_connection)
+    async with sibling_with(server, 60):
+        assert failures == []
 
 
 @on_each_server

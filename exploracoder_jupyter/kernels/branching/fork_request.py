@@ -13,6 +13,7 @@ from typing import Any, Final
 from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernels.launcher import Launcher
 from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import (
     FileView,
@@ -126,7 +127,7 @@ class ForkRequestBuilder:
             workdir=self.snapshot.source,
             readable=(*self.launcher.readable, self.snapshot.folder),
             borrowed=tuple(self.snapshot.source / path for path in self.snapshot.borrowed),
-            hidden=(*self.launcher.files.hidden, *self.snapshot.hidden),
+            hidden=maskable_paths((*self.launcher.files.hidden, *self.snapshot.hidden)),
             covered=self.launcher.files.covered,
             private=self.launcher.folder,
             overlaid=True,

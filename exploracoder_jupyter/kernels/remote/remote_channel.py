@@ -75,6 +75,14 @@ class RemoteChannel(GatewayKernelClient):
             self._loop.call_soon_threadsafe(self._on_message, None)
 
 
+def is_temporary(error: Exception) -> bool:
+    """Whether a connection that failed with this error may succeed when it is tried again.
+
+    A Jupyter server accepts the connection only when the kernel has started, which takes long on a busy machine.
+    """
+    return isinstance(error, (ConnectionError, TimeoutError, websocket.WebSocketTimeoutException))
+
+
 def _tls_options(access: ServerAccess) -> dict[str, Any]:
     given = {"ca_certs": access.ca, "certfile": access.certificate, "keyfile": access.key}
     options: dict[str, Any] = {name: path for name, path in given.items() if path}

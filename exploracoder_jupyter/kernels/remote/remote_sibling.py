@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 SILENCE_LIMIT_SECONDS: Final = 600.0
 """A remote kernel ends itself after this silence, added to the time that it was asked to expect."""
 
+_CONNECT_ATTEMPTS: Final = 4
+_CONNECT_PAUSE: Final = 0.5
+"""In seconds."""
 _PREPARE_SECONDS: Final = 60.0
 _GRACE_SECONDS: Final = 2.0
 _CHECK_SECONDS: Final = 2.0
@@ -173,13 +176,16 @@ class RemoteSibling:
                 await to_thread.run_sync(self._channel.close)
 
     async def _connect(self) -> None:
-        from exploracoder_jupyter.kernels.remote.remote_channel import RemoteChannel
+        from exploracoder_jupyter.kernels.remote.remote_channel import RemoteChannel, is_temporary
 
         self._channel = RemoteChannel(self._gateway, self._manager, self._on_message)
-        try:
-            await to_thread.run_sync(self._channel.open)
-        except Exception as error:
-            raise KernelError(f"No connection to a kernel of {self._gateway.host}: {error}.") from error
+        for attempt in range(1, _CONNECT_ATTEMPTS + 1):
+            try:
+                return await to_thread.run_sync(self._channel.open)
+            except Exception as error:
+                if attempt == _CONNECT_ATTEMPTS or not is_temporary(error):
+                    raise KernelError(f"No connection to a kernel of {self._gateway.host}: {error}.") from error
+            await anyio.sleep(_CONNECT_PAUSE)
 
     def _on_message(self, raw: dict[str, Any] | None) -> None:
         if raw is None:

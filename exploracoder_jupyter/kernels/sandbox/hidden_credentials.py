@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, islice
@@ -62,6 +63,33 @@ def _homes(environ: Mapping[str, str]) -> set[Path]:
     with suppress(KeyError):  # a user id without an account, as in containers
         homes.add(Path(pwd.getpwuid(os.getuid()).pw_dir))
     return {home for home in homes if home != Path("/")}
+
+
+def maskable_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the paths that can be masked now, and have to be.
+
+    A file that has been deleted since it was found cannot be mounted over. A path in a folder that this user may enter
+    only with the privileges of root cannot either, and is closed to experiments, which run without these privileges.
+    """
+    enterable: dict[Path, bool] = {}
+    return tuple(path for path in paths if os.path.lexists(path) and _can_be_entered(path.parent, enterable))
+
+
+def _can_be_entered(folder: Path, known: dict[Path, bool]) -> bool:
+    """Whether file modes alone let this user enter the folder and all folders around it."""
+    if folder not in known:
+        known[folder] = _modes_allow(folder) and (folder.parent == folder or _can_be_entered(folder.parent, known))
+    return known[folder]
+
+
+def _modes_allow(folder: Path) -> bool:
+    if os.geteuid() != 0:
+        return os.access(folder, os.X_OK)
+    status = folder.stat()
+    if status.st_uid == 0:
+        return bool(status.st_mode & stat.S_IXUSR)
+    in_group = status.st_gid in (os.getegid(), *os.getgroups())
+    return bool(status.st_mode & (stat.S_IXGRP if in_group else stat.S_IXOTH))
 
 
 def _exists(path: Path) -> bool:
