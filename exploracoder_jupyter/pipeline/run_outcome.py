@@ -37,6 +37,8 @@ class CheckResult:
     """Whether the check passes without any solution too."""
     remark: str = ""
     """A sentence on what the check cannot detect."""
+    stated: bool = False
+    """Whether the check is the example that the task states, and not one given by the user."""
 
     @property
     def proves(self) -> bool:
@@ -46,10 +48,11 @@ class CheckResult:
 
 def accept_solution(attempt: Experience, checked: CheckResult) -> tuple[RunResult, tuple[str, ...]]:
     """Return the result with a solution that ran, and the reasons for accepting it."""
-    reasons = ("ran in a clean branch", "its check passed" if checked.proves else "not checked")
+    passed = "gave what the task states for its example" if checked.stated else "its check passed"
+    reasons = ("ran in a clean branch", passed if checked.proves else "not checked")
     verdict = Verdict("unchecked", _STALE if checked.stale else _UNCHECKED)
     if checked.proves:
-        verdict = Verdict("solved", f"The solution ran and its check passed. {checked.remark}".strip())
+        verdict = Verdict("solved", f"The solution ran and {passed}. {checked.remark}".strip())
     return RunResult(to_solution(attempt), verdict), reasons
 
 
@@ -61,7 +64,8 @@ def accept_tested_solution(
     right = _count_right(tested) if sharing == "values" else 0
     finding = _describe_testing(tested, right, sharing)
     check = "its check also passes without it" if checked.has_check else "no check was given"
-    sentence = "; ".join(["its check passed", finding] if checked.proves else [finding, check])
+    passed = "the example of the task came out" if checked.stated else "its check passed"
+    sentence = "; ".join([passed, finding] if checked.proves else [finding, check])
     reason = f"{sentence[:1].upper()}{sentence[1:]}. {checked.remark}".strip()
     outcome: Outcome = "solved" if checked.proves or 0 < right == _count_ran(tested) else "unchecked"
     return RunResult(result.solution, Verdict(outcome, reason)), (*reasons, finding)

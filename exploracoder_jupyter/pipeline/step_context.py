@@ -21,6 +21,10 @@ class Progress:
 
     experience: tuple[Experience, ...] = ()
     """The experience that led here, in order."""
+    attempts: tuple[Experience, ...] = ()
+    """Whole programs that were executed, in order."""
+    found: tuple[ApiDoc, ...] = ()
+    """APIs found for whole programs, best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,9 @@ class Run:
     """New folder for the files that the solution writes; `None`: they are not copied."""
     unsent: str = ""
     """What branches would lack if they had to be made with another method than at the start; a sentence, or empty."""
+    as_published: bool = False
+    """Whether to follow a paper's procedure to the letter: every request it makes, all candidates at once, and no check
+    but the user's. Otherwise the model is asked only where its reply may change what is done."""
     steerable: bool = False
     """Whether the run can be steered: then the states before the subtasks are kept, and the plan may be reviewed."""
     given: ResumePoint | None = None

@@ -1,16 +1,16 @@
 """Retrieve, write, run the example that the task states, and repair by what came out: the arm to beat. Ours.
 
-The first prompt is that of `rag`, and asks for a cell that runs the example, if the task describes one. Where the task
-states a result that can be compared, the program is done once it comes out; otherwise the model is shown what the
-example gave, and confirms or repairs the program. A failure is searched for, and the library's objects at hand are
-listed with their members. 1 to 1 + r calls, r = 3. A check by the user takes the place of the example.
+Where the task states a result that can be compared, the example is a check. Otherwise the first prompt, that of `rag`,
+also asks for a cell that runs the example, if the task describes one; the model is shown what that gave, and confirms
+or repairs the program. A failure is searched for, and the library's objects at hand are listed with their members. 1 to
+1 + r calls, r = 3. A check by the user takes the place of the example.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Literal, Self
 
 from exploracoder_jupyter.core.types import Candidate, Experience, Step, Verdict
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
@@ -21,7 +21,6 @@ from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAtte
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval, search_for_task
 from exploracoder_jupyter.strategies.parts.object_inspection import inspection_code
-from exploracoder_jupyter.strategies.parts.stated_example import StatedExample, find_example
 from exploracoder_jupyter.strategies.rag import REPAIRS, with_repairs
 
 _MARK: Final = re.compile(r"^#\s*-+\s*example\s*-+\s*$", re.IGNORECASE | re.MULTILINE)
@@ -29,18 +28,19 @@ _MARK: Final = re.compile(r"^#\s*-+\s*example\s*-+\s*$", re.IGNORECASE | re.MULT
 _CONFIRMED: Final = "unchanged"
 """What the model replies where the program needs no repair, as the prompt requires it."""
 
-_CAME_OUT = "The solution ran, and the result that the task states for its example came out; nothing else checked it."
 _STANDS = "The solution ran, and the model found that its example gave what the task states; nothing else checked it."
 _OPEN = "The solution ran, but the repairs were used up before its example was found to give what the task states."
-_MISSED = "The solution ran, but its example did not give the result that the task states."
+
+
+Settled = Literal["checked", "confirmed", "ran"]
+"""Why a program needs no repair: it passed its check, the model found what its example gave right, or it ran."""
 
 
 async def example_repair(run: Run) -> RunResult:
     """Write a program, run the task's example, and repair. The strategy `example-repair`."""
-    run = with_repairs(limit_retrieval(run, searches=REPAIRS))
     announce_libraries(run)
-    attempts = await SolutionAttempts.begin(run)
-    return await ExampleRuns(run, attempts, await search_for_task(run), find_example(run.task)).repair_until_settled()
+    runs = await ExampleRuns.begin(run)
+    return runs.result(await runs.settle())
 
 
 @dataclass(slots=True)
@@ -50,14 +50,18 @@ class ExampleRuns:
     run: Run
     attempts: SolutionAttempts
     search: Search
-    stated: StatedExample | None
-    """The example whose result can be compared."""
     seen: list[Experience] = field(default_factory=list)
     """Programs and examples in the order in which they ran."""
 
+    @classmethod
+    async def begin(cls, run: Run) -> Self:
+        """Search the documentation for the task; `REPAIRS` limits searches and repairs, whatever the settings are."""
+        run = replace(with_repairs(limit_retrieval(run, searches=REPAIRS)), as_published=False)
+        return cls(run, await SolutionAttempts.begin(run), await search_for_task(run))
+
     @property
     def checked(self) -> bool:
-        """Whether the user's check decides instead of an example."""
+        """Whether a check decides instead of an example that the model runs."""
         return self.attempts.checked.has_check
 
     @property
@@ -65,21 +69,30 @@ class ExampleRuns:
         """Whether the model may leave the latest program as it is: it ran, and so did the example."""
         return not self.checked and bool(self.seen) and self.seen[-1].observation.ran
 
-    async def repair_until_settled(self) -> RunResult:
-        """Return the first program that needs no repair, or else the latest one that ran."""
+    async def settle(self) -> Settled | None:
+        """Propose, run and repair until a program needs no repair; return why, or `None` if the repairs are used up."""
         for _ in range(self.run.settings.solution_rounds):
             draft = await self._request()
             if draft is None:
-                return self._give_up(confirmed=False)
+                return None
             if _confirms(draft):
-                return self._give_up(confirmed=True)
+                return "confirmed"
             code, example = _split(draft.code)
             candidate = self.attempts.add(replace(draft, code=code))
             if candidate.duplicate_of and (self.confirmable or self.attempts.exhausted):
-                return self._give_up(confirmed=self.confirmable)
+                return "confirmed" if self.confirmable else None
             if not candidate.duplicate_of and await self._settles(candidate, example):
-                return self._accept(self.attempts.tried[-1])
-        return self._give_up(confirmed=False)
+                return "checked" if self.attempts.checked.proves else "ran"
+        return None
+
+    def result(self, settled: Settled | None) -> RunResult:
+        """Return the result with the latest program that ran, recorded as selected."""
+        program = next((item for item in reversed(self.attempts.tried) if item.observation.ran), None)
+        if program is None:
+            return self.attempts.give_up()
+        if settled == "confirmed":
+            return self._adopt(program, _STANDS, "the model left it as it was")
+        return self.attempts.accept(program) if settled else self._adopt(program, _OPEN, "the latest that ran")
 
     async def _request(self) -> Draft | None:
         """Return the model's next reply, after a search for the latest failure."""
@@ -105,32 +118,13 @@ class ExampleRuns:
 
     async def _settles(self, candidate: Candidate, example: str) -> bool:
         """Run the program and the example; return whether nothing is left to repair or to confirm."""
-        cell = "" if self.checked else self.stated.code if self.stated else example
+        cell = "" if self.checked else example
         tried = await self.attempts.execute_with_example(candidate, cell, inspection_code(self.run))
         self.seen += tried
-        program, last = tried[0].observation, tried[-1].observation
-        if program.ran:
+        if tried[0].observation.ran:
             self.run.progress.experience = tried[:1]
-        if self.stated and not self.checked:
-            return len(tried) > 1 and self.stated.came_out(last)
         to_confirm = len(tried) > 1 and self.run.sharing == "values"
-        return last.ran and not to_confirm
-
-    def _accept(self, program: Experience) -> RunResult:
-        if self.checked or not self.stated:
-            return self.attempts.accept(program)
-        return self._adopt(program, _CAME_OUT, "its example came out")
-
-    def _give_up(self, *, confirmed: bool) -> RunResult:
-        """Return the latest program that ran, which is what the model confirmed if it did."""
-        program = next((item for item in reversed(self.attempts.tried) if item.observation.ran), None)
-        if program is None:
-            return self.attempts.give_up()
-        if confirmed:
-            return self._adopt(program, _STANDS, "the model left it as it was")
-        if self.stated:
-            return RunResult(to_solution(program), Verdict("unsolved", _MISSED))
-        return self._adopt(program, _OPEN, "the latest that ran")
+        return tried[-1].observation.ran and not to_confirm
 
     def _adopt(self, program: Experience, reason: str, why: str) -> RunResult:
         result = RunResult(to_solution(program), Verdict("unchecked", reason))

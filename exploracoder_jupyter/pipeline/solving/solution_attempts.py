@@ -17,6 +17,7 @@ from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_co
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
 from exploracoder_jupyter.pipeline.run_outcome import CheckResult, RunResult, accept_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, passes_without_solution, try_with_example
+from exploracoder_jupyter.pipeline.solving.stated_example import stated_check
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
 from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
 
@@ -51,15 +52,23 @@ class SolutionAttempts:
 
     @classmethod
     async def begin(cls, run: Run, state: State | None = None) -> Self:
-        """Start with the user's check, which is run once without a solution if that may pass.
+        """Start with the user's check, or with the example that the task states; it is run once without a solution if
+        that may pass.
+
+        The programs that were tried before exploring count as tried. Published methods know no stated example.
 
         Args:
             run: the run.
             state: what was explored before; by default nothing.
         """
-        check, has_check = build_check(run.task), bool(run.task.check and run.task.check.strip())
-        stale = check is not None and has_check and await passes_without_solution(run, check)
-        return cls(run, state or State(Introduction(""), run.root), check, CheckResult(has_check, stale))
+        has_check = bool(run.task.check and run.task.check.strip())
+        stated = None if has_check or run.as_published else stated_check(run.task)
+        check = stated or build_check(run.task)
+        may_prove = has_check or stated is not None
+        stale = check is not None and may_prove and await passes_without_solution(run, check)
+        checked = CheckResult(may_prove, stale, stated=stated is not None)
+        tried = list(run.progress.attempts)
+        return cls(run, state or State(Introduction(""), run.root), check, checked, tried, len(tried))
 
     @classmethod
     def without_check(cls, run: Run) -> Self:
@@ -142,7 +151,7 @@ class SolutionAttempts:
         """Return what the check shows, with the part of the run's note that goes beyond "the check passed"."""
         check, checked = self.check, self.checked
         remark = attempt.observation.note.removeprefix(check.passed).strip() if check and checked.has_check else ""
-        return CheckResult(checked.has_check, checked.stale, remark)
+        return replace(checked, remark=remark)
 
     def give_up(self) -> RunResult:
         """Return the result without a verified solution; a program that ran to completion is kept."""

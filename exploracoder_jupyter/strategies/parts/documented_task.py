@@ -16,7 +16,7 @@ from exploracoder_jupyter.pipeline.step_context import Run, raise_if_cancelled
 
 
 def limit_retrieval(run: Run, *, searches: int = 0, lookups: int = 0, formulation: Formulation = "error") -> Run:
-    """Return the run with what its strategy may retrieve, whatever the user's settings are.
+    """Return the run of a published strategy, with what that may retrieve, whatever the user's settings are.
 
     Args:
         run: the run.
@@ -25,7 +25,7 @@ def limit_retrieval(run: Run, *, searches: int = 0, lookups: int = 0, formulatio
         formulation: what the query of a repeated search is made from.
     """
     retrieval = replace(run.retrieval, rounds=searches, lookups=lookups, formulation=formulation)
-    return replace(run, retrieval=retrieval)
+    return replace(run, retrieval=retrieval, as_published=True)
 
 
 def announce_libraries(run: Run) -> None:

@@ -1,6 +1,7 @@
 """Finds an example in the text of a task whose result can be compared: doctests, assertions, calls with a literal.
 
-Examples in prose, such as "has the rows A and B", cannot; `example_repair` lets the model write them as a cell.
+Such an example is a check that the task contains. Examples in prose, such as "has the rows A and B", cannot be compared
+by a program; the strategy `example_repair` lets the model write them as a cell.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import doctest
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from textwrap import dedent
 from typing import Final
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.types import Observation, Task
+from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.solving.user_check import readable_code
+from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, check_code
 
+_CAME_OUT: Final = "The example that the task states came out."
+_MISSED: Final = "The program ran, but the example of the task did not give what the task states."
 _LONGEST: Final = 1000
 """Maximum number of characters on either side of a stated result."""
 _MOST: Final = 5
@@ -34,34 +37,17 @@ _END = re.compile(r"`?\s*(?:$|[.;)](?:\s|$)|,(?=\s+[^\W\d])|(?:and|for|but|while
 """What may follow a result: "is 3 rows" and "is 1, 2" state none."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatedExample:
-    """Code that runs the example, and its results if they are not part of the code."""
-
-    code: str
-    results: tuple[str, ...] = ()
-    """Literals; the code prints the `repr` of as many values."""
-
-    def came_out(self, observation: Observation) -> bool:
-        """Whether the code ran, and printed the results."""
-        shown = observation.text.strip().splitlines()[-len(self.results) :] if self.results else []
-        pairs = zip(shown, self.results, strict=False)
-        return observation.ran and len(shown) == len(self.results) and all(_equal(*pair) for pair in pairs)
-
-
 @heuristic("looking for the example of the task", lambda task: None)
-def find_example(task: Task) -> StatedExample | None:
-    """Return the first kind of example that the task contains; `None` without one."""
+def stated_check(task: Task) -> CheckCode | None:
+    """Return the first kind of example that the task contains, as a check; `None` without one."""
     text = dedent(task.text)
-    for check in (_doctests(text), _assertions(text)):
-        with suppress(UsageError):  # it compares nothing
-            if code := readable_code(replace(task, check=check)):
-                return StatedExample(code)
     pairs = list(dict.fromkeys(_stated_results(text, task)))[:_MOST]
-    if not pairs:
-        return None
-    calls, results = zip(*pairs, strict=True)
-    return StatedExample("\n".join(f"print(repr({call}))" for call in calls), results)
+    stated = "\n".join(f"assert {call} == {result}" for call, result in pairs)
+    for check in filter(None, (_doctests(text), _assertions(text), stated)):
+        with suppress(UsageError):  # it compares nothing
+            if code := check_code(replace(task, check=check)):
+                return CheckCode(code, _CAME_OUT, _MISSED)
+    return None
 
 
 def _doctests(text: str) -> str:
