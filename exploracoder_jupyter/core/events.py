@@ -171,6 +171,16 @@ class ReviewAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class EffortChosen:
+    """The run tries whole programs (`direct`), or plans and explores subtasks (`explore`), from now on."""
+
+    effort: Literal["direct", "explore"]
+    reason: str
+    """One sentence."""
+    kind: Literal["effort_chosen"] = "effort_chosen"
+
+
+@dataclass(frozen=True, slots=True)
 class Steered:
     """The user changed the course of the run.
 
@@ -292,6 +302,7 @@ Event = Annotated[
     | CandidateSelected
     | SubtaskFinished
     | ReviewAsked
+    | EffortChosen
     | Steered
     | ModelCalled
     | KnowledgeSearched

@@ -18,7 +18,6 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from exploracoder_jupyter.core.configuration.settings import EXPLORE
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState
@@ -91,7 +90,7 @@ def render_page(run: RunState, trace: Path) -> str:
 def _contents(run: RunState) -> Iterator[tuple[str, str]]:
     if final_solution(run):
         yield "solution", "Solution"
-    yield "plan", "Plan" if run.strategy == EXPLORE else "Strategy"
+    yield "plan", "Plan" if run.explores else "Strategy"
     if any(section.started for section in run.sections.values()):
         yield "tried", "What was tried"
     if run.finished:

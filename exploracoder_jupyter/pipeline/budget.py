@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from math import inf
 from time import monotonic
+
+import anyio
 
 from exploracoder_jupyter.core.configuration.settings import Budget
 from exploracoder_jupyter.core.errors import BudgetExceeded
@@ -21,6 +24,7 @@ class Meter:
         self._clock = clock
         self._started = clock()
         self._numbers = count(1)
+        self._scope: anyio.CancelScope | None = None
         self.by_step: dict[str, Usage] = {}
 
     def next_number(self) -> int:
@@ -35,10 +39,27 @@ class Meter:
     def paused(self) -> Iterator[None]:
         """Exclude the time within this context: the run waits for the user."""
         began = self._clock()
+        if self._scope:
+            self._scope.deadline = inf
         try:
             yield
         finally:
             self._started += self._clock() - began
+            self._set_deadline()
+
+    @contextmanager
+    def limiting(self, scope: anyio.CancelScope) -> Iterator[None]:
+        """Cancel the scope when the time budget is spent."""
+        self._scope = scope
+        self._set_deadline()
+        try:
+            yield
+        finally:
+            self._scope = None
+
+    def _set_deadline(self) -> None:
+        if self._scope:
+            self._scope.deadline = anyio.current_time() + self.seconds_left
 
     @property
     def elapsed(self) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from exploracoder_jupyter.core.events import Notice, PlanMade, Steered, SubtaskFinished
+from exploracoder_jupyter.core.events import EffortChosen, Notice, PlanMade, Steered, SubtaskFinished
 from exploracoder_jupyter.core.types import Plan, Subtask
 from exploracoder_jupyter.pipeline.exploring.planning import clean_titles
 from exploracoder_jupyter.pipeline.run_loop import RunLoop
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
-from exploracoder_jupyter.protocol.run_controls import Choose, Control, Replan, Retry, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, Skip
 
 _MOST_SUBTASKS = 20
 """Limit for a plan that the user writes."""
@@ -32,6 +32,8 @@ class ControlHandler:
         """Apply a control; return the reason as a sentence if that is impossible, else an empty string."""
         if self._loop.finished:
             return "The run has finished: nothing was changed."
+        if isinstance(control, Explore):
+            return self._explore()
         if not self._loop.states:
             return "There is no plan yet: nothing was changed."
         if self._loop.reviewing and not isinstance(control, Replan):
@@ -45,6 +47,13 @@ class ControlHandler:
                 return self._choose(control.candidate)
             case Replan():
                 return self._replan(clean_titles(control.titles))
+
+    def _explore(self) -> str:
+        if not self._loop.in_first_phase:
+            return "The run explores already."
+        self._run.emit(EffortChosen("explore", "You chose to explore."))
+        self._loop.restart_phase()
+        return ""
 
     def _skip(self, subtask: str) -> str:
         position = self._position(subtask)

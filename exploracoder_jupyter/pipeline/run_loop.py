@@ -8,22 +8,23 @@ once; if that makes the current phase pointless, the phase is cancelled and the 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import Estimated, PlanMade, ReviewAsked, Steered
-from exploracoder_jupyter.core.types import Subtask
+from exploracoder_jupyter.core.types import ApiDoc, Introduction, Subtask
 from exploracoder_jupyter.pipeline.exploring.carried_candidate import carry_forward
 from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_plan
 from exploracoder_jupyter.pipeline.exploring.stop_criteria import stop_if_futile
-from exploracoder_jupyter.pipeline.exploring.subtask_exploration import explore_subtask
+from exploracoder_jupyter.pipeline.exploring.subtask_exploration import explore_subtask, first_candidates
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
-from exploracoder_jupyter.pipeline.solving.solution import solve
-from exploracoder_jupyter.pipeline.step_context import Run, State
+from exploracoder_jupyter.pipeline.solving.solution import accept_tried_program, solve
+from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
 _TOKENS_PER_SUBTASK = 13_000
@@ -33,12 +34,16 @@ _TOKENS_PER_TEST_CALL = 5_000
 """Tokens of one request for test inputs, or for one judgement, with prompts of maximum length."""
 
 
+FirstPhase = Callable[[], Awaitable[RunResult | None]]
+"""A phase before the exploration, which may return the result of the run."""
+
+
 class RunLoop:
     """Tracks the position of a run and runs its phases."""
 
-    def __init__(self, run: Run, *, stop_early: bool = True) -> None:
+    def __init__(self, run: Run, *, first: FirstPhase | None = None) -> None:
         self.run = run
-        self._stop_early = stop_early
+        self._first = first
         self.states: list[State] = []
         """The state before each subtask that has started, and before the current phase; empty until there is a plan."""
         self.finished = False
@@ -82,6 +87,11 @@ class RunLoop:
             group.cancel_scope.cancel()
         return result
 
+    @property
+    def in_first_phase(self) -> bool:
+        """Whether the run is still in the phase before the exploration."""
+        return self._first is not None
+
     def end_review(self) -> None:
         """End the review of the plan."""
         if self._approval:
@@ -108,7 +118,11 @@ class RunLoop:
         await self._close_branches(self._branches)
 
     async def _execute(self) -> RunResult:
-        await self._run_phase(self._prepare)
+        if self._first and (result := await self._run_phase(self._first)):
+            return result
+        self._first = None
+        if result := await self._run_phase(self._prepare):
+            return result
         if self.run.settings.review and self.run.steerable and not self._was_reviewed:
             await self._review()
         while True:
@@ -119,29 +133,39 @@ class RunLoop:
                 return result
 
     async def _run_phase(self, phase: Callable[[], Awaitable[RunResult | None]]) -> RunResult | None:
-        """Run one phase within the time budget; return the result if it was the last one."""
+        """Run one phase; return the result if it was the last one."""
         self._restarting = False
-        with anyio.move_on_after(self.run.meter.seconds_left) as self._phase:
+        with anyio.CancelScope() as self._phase:
             result = await phase()
             return None if self._restarting else result
-        if self._restarting:
-            return None
-        raise self.run.meter.out_of_time()
+        return None
 
-    async def _prepare(self) -> None:
+    async def _prepare(self) -> RunResult | None:
+        """Introduce and plan; return the result if the plan is empty."""
         run, given = self.run, self.run.given
         if not self._has_recorded_plan:
             self._estimate(run.settings.subtasks, at_most=True)
         introduction = await introduce(run)
+        state = State(introduction if run.as_published else Introduction(""), run.root)
         if given is not None and self._has_recorded_plan:
             run.agenda.adopt(given)
             run.emit(PlanMade(run.agenda.plan))
         else:
-            run.root.expect(run.settings.candidates)
-            await make_plan(run, introduction)
+            run.root.expect(first_candidates(run))
+            apis = () if run.as_published else await self._find_for_task()
+            state = replace(state, retrieved=apis)
+            await make_plan(run, introduction, apis)
             run.agenda.add_hint(given.hint if given else "")
+        if not run.agenda.plan.subtasks:
+            return await accept_tried_program(run)
         self._estimate(len(run.agenda.plan.subtasks) - len(run.agenda.carried), at_most=False)
-        self.states.append(State(introduction, run.root))
+        self.states.append(state)
+        return None
+
+    async def _find_for_task(self) -> tuple[ApiDoc, ...]:
+        """Return APIs for the task as a whole: those found when it was tried at once, then those found now."""
+        found = await self.run.knowledge.search(self.run.task.text, self.run.settings.retrieved)
+        return merge_apis(self.run.progress.found, tuple(item.api for item in found))
 
     async def _review(self) -> None:
         self._approval = anyio.Event()
@@ -157,7 +181,9 @@ class RunLoop:
             self._branches.append(after.branch)
         if not self._restarting:
             self.states.append(after)
-            if carried is None and self._stop_early:  # failures carried over from an earlier run do not count as futile
+            if (
+                carried is None and not self.run.as_published
+            ):  # failures carried over from an earlier run do not count as futile
                 stop_if_futile(self.run, after)
 
     async def _carry_over(self, state: State, subtask: Subtask) -> State | None:

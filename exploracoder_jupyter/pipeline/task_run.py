@@ -14,20 +14,20 @@ from exploracoder_jupyter.core.types import Experience, Solution, StopCause, Ver
 from exploracoder_jupyter.pipeline.control_handling import ControlHandler
 from exploracoder_jupyter.pipeline.exploring.stop_criteria import Futile
 from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice, reporting
-from exploracoder_jupyter.pipeline.run_loop import RunLoop
+from exploracoder_jupyter.pipeline.run_loop import FirstPhase, RunLoop
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.strategy import Strategy
 
 
-async def explore(run: Run, *, stop_early: bool = True) -> RunResult:
+async def explore(run: Run, *, first: FirstPhase | None = None) -> RunResult:
     """Introduce, plan, explore every subtask, solve (ExploraCoder, section 3). The strategy `explore`.
 
     Args:
         run: the run.
-        stop_early: whether the run ends where exploring further is futile.
+        first: a phase before these, which may return the result.
     """
-    loop = RunLoop(run, stop_early=stop_early)
+    loop = RunLoop(run, first=first)
     try:
         return await loop.execute(ControlHandler(loop).listen)
     finally:
@@ -63,10 +63,8 @@ async def run_task(run: Run, strategy: Strategy = explore) -> RunResult:
 
 
 async def _in_time(run: Run, strategy: Strategy) -> RunResult:
-    """Apply the strategy within the time budget; the exploration pauses that while the user reviews the plan."""
-    if strategy is explore:
-        return await explore(run)
-    with anyio.move_on_after(run.meter.seconds_left):
+    """Apply the strategy within the time budget, which is paused while the user reviews the plan."""
+    with anyio.CancelScope() as scope, run.meter.limiting(scope):
         return await strategy(run)
     raise run.meter.out_of_time()
 

@@ -43,4 +43,11 @@ class Replan:
     type: Literal["replan"] = "replan"
 
 
-Control = Skip | Retry | Choose | Replan
+@dataclass(frozen=True, slots=True)
+class Explore:
+    """Plan and explore now, instead of trying whole programs first."""
+
+    type: Literal["explore"] = "explore"
+
+
+Control = Skip | Retry | Choose | Replan | Explore

@@ -192,7 +192,7 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             python=environment.python,
         )
         try:
-            await run_task(run, plugins.get("strategies", method.strategy))
+            await run_task(run, plugins.get("strategies", method.method))
         finally:
             _remove_if_empty(run.files)
 

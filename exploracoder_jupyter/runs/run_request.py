@@ -187,6 +187,6 @@ def validate_order(order: Order) -> Settings:
         )
     check_code(order.task)
     settings = resolve(*order.layers)
-    if plugins.find("strategies", strategy := settings.exploration.strategy) is None:
+    if plugins.find("strategies", strategy := settings.exploration.method) is None:
         plugins.get("strategies", strategy)  # raises, with a suggestion
     return settings

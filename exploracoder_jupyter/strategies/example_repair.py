@@ -75,7 +75,7 @@ class ExampleRuns:
             draft = await self._request()
             if draft is None:
                 return None
-            if _confirms(draft):
+            if draft.is_word(_CONFIRMED):
                 return "confirmed"
             code, example = _split(draft.code)
             candidate = self.attempts.add(replace(draft, code=code))
@@ -102,7 +102,7 @@ class ExampleRuns:
         return await self.attempts.request(step, inputs, self._usable)
 
     def _usable(self, draft: Draft) -> bool:
-        return self.confirmable if _confirms(draft) else not draft.problem
+        return self.confirmable if draft.is_word(_CONFIRMED) else not draft.problem
 
     def _inputs(self) -> tuple[Step, Inputs]:
         run, found, seen = self.run, self.search, tuple(self.seen)
@@ -129,10 +129,6 @@ class ExampleRuns:
     def _adopt(self, program: Experience, reason: str, why: str) -> RunResult:
         result = RunResult(to_solution(program), Verdict("unchecked", reason))
         return self.attempts.adopt(program.candidate, result, ("ran in a clean branch", why))
-
-
-def _confirms(draft: Draft) -> bool:
-    return draft.code.strip().strip("`'\".").lower() == _CONFIRMED
 
 
 def _split(code: str) -> tuple[str, str]:

@@ -17,12 +17,12 @@ from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieva
 
 async def exploracoder(run: Run) -> RunResult:
     """Explore each subtask, and write the solution once. The strategy `exploracoder`."""
-    return await explore(_as_published(run, debug_rounds=0), stop_early=False)
+    return await explore(_as_published(run, debug_rounds=0))
 
 
 async def exploracoder_debug(run: Run) -> RunResult:
     """Explore as `exploracoder` does, and debug where all candidates fail. The strategy `exploracoder-debug`."""
-    return await explore(_as_published(run, debug_rounds=1), stop_early=False)
+    return await explore(_as_published(run, debug_rounds=1))
 
 
 def _as_published(run: Run, *, debug_rounds: int) -> Run:

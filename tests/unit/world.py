@@ -8,7 +8,7 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import Budget, Exploration
+from exploracoder_jupyter.core.configuration.settings import Budget, Exploration, Retrieval
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     ErrorInfo,
@@ -149,9 +149,21 @@ MATH = (
 
 
 def a_run(
-    model, text="Compute the root of 16", *, apis=MATH, check=None, name=None, budget=None, knowledge=None, **more
+    model,
+    text="Compute the root of 16",
+    *,
+    apis=MATH,
+    check=None,
+    name=None,
+    budget=None,
+    knowledge=None,
+    as_published=True,
+    **more,
 ):
-    """A run on a few functions of `math` whose events are collected in `run.emit.__self__`, a list."""
+    """A run on a few functions of `math` whose events are collected in `run.emit.__self__`, a list.
+
+    As published, every request is made, which is what most tests script.
+    """
     events: list = []
     settings = Exploration(**{"candidates": 3, "planners": 0, **more})
     return Run(
@@ -164,6 +176,8 @@ def a_run(
         NoSteering(),
         Meter(budget or Budget()),
         parallel=2,
+        as_published=as_published,
+        retrieval=Retrieval(formulation="explained" if as_published else "error"),
     )
 
 

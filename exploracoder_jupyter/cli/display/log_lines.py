@@ -8,6 +8,7 @@ from exploracoder_jupyter.core.events import (
     CandidateObserved,
     CandidateProposed,
     CandidateSelected,
+    EffortChosen,
     Estimated,
     Event,
     FilesKept,
@@ -111,6 +112,8 @@ def _describe_event(event: Event, titles: Mapping[str, str]) -> str | None:
             return f"Candidate {event.selection.candidate} is carried forward: {reasons}."
         case SubtaskFinished():
             return f"Subtask {event.subtask} {event.status}{': ' if event.reason else '.'}{event.reason}"
+        case EffortChosen():
+            return event.reason
         case ReviewAsked():
             return "The plan is waiting for review."
         case Steered():

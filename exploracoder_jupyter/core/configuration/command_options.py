@@ -63,8 +63,8 @@ _OTHER_OPTIONS = (
 """Options of the task and of the front end, which are not settings."""
 
 _ORDER = (
-    "model base-url preset candidates subtasks debug-rounds review use state pickle check setup tests name share "
-    "timeout budget-tokens budget-seconds docs workspace web embedding-folder no-snippets isolation allow-read "
+    "model base-url effort preset candidates subtasks debug-rounds review use state pickle check setup tests name "
+    "share timeout budget-tokens budget-seconds docs workspace web embedding-folder no-snippets isolation allow-read "
     "network kernel python gateway show keep-files no-prompts no-history out resume from hint replay delay wait"
 )
 """Names of the options in the order of the help; others follow."""

@@ -17,6 +17,12 @@ OFFLINE = "offline"
 
 EXPLORE = "explore"
 """Name of the strategy that plans the task and explores each subtask."""
+ADAPTIVE = "adaptive"
+"""Name of the strategy that tries a whole program first, and explores where that does not convince."""
+
+Effort = Literal["auto", "direct", "explore"]
+EFFORTS: dict[str, str] = {"auto": ADAPTIVE, "direct": "example-repair", "explore": EXPLORE}
+"""The strategy of each effort."""
 
 Formulation = Literal["task", "subtask", "error", "code", "explained"]
 """What a query was made from (ARKS, section 2.2): the text of the task or subtask, the error that occurred, the code
@@ -47,7 +53,17 @@ class Exploration(_Section):
     """The exploration method. Defaults are those of ExploraCoder (section 5.1) where the paper gives one."""
 
     preset: Annotated[Preset, Setting("how thoroughly to explore, unless set by other options"), Option()] = "standard"
-    strategy: Annotated[str, Setting("method of solving the task, by its registered name")] = EXPLORE
+    effort: Annotated[
+        Effort,
+        Setting(
+            "auto tries a whole program first and explores where that does not convince; direct never explores; "
+            "explore always does"
+        ),
+        Option(),
+    ] = "auto"
+    strategy: Annotated[
+        str | None, Setting("another method of solving the task, by its registered name; none: by the effort")
+    ] = None
     candidates: Annotated[int, Setting("snippets per subtask", ge=1, le=20), Option(metavar="m")] = 5
     subtasks: Annotated[int, Setting("maximum number of subtasks", ge=1, le=20), Option(metavar="n")] = 8
     debug_rounds: Annotated[
@@ -83,6 +99,11 @@ class Exploration(_Section):
         Option(places=("magic",)),
     ] = False
 
+    @property
+    def method(self) -> str:
+        """Registered name of the strategy."""
+        return self.strategy or EFFORTS[self.effort]
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieval(_Section):
@@ -91,7 +112,7 @@ class Retrieval(_Section):
     rounds: Annotated[
         int, Setting("maximum number of new searches after all candidates of a subtask failed", ge=0, le=10)
     ] = 2
-    formulation: Annotated[Formulation, Setting("what the query of such a search is made from")] = "explained"
+    formulation: Annotated[Formulation, Setting("what the query of such a search is made from")] = "error"
     context_tokens: Annotated[int, Setting("maximum tokens of search results in one prompt", ge=500, le=50_000)] = 4000
     lookups: Annotated[int, Setting("maximum API lookups by the model while it writes one snippet", ge=0, le=10)] = 3
     snippets: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 from exploracoder_jupyter.core.configuration.settings import EXPLORE
 from exploracoder_jupyter.core.events import (
     CandidateProposed,
+    EffortChosen,
     Event,
     InputsInvented,
     KnowledgeSearched,
@@ -37,6 +38,8 @@ def describe_activity(state: RunState, event: Event) -> str:
             return f"{what} ({done} of {total})" if total else f"{what} ({done})" if done else what
         case LibraryRead(apis=apis):
             return f"{plural(apis, 'API')} known{'; planning' if state.strategy == EXPLORE else ''}."
+        case EffortChosen(effort=effort):
+            return "Writing a whole program first." if effort == "direct" else "Planning."
         case PlanMade():
             return "Planned."
         case ReviewAsked():

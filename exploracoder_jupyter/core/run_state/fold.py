@@ -14,6 +14,7 @@ from exploracoder_jupyter.core.events import (
     CandidateObserved,
     CandidateProposed,
     CandidateSelected,
+    EffortChosen,
     Estimated,
     Event,
     FilesKept,
@@ -77,6 +78,8 @@ def _fold_event(state: RunState, record: Record) -> RunState:
             return replace(state, files=event)
         case RunFinished():
             return _fold_finish(state, event)
+        case EffortChosen():
+            return replace(state, effort_reasons=(*state.effort_reasons, event.reason))
         case ReviewAsked():
             return replace(state, waiting_since=record.at)
         case _:

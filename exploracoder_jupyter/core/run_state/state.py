@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from exploracoder_jupyter.core.configuration.settings import EXPLORE
+from exploracoder_jupyter.core.configuration.settings import ADAPTIVE, EFFORTS, EXPLORE
 from exploracoder_jupyter.core.events import (
     Estimated,
     FilesKept,
@@ -203,6 +203,8 @@ class RunState:
     library: LibraryRead | None = None
     estimate: Estimated | None = None
     plan: Plan | None = None
+    effort_reasons: tuple[str, ...] = ()
+    """Why the run tried whole programs or explored, in order; one sentence each."""
     revisions: tuple[str, ...] = ()
     """Reasons of the plan's revisions, in order."""
     sections: Mapping[str, Section] = field(default_factory=dict)
@@ -250,8 +252,14 @@ class RunState:
     def strategy(self) -> str:
         """Name of the method; `explore` where none is recorded."""
         settings = self.started.settings.get("exploration") if self.started else None
-        name = settings.get("strategy") if isinstance(settings, dict) else None
+        recorded = settings if isinstance(settings, dict) else {}
+        name = recorded.get("strategy") or EFFORTS.get(str(recorded.get("effort")))
         return name if isinstance(name, str) else EXPLORE
+
+    @property
+    def explores(self) -> bool:
+        """Whether the run plans and explores subtasks, or may do so."""
+        return self.strategy in (EXPLORE, ADAPTIVE)
 
     @property
     def isolation(self) -> str:

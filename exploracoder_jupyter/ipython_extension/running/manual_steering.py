@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from exploracoder_jupyter.core.configuration.settings import EXPLORE
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
@@ -35,7 +34,7 @@ def apply_control(run: Run, control: RunControl) -> str:
         case StopRun():
             run.stop()
             return ""
-        case _ if run.state.strategy != EXPLORE:
+        case _ if not run.state.explores:
             return f"A run with the strategy {run.state.strategy!r} can only be stopped."
         case EditPlan():
             return _replan(run, control.titles)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.events import KnowledgeSearched, LibraryRead, Notice, PlanMade
-from exploracoder_jupyter.core.types import Introduction, Overview, Passage, Plan, Planner, Subtask
-from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_text
+from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, Passage, Plan, Planner, Subtask
+from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_parsed, ask_text
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs, PlanInputs, PlannersInputs
 from exploracoder_jupyter.pipeline.prompting.reply_extraction import join_lines
@@ -16,19 +17,27 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import (
     PlannersReply,
     PlanReply,
     SearchingPlanReply,
+    parse_json,
 )
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
 from exploracoder_jupyter.pipeline.retrieval.web_query_filter import filter_queries
 from exploracoder_jupyter.pipeline.step_context import Run
 
+_LONGEST_OVERVIEW: Final = 3000
+"""Maximum number of characters of the libraries' own text in a plan's prompt."""
+_SHOWN_ATTEMPTS: Final = 2
+
 
 async def introduce(run: Run) -> Introduction:
     """Return the introduction to the libraries.
 
-    Taken from the run that this one resumes, else from the store for these library versions and this model; else a new
-    one is created and stored.
+    As published, the model writes it once for these library versions: then it comes from the run that this one resumes,
+    or from the store. Otherwise it is the beginning of the libraries' own text.
     """
     knowledge = run.knowledge
+    if not run.as_published:
+        run.emit(LibraryRead(tuple(knowledge.libraries), knowledge.size, Introduction("")))
+        return Introduction(shorten(knowledge.overview().text, _LONGEST_OVERVIEW))
     introduction = (run.given and run.given.introduction) or knowledge.introduction(run.model.name)
     if introduction is None:
         overview = knowledge.overview()
@@ -59,18 +68,33 @@ async def _draw_planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
     return tuple(Planner(item.requirement, tuple(item.steps)) for item in reply.planners[:count])
 
 
-async def make_plan(run: Run, introduction: Introduction) -> None:
-    """Make the plan. If the reply stays unusable, the task itself becomes the only subtask and a notice reports it."""
+async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ...] = ()) -> None:
+    """Make the plan, which is empty if a program that was tried before already does the whole task.
+
+    If the reply stays unusable, the task itself becomes the only subtask and a notice reports it.
+
+    Args:
+        run: the run.
+        introduction: the introduction to the libraries.
+        apis: APIs found for the task, listed in the prompt.
+    """
+    attempts = run.progress.attempts[-_SHOWN_ATTEMPTS:]
+    may_be_empty = bool(attempts) and attempts[-1].observation.ran and run.sharing == "values"
     inputs = PlanInputs(
         run.task,
         introduction,
         run.settings.subtasks,
         await _gather_for_task(run),
+        apis=apis,
+        attempts=attempts,
+        may_be_empty=may_be_empty,
         online="web" in run.soup.kinds,
         context_tokens=run.retrieval.context_tokens,
     )
     try:
         planned = _titles_and_queries(await _request_subtasks(run, inputs))[: inputs.most]
+        if not planned and may_be_empty:
+            return
     except ReplyError as error:
         run.emit(
             Notice(f"The plan could not be used ({error.message}) Exploring the task as a single subtask.", "warning")
@@ -90,9 +114,15 @@ async def _gather_for_task(run: Run) -> tuple[Passage, ...]:
 
 
 async def _request_subtasks(run: Run, inputs: PlanInputs) -> Sequence[str | MarkedReply]:
-    if inputs.online:
-        return (await ask_json(run, "plan", inputs, SearchingPlanReply)).subtasks
-    return (await ask_json(run, "plan", inputs, PlanReply)).subtasks
+    form: type[PlanReply | SearchingPlanReply] = SearchingPlanReply if inputs.online else PlanReply
+
+    def parse(text: str) -> Sequence[str | MarkedReply]:
+        subtasks = parse_json(text, form).subtasks
+        if not (subtasks or inputs.may_be_empty):
+            raise ReplyError("the list of subtasks is empty.")
+        return subtasks
+
+    return await ask_parsed(run, "plan", inputs, parse, form=form)
 
 
 def _titles_and_queries(items: Sequence[str | MarkedReply]) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Final
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
@@ -29,6 +30,13 @@ from exploracoder_jupyter.pipeline.retrieval.snippet_learning import drop_stale_
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
+_FIRST: Final = 2
+"""Number of candidates that are proposed at first, except as published (section 5.1: all of 5)."""
+_DONE: Final = "done"
+"""What the model replies if a subtask's result is shown already, as the prompt requires it."""
+_SHOWN: Final = "earlier work already shows its result"
+_SHOWN_FAILURES: Final = 2
+
 
 async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
     """Explore one subtask and return the state after it."""
@@ -42,7 +50,7 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
     if advice.remaining is not None:
         revise(run, subtask, advice.remaining, advice.reason)
     if advice.satisfied:
-        run.emit(SubtaskFinished(subtask.id, "skipped", advice.reason or "earlier work already shows its result"))
+        run.emit(SubtaskFinished(subtask.id, "skipped", advice.reason or _SHOWN))
         return state
     run.emit(SubtaskStarted(subtask.id, advice.apis))
     return await _experiment(run, state, subtask, advice)
@@ -54,11 +62,15 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
     attempt = Attempt.start(run, state, search)
     winner: str | None = None
     try:
-        await _propose(attempt)
+        if await _propose(attempt, first_candidates(run)):
+            run.emit(SubtaskFinished(subtask.id, "skipped", _SHOWN))
+            return state
         if not attempt.experiences:
-            await _propose(attempt)
+            await _propose(attempt, first_candidates(run))
         for round_ in range(1, run.settings.debug_rounds + 1):
             await _debug(attempt, round_)
+        if attempt.none_ran and attempt.experiences:
+            await _propose(attempt, run.settings.candidates - first_candidates(run))
         await drop_stale_snippets(run, search.passages, attempt.experiences)
         await raise_if_cancelled()
         if not attempt.experiences:
@@ -88,7 +100,7 @@ def _expect_next(attempt: Attempt, winner: str | None) -> None:
     run, state = attempt.run, attempt.state
     if attempt.subtask.id != run.agenda.plan.subtasks[-1].id:
         base = attempt.branches[winner] if winner else state.branch
-        base.expect(run.settings.candidates)
+        base.expect(first_candidates(run))
 
 
 def emit_finished(run: Run, chosen: Experience) -> None:
@@ -105,26 +117,46 @@ def _give_up(run: Run, state: State, subtask: Subtask, problem: str) -> State:
     return replace(state, no_code_problems=(*state.no_code_problems, problem)) if problem else state
 
 
-async def _propose(attempt: Attempt) -> None:
+def first_candidates(run: Run) -> int:
+    """Return how many candidates are proposed at first; the rest are proposed only where these fail."""
+    free = run.model.name == OFFLINE
+    return run.settings.candidates if run.as_published or free else min(_FIRST, run.settings.candidates)
+
+
+async def _propose(attempt: Attempt, count: int) -> bool:
+    """Propose and run up to so many candidates; return whether the model replied that nothing is left to do."""
+    if count <= 0:
+        return False
     run, state, subtask = attempt.run, attempt.state, attempt.subtask
-    hint = run.agenda.hints.get(subtask.id, "")
-    tests = run.settings.tests
-    inputs = ProposeInputs(
+    inputs = _propose_inputs(attempt)
+    done = proposed = 0
+    async with task_group() as group:
+        async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=count):
+            if inputs.may_skip and draft.is_word(_DONE):
+                done += 1
+                continue
+            proposed += 1
+            id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
+            group.start_soon(attempt.try_candidate, _candidate(id_, state, subtask, draft))
+    await attempt.rerun_outdated()
+    return done > 0 and not proposed
+
+
+def _propose_inputs(attempt: Attempt) -> ProposeInputs:
+    run, state, subtask = attempt.run, attempt.state, attempt.subtask
+    requested = subtask.id in run.agenda.hints  # the user asked to explore it again, so it is not done
+    return ProposeInputs(
         run.task,
         subtask,
         state.introduction,
         attempt.search.apis,
-        state.experience,
-        hint,
-        tests,
+        (*state.experience, *distinct_failures(attempt.experiences)[:_SHOWN_FAILURES]),
+        run.agenda.hints.get(subtask.id, ""),
+        run.settings.tests,
         passages=attempt.search.passages,
         context_tokens=run.retrieval.context_tokens,
+        may_skip=bool(state.parent) and not (run.as_published or requested or attempt.experiences),
     )
-    async with task_group() as group:
-        async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=run.settings.candidates):
-            id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
-            group.start_soon(attempt.try_candidate, _candidate(id_, state, subtask, draft))
-    await attempt.rerun_outdated()
 
 
 def _candidate(

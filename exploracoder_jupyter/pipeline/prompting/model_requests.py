@@ -56,6 +56,10 @@ class Draft:
     code: str
     problem: str | None = None
 
+    def is_word(self, word: str) -> bool:
+        """Whether the reply is this word instead of code."""
+        return self.code.strip().strip("`'\".").lower() == word
+
 
 async def ask_json(run: Run, step: Step, inputs: Inputs, form: type[_R], *, subject: str = "") -> _R:
     """Return a structured reply; a malformed one is requested once more, with the error.

@@ -41,6 +41,12 @@ class PlanInputs:
     most: int
     """Maximum number of subtasks."""
     passages: tuple[Passage, ...] = ()
+    apis: tuple[ApiDoc, ...] = ()
+    """APIs found for the task, to be listed."""
+    attempts: tuple[Experience, ...] = ()
+    """Whole programs that were tried before, the latest last."""
+    may_be_empty: bool = False
+    """Whether the plan may be empty: the latest of these programs ran."""
     online: bool = False
     """Whether the plan states for which subtasks the web is searched."""
     context_tokens: int = 4000
@@ -90,6 +96,8 @@ class ProposeInputs:
     """How many APIs the model may look up while it writes."""
     context_tokens: int = 4000
     """Token budget for the retrieved APIs and passages together."""
+    may_skip: bool = False
+    """Whether the model may reply that the experience already shows the subtask's result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,9 +122,9 @@ Paths = Annotated[list[str], BeforeValidator(_paths)]
 
 
 class PlanReply(BaseModel):
-    """Reply to `plan`."""
+    """Reply to `plan`; the list may be empty."""
 
-    subtasks: Annotated[Texts, Field(min_length=1)]
+    subtasks: Texts
 
 
 class MarkedReply(BaseModel):
@@ -137,7 +137,7 @@ class MarkedReply(BaseModel):
 class SearchingPlanReply(BaseModel):
     """Reply to `plan` where the web can be searched."""
 
-    subtasks: Annotated[list[Text | MarkedReply], BeforeValidator(_subtasks_with_queries), Field(min_length=1)]
+    subtasks: Annotated[list[Text | MarkedReply], BeforeValidator(_subtasks_with_queries)]
 
 
 class PlannerReply(BaseModel):

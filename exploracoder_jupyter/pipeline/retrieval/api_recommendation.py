@@ -42,13 +42,16 @@ class Recommendation:
 async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
     """Retrieve APIs for the subtask and let the model re-rank and drop them.
 
-    Without a usable reply the retrieved order is kept.
+    Without a usable reply the retrieved order is kept. Except as published, the model is only asked where the plan may
+    have to change: after a subtask that failed, or with a hint of the user's. The request for code shows the list then.
     """
     hint, plan = run.agenda.hints.get(subtask.id, ""), run.agenda.plan
     found, passages = await retrieve(run, subtask, f"{subtask.title} {hint}".strip())
     apis = tuple(item.api for item in found)
     revisable = may_revise(run) and bool(state.experience)
     later = plan.subtasks[plan.subtasks.index(subtask) + 1 :]
+    if not (run.as_published or _went_wrong(state) or hint):
+        return Recommendation(found, apis, passages)
     inputs = RecommendInputs(run.task, subtask, later, apis, state.experience, revisable, hint)
     form = RevisingReply if revisable else RecommendReply
     try:
@@ -60,6 +63,11 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
     revised = reply.remaining if isinstance(reply, RevisingReply) else None
     remaining = None if revised is None else tuple(revised)
     return Recommendation(_rank(run, reply.apis, found), apis, passages, satisfied, reply.reason, remaining)
+
+
+def _went_wrong(state: State) -> bool:
+    """Whether the latest subtask failed."""
+    return bool(state.experience) and not state.experience[-1].observation.ran
 
 
 @heuristic("searching the documentation", lambda run, subtask, query: ((), ()))
@@ -90,6 +98,7 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     """Return the set A_G: at most k_G APIs that matter for the task as a whole.
 
     Chosen from the APIs that serve all subtasks together and those retrieved for each; none if nothing was retrieved.
+    Except as published, the model chooses only if a subtask failed: otherwise the calls that ran are known.
     """
     if not state.retrieved:
         return ()
@@ -99,6 +108,8 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     pool = merge_apis(together, state.retrieved)[: count * 3]
     paths = tuple(api.path for api in pool)
     run.emit(KnowledgeSearched("solution", 0, "subtask", "; ".join(titles), paths))
+    if not (run.as_published or any(not item.observation.ran for item in state.experience)):
+        return pool[:count]
     inputs = RecommendGlobalInputs(run.task, run.agenda.plan.subtasks, pool, count)
     try:
         reply = await ask_json(run, "recommend_global", inputs, RecommendGlobalReply)

@@ -7,18 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from exploracoder_jupyter.core.events import KnowledgeSearched
-from exploracoder_jupyter.core.types import ApiDoc, Candidate, Experience, Passage
+from exploracoder_jupyter.core.events import CandidateSelected, KnowledgeSearched
+from exploracoder_jupyter.core.types import ApiDoc, Candidate, Experience, Passage, Selection, Verdict
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import RepairInputs, SolveInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import recommend_globally
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
-from exploracoder_jupyter.pipeline.run_outcome import RunResult, accept_tested_solution
+from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
+from exploracoder_jupyter.pipeline.run_outcome import RunResult, accept_tested_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test, refine_solution
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
+
+_NOTHING_LEFT = (
+    "The solution ran, and the model found by its output that it does the task; nothing else checked it. Give a check "
+    "with --check, or explore it step by step with --effort explore."
+)
+_LEFT_REASONS = ("ran in a clean branch", "its output shows what the task asks, in the model's judgement")
 
 
 async def solve(run: Run, state: State) -> RunResult:
@@ -27,6 +34,15 @@ async def solve(run: Run, state: State) -> RunResult:
     apis = merge_apis(_explored_apis(run, state), await recommend_globally(run, state))
     search = Search(run, SOLUTION, apis, await _gather_for_solution(run, state), apis)
     return await repair_until_accepted(attempts, search)
+
+
+async def accept_tried_program(run: Run) -> RunResult:
+    """Return the result with the program that was tried before exploring and left nothing to explore."""
+    program = run.progress.attempts[-1]
+    result = RunResult(to_solution(program), Verdict("unchecked", _NOTHING_LEFT))
+    run.emit(CandidateSelected(Selection(SOLUTION.id, program.candidate.id, _LEFT_REASONS)))
+    await store_snippets(run, (), result)
+    return result
 
 
 async def repair_until_accepted(attempts: SolutionAttempts, search: Search) -> RunResult:
@@ -55,7 +71,7 @@ async def propose_until_accepted(
             continue
         attempt = await attempts.execute(candidate)
         if attempt.observation.ran:
-            return await _accept(attempts, attempt)
+            return await accept_or_test(attempts, attempt)
     return attempts.give_up()
 
 
@@ -71,7 +87,7 @@ async def propose_solution(attempts: SolutionAttempts, search: Search) -> Candid
     return await attempts.propose("repair", inputs)
 
 
-async def _accept(attempts: SolutionAttempts, attempt: Experience) -> RunResult:
+async def accept_or_test(attempts: SolutionAttempts, attempt: Experience) -> RunResult:
     """Return the result with a solution that ran and passed the user's check, or with the outcome of its testing."""
     run = attempts.run
     if not can_test(run):

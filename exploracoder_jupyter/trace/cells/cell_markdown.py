@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from exploracoder_jupyter.core.configuration.settings import EXPLORE, OFFLINE
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished, Steered
 from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.run_state import Attempt, InputResult, InputRound, RunState, Section
@@ -71,8 +71,9 @@ def task_markdown(run: RunState) -> str:
 def plan_markdown(run: RunState) -> str:
     """Render the plan with live statuses and the cost so far."""
     parts = ["### Exploration plan", _plan_list(run)]
-    if run.strategy != EXPLORE:
+    if not run.explores:
         parts = [f"### Strategy: {prose(run.strategy)}", _plan_list(run) if run.subtasks else ""]
+    parts += [f"*{prose(clip(reason, 300))}*" for reason in run.effort_reasons]
     parts += ["**The plan is waiting for your review.**"] if run.reviewing else []
     parts += [f"*Plan revised: {prose(clip(reason, 300))}*" for reason in run.revisions if reason]
     parts += search_markdown(run.searches, ())

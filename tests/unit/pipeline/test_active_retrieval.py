@@ -129,7 +129,7 @@ async def test_the_rounds_end_when_two_agree():
         return fenced(f"import math\nprint(math.intro{request.subject.count('r')}t(16))")
 
     run = a_run(failing_at_first([], debug=debug), apis=APIS, retrieved=6, debug_rounds=4)
-    await run_task(replace(run, retrieval=Retrieval(rounds=4)))
+    await run_task(replace(run, retrieval=Retrieval(rounds=4, formulation="explained")))
     told = [(event.round, event.agreed) for event in searches(run) if event.subject != "s1"]
     assert told == [(1, False), (2, True)]
     assert run.meter.by_step["explain"].calls == 2
@@ -139,7 +139,7 @@ async def test_there_are_no_more_rounds_than_wanted():
     words = iter(["truncation", "root", "unrelated"])
     failing = {"debug": fenced("import math\nprint(math.nothing(16))"), "explain": lambda request: next(words)}
     run = a_run(failing_at_first([], **failing), apis=APIS, retrieved=6, debug_rounds=3)
-    await run_task(replace(run, retrieval=Retrieval(rounds=2)))
+    await run_task(replace(run, retrieval=Retrieval(rounds=2, formulation="explained")))
     assert len([event for event in searches(run) if event.subject != "s1"]) == 2
 
 

@@ -61,7 +61,7 @@ def script(**more):
 async def gone(model, *, given=None, first=None, lookups=3, **more):
     """A run to its end, and its records, which begin with `first`."""
     run = replace(a_run(model, candidates=2, debug_rounds=1, **more), given=given, soup=FewPassages())
-    run = replace(run, retrieval=Retrieval(lookups=lookups))
+    run = replace(run, retrieval=Retrieval(lookups=lookups, formulation="explained"))
     ending = await run_task(run)
     return run, recorded([first or started(), *run.emit.__self__]), ending
 
@@ -358,7 +358,7 @@ async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
     told = compare_course(fold_all(again), fold_all(whole))
     assert told == (
         "It took another course at subtask 1: candidate 1.1 ended with KeyError, not ok."
-        " It ended stopped, not unchecked."
+        " It ended unchecked, as the recorded run did."
     )
     assert compare_course(fold_all(whole), fold_all(whole[:20])) == SAME_UNTIL_CUT_OFF
     stopped = Record(len(whole), 0.0, RunFinished(Verdict("stopped", "The user stopped it."), None, Usage()))

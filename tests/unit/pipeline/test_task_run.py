@@ -203,7 +203,7 @@ async def test_a_failed_subtask_keeps_its_experience_and_the_run_goes_on():
 
 async def test_the_same_failure_twice_in_a_row_stops_the_run_with_the_reason():
     failing = fenced("raise ValueError('closed')")
-    run = a_run(answers(plan=("a", "b", "c"), propose=[failing], debug=failing))
+    run = a_run(answers(plan=("a", "b", "c"), propose=[failing], debug=failing), as_published=False)
     ending = await run_task(run)
     assert ending.verdict.outcome == "stopped"
     assert "ValueError: closed" in ending.verdict.reason
@@ -211,7 +211,7 @@ async def test_the_same_failure_twice_in_a_row_stops_the_run_with_the_reason():
 
 
 async def test_no_code_for_two_subtasks_in_a_row_stops_the_run_with_the_reason():
-    run = a_run(answers(plan=("a", "b", "c", "d"), propose=["I am sorry, but no."]))
+    run = a_run(answers(plan=("a", "b", "c", "d"), propose=["I am sorry, but no."]), as_published=False)
     ending = await run_task(run)
     assert ending.verdict.outcome == "stopped"
     assert "no code for two subtasks in a row: the reply is neither" in ending.verdict.reason
@@ -452,7 +452,8 @@ async def test_an_import_error_of_the_library_stops_at_once():
             plan=("a", "b"),
             propose=[fenced("raise ModuleNotFoundError(\"No module named 'math'\")")],
             debug=fenced("raise ModuleNotFoundError(\"No module named 'math'\")"),
-        )
+        ),
+        as_published=False,
     )
     ending = await run_task(run)
     assert "failed to import the library" in ending.verdict.reason

@@ -1,0 +1,84 @@
+"""The cheapest effort that convinces: a whole program first, and the exploration where that falls short. Ours.
+
+Only what could have failed convinces: the user's check, or the example that the task states. Where an example is stated
+in prose, the model compares what came out with it. A program that merely ran is shown to the model when it plans: the
+plan is empty if the output shows that nothing is left to find out. Whatever was tried, found and learned stays known
+to the exploration. 1 call where the first program passes, 1 + r where it is repaired (r = 3), and the calls of the
+exploration after that.
+"""
+
+from __future__ import annotations
+
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.events import EffortChosen
+from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
+from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solving.solution import accept_or_test
+from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.pipeline.task_run import explore
+from exploracoder_jupyter.strategies.example_repair import ExampleRuns, Settled
+
+
+async def adaptive(run: Run) -> RunResult:
+    """Try whole programs, and explore where none convinces. The strategy `adaptive`."""
+
+    async def try_at_once() -> RunResult | None:
+        return await _try_at_once(run)
+
+    if reason := _why_explore_first(run):
+        run.emit(EffortChosen("explore", reason))
+        return await explore(run)
+    return await explore(run, first=try_at_once)
+
+
+def _why_explore_first(run: Run) -> str:
+    """Return why whole programs are not tried first, as a sentence; empty if they are."""
+    if run.given is not None and run.given.titles:
+        return "Exploring, because the earlier run did."
+    if run.model.name == OFFLINE:
+        return "Exploring, because the offline model cannot write a whole program at once."
+    if run.settings.review and run.steerable:
+        return "Exploring, because you review the plan before anything runs."
+    return ""
+
+
+async def _try_at_once(run: Run) -> RunResult | None:
+    """Return the result of a program that convinces; `None` if there is none."""
+    runs = await ExampleRuns.begin(run)
+    run.emit(EffortChosen("direct", _describe_start(runs)))
+    try:
+        settled = await runs.settle()
+    finally:  # also where the user chooses to explore
+        run.progress.attempts, run.progress.found = tuple(runs.attempts.tried), runs.search.apis
+    if settled in ("checked", "confirmed"):
+        result = await _accept(run, runs, settled)
+        await store_snippets(run, (), result)
+        return result
+    run.emit(EffortChosen("explore", _why_explore_now(runs, settled)))
+    return None
+
+
+async def _accept(run: Run, runs: ExampleRuns, settled: Settled) -> RunResult:
+    if settled == "checked" and run.settings.tests:
+        runs.attempts.run = run  # with the user's settings for tests
+        return await accept_or_test(runs.attempts, runs.attempts.tried[-1])
+    return runs.result(settled)
+
+
+def _describe_start(runs: ExampleRuns) -> str:
+    checked = runs.attempts.checked
+    if checked.stated:
+        return "Trying a whole program first: the example that the task states can check it."
+    if checked.proves:
+        return "Trying a whole program first: the check can show whether it is right."
+    return "Trying a whole program first; if its output leaves something open, that is explored."
+
+
+def _why_explore_now(runs: ExampleRuns, settled: Settled | None) -> str:
+    if settled == "ran":
+        return "The program ran, but nothing could show that it is right: planning what is left to explore."
+    tried = runs.attempts.tried
+    error = tried[-1].observation.error if tried else None
+    if error is None:
+        return "No whole program convinced: exploring step by step."
+    return f"No whole program convinced, the last one ended with {error.headline.rstrip('.')}: exploring step by step."
