@@ -28,7 +28,10 @@ from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
 _TOKENS_PER_SUBTASK = 13_000
-"""Prompt and completion tokens of one subtask at m = 5; the paper measured 56 k per problem (its Table 4)."""
+"""Prompt and completion tokens of one subtask as published at m = 5; the paper measured 56 k per problem (Table 4)."""
+
+_TOKENS_PER_REQUEST = 6_000
+"""Prompt and completion tokens of one request of the exploration otherwise, with prompts of maximum length."""
 
 _TOKENS_PER_TEST_CALL = 5_000
 """Tokens of one request for test inputs, or for one judgement, with prompts of maximum length."""
@@ -216,6 +219,9 @@ class RunLoop:
     def _estimate(self, subtasks: int, *, at_most: bool) -> None:
         """Emit the expected number of calls and tokens; a free model needs no estimate."""
         tests = 2 if self.run.settings.tests else 0
-        if self.run.model.name != OFFLINE:
-            tokens = subtasks * _TOKENS_PER_SUBTASK + tests * _TOKENS_PER_TEST_CALL
-            self.run.emit(Estimated(3 + 2 * subtasks + tests, tokens, at_most))
+        if self.run.model.name == OFFLINE:
+            return
+        calls, tokens = 3 + 2 * subtasks, subtasks * _TOKENS_PER_SUBTASK
+        if not self.run.as_published:
+            calls, tokens = 2 + subtasks, (2 + subtasks) * _TOKENS_PER_REQUEST
+        self.run.emit(Estimated(calls + tests, tokens + tests * _TOKENS_PER_TEST_CALL, at_most))

@@ -21,6 +21,8 @@ class Progress:
 
     experience: tuple[Experience, ...] = ()
     """The experience that led here, in order."""
+    announced: bool = False
+    """Whether an event has recorded which libraries the run is about."""
     attempts: tuple[Experience, ...] = ()
     """Whole programs that were executed, in order."""
     found: tuple[ApiDoc, ...] = ()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from exploracoder_jupyter.core.types import Candidate
+from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import drop_stale_snippets, store_snippets
@@ -19,7 +20,7 @@ from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution import propose_solution, propose_until_accepted
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval
+from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
 
 
 async def arks(run: Run) -> RunResult:

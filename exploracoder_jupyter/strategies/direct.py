@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval
+from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
 from exploracoder_jupyter.strategies.parts.unexecuted_result import unexecuted_result
 
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Self
 
 from exploracoder_jupyter.core.types import Candidate, Experience, Step, Verdict
+from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs, RepairInputs, SolveInputs, StrategyInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.run_outcome import RunResult, to_solution
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval, search_for_task
+from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval, search_for_task
 from exploracoder_jupyter.strategies.parts.object_inspection import inspection_code
 from exploracoder_jupyter.strategies.rag import REPAIRS, with_repairs
 

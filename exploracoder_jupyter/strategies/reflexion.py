@@ -13,6 +13,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Candidate, Experience
+from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_text
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.prompting.reply_extraction import join_lines
@@ -20,7 +21,7 @@ from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.solution import propose_until_accepted
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval
+from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
 
 _REMEMBERED: Final = 3
 """Maximum number of reflections in a prompt (Shinn et al. 2023, section 4)."""

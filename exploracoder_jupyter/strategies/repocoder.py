@@ -6,6 +6,7 @@ After Zhang et al. 2023. The first retrieval is by the task. Nothing is executed
 
 from __future__ import annotations
 
+from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import SolveInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
@@ -14,7 +15,7 @@ from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval, search_for
+from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval, search_for
 from exploracoder_jupyter.strategies.parts.unexecuted_result import unexecuted_result
 
 

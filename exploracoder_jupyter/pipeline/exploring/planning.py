@@ -28,6 +28,13 @@ _LONGEST_OVERVIEW: Final = 3000
 _SHOWN_ATTEMPTS: Final = 2
 
 
+def announce_libraries(run: Run) -> None:
+    """Record once which libraries the run is about, without an introduction by the model."""
+    if not run.progress.announced:
+        run.progress.announced = True
+        run.emit(LibraryRead(tuple(run.knowledge.libraries), run.knowledge.size, Introduction("")))
+
+
 async def introduce(run: Run) -> Introduction:
     """Return the introduction to the libraries.
 
@@ -36,7 +43,7 @@ async def introduce(run: Run) -> Introduction:
     """
     knowledge = run.knowledge
     if not run.as_published:
-        run.emit(LibraryRead(tuple(knowledge.libraries), knowledge.size, Introduction("")))
+        announce_libraries(run)
         return Introduction(shorten(knowledge.overview().text, _LONGEST_OVERVIEW))
     introduction = (run.given and run.given.introduction) or knowledge.introduction(run.model.name)
     if introduction is None:

@@ -16,6 +16,7 @@ import anyio
 from exploracoder_jupyter.core.events import CandidateProposed, PlanMade, SubtaskStarted
 from exploracoder_jupyter.core.types import Call, Candidate, Introduction, Plan
 from exploracoder_jupyter.pipeline.exploring.carried_candidate import run_candidate
+from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
@@ -27,7 +28,7 @@ from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, State
 from exploracoder_jupyter.strategies.agents.agent_actions import FINISH, LOOK_UP, RUN, SEARCH, Action, parse_action
-from exploracoder_jupyter.strategies.parts.documented_task import announce_libraries, limit_retrieval
+from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
 
 START: Final = "start"
 """Stands for the action before the first one."""

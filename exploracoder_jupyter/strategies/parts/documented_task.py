@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from exploracoder_jupyter.core.configuration.settings import Formulation
-from exploracoder_jupyter.core.events import KnowledgeSearched, LibraryRead
-from exploracoder_jupyter.core.types import ApiDoc, Introduction
+from exploracoder_jupyter.core.events import KnowledgeSearched
+from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
@@ -26,11 +26,6 @@ def limit_retrieval(run: Run, *, searches: int = 0, lookups: int = 0, formulatio
     """
     retrieval = replace(run.retrieval, rounds=searches, lookups=lookups, formulation=formulation)
     return replace(run, retrieval=retrieval, as_published=True)
-
-
-def announce_libraries(run: Run) -> None:
-    """Record which libraries the run is about, for a strategy that does not introduce them to the model."""
-    run.emit(LibraryRead(tuple(run.knowledge.libraries), run.knowledge.size, Introduction("")))
 
 
 async def search_for_task(run: Run) -> Search:

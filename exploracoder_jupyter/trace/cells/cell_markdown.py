@@ -71,7 +71,9 @@ def task_markdown(run: RunState) -> str:
 def plan_markdown(run: RunState) -> str:
     """Render the plan with live statuses and the cost so far."""
     parts = ["### Exploration plan", _plan_list(run)]
-    if not run.explores:
+    if run.effort_reasons and not run.planned:
+        parts = ["### Approach"]
+    elif not run.explores:
         parts = [f"### Strategy: {prose(run.strategy)}", _plan_list(run) if run.subtasks else ""]
     parts += [f"*{prose(clip(reason, 300))}*" for reason in run.effort_reasons]
     parts += ["**The plan is waiting for your review.**"] if run.reviewing else []
