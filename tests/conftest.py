@@ -40,8 +40,8 @@ def _homes(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _own_world(monkeypatch, _homes):
-    """Every test gets its own user folders and no key."""
+def _own_world(monkeypatch, _homes, request):
+    """Every test gets its own user folders and no key. Tests with kernels script an exploration from its start."""
     home = next(_homes)
     home.mkdir()
     for name in [n for n in os.environ if n.startswith(("OPENAI_", "EXPLORACODER_"))]:
@@ -55,6 +55,10 @@ def _own_world(monkeypatch, _homes):
         "JUPYTER_CONFIG_DIR",
     ):
         monkeypatch.setenv(name, str(home / name.lower()))
+    if "/tests/unit/" not in str(request.path):
+        config = home / "xdg_config_home" / "exploracoder_jupyter" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text('[exploration]\neffort = "explore"\n', encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)

@@ -64,7 +64,7 @@ async def test_a_task_that_fails_with_the_first_retrieval_is_solved_by_searching
     run, outcome = await explored(library, tmp_path, Retrieval())
     assert outcome == "solved"
     [again] = [event for event in happened(run, "knowledge_searched") if event.round]
-    assert "statistics.quantiles" in again.apis and again.formulation == "explained"
+    assert "statistics.quantiles" in again.apis and again.formulation == "error"
     [debugged] = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.round]
     assert (debugged.id, debugged.repairs) == ("1.1r1", "1.1")
 

@@ -54,7 +54,7 @@ def test_a_run_with_an_endpoint_is_solved_recorded_and_holds_no_secret(endpoint,
     assert summary["status"] == "solved"
     assert summary["model"] == "toy"
     steps = [record.event.exchange.step for record in told if record.event.kind == "model_called"]
-    assert steps == ["introduce", "planners", "plan", "recommend", "propose", "recommend_global", "solve"]
+    assert steps == ["plan", "propose", "solve"]
     [trace] = (tmp_path / "explorations").glob("*.ipynb")
     text = trace.read_text() + repr(told)
     assert not [planted for planted in (KEY, "hunter2pw") if planted in text]
@@ -216,7 +216,7 @@ def test_a_fault_in_the_middle_keeps_what_there_is_and_is_resumed(endpoint, tmp_
     [trace] = (tmp_path / "explorations").glob("*.ipynb")
     summary = caught.value.summary
     assert (summary["status"], summary["trace"]) == ("stopped", str(trace))
-    assert "median" in summary["solution"] and summary["usage"]["calls"] > 3
+    assert "median" in summary["solution"] and summary["usage"]["calls"] > 1
     assert str(trace) in caught.value.remedy
     assert not list(trace.parent.glob("*.jsonl"))
     told = [record.event for record in load(trace)]
