@@ -126,6 +126,8 @@ class RunView(BaseModel):
     budget_tokens: int | None = None
     budget_seconds: float | None = None
     subtasks: list[SubtaskView] = []
+    may_explore_now: bool = False
+    """Whether the run tries whole programs and can be asked to explore instead."""
     solution: SubtaskView | None = None
     """The solution attempts, once there are any."""
     code: str | None = None
@@ -279,6 +281,15 @@ class StopRun(BaseModel):
     run: str
 
 
+class ExploreNow(BaseModel):
+    """Plan and explore now, instead of trying whole programs first."""
+
+    model_config = _MESSAGE
+    type: Literal["explore"] = "explore"
+    request: int = 0
+    run: str
+
+
 class SkipSubtask(BaseModel):
     """Abandon this subtask and continue with the next one."""
 
@@ -331,7 +342,17 @@ class ExportTrace(BaseModel):
 
 
 ToKernel = Annotated[
-    Hello | Here | Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace,
+    Hello
+    | Here
+    | Sync
+    | Dismiss
+    | StopRun
+    | ExploreNow
+    | SkipSubtask
+    | RetrySubtask
+    | ChooseCandidate
+    | EditPlan
+    | ExportTrace,
     Field(discriminator="type"),
 ]
 

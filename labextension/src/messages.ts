@@ -16,7 +16,17 @@ export type FromKernel = CellsMessage | StateMessage | WhoMessage | CleanMessage
 export type JsonValue = JSONValue;
 export type Answer = Welcome | Snapshot | Done;
 export type ToKernel =
-  Hello | Here | Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace;
+  | Hello
+  | Here
+  | Sync
+  | Dismiss
+  | StopRun
+  | ExploreNow
+  | SkipSubtask
+  | RetrySubtask
+  | ChooseCandidate
+  | EditPlan
+  | ExportTrace;
 
 /**
  * The data of the `comm_open`: the kernel's version and all its runs.
@@ -55,6 +65,7 @@ export interface RunView {
   budget_tokens: number | null;
   budget_seconds: number | null;
   subtasks: SubtaskView[];
+  may_explore_now: boolean;
   solution: SubtaskView | null;
   code: string | null;
   notices: string[];
@@ -234,6 +245,14 @@ export interface Dismiss {
  */
 export interface StopRun {
   type: 'stop';
+  request?: number;
+  run: string;
+}
+/**
+ * Plan and explore now, instead of trying whole programs first.
+ */
+export interface ExploreNow {
+  type: 'explore';
   request?: number;
   run: string;
 }

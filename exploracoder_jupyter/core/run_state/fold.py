@@ -79,7 +79,7 @@ def _fold_event(state: RunState, record: Record) -> RunState:
         case RunFinished():
             return _fold_finish(state, event)
         case EffortChosen():
-            return replace(state, effort_reasons=(*state.effort_reasons, event.reason))
+            return replace(state, efforts=(*state.efforts, event))
         case ReviewAsked():
             return replace(state, waiting_since=record.at)
         case _:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from exploracoder_jupyter.core.configuration.settings import ADAPTIVE, EFFORTS, EXPLORE
 from exploracoder_jupyter.core.events import (
+    EffortChosen,
     Estimated,
     FilesKept,
     KnowledgeSearched,
@@ -203,8 +204,8 @@ class RunState:
     library: LibraryRead | None = None
     estimate: Estimated | None = None
     plan: Plan | None = None
-    effort_reasons: tuple[str, ...] = ()
-    """Why the run tried whole programs or explored, in order; one sentence each."""
+    efforts: tuple[EffortChosen, ...] = ()
+    """When the run tried whole programs and when it explored, and why, in order."""
     revisions: tuple[str, ...] = ()
     """Reasons of the plan's revisions, in order."""
     sections: Mapping[str, Section] = field(default_factory=dict)
@@ -255,6 +256,11 @@ class RunState:
         recorded = settings if isinstance(settings, dict) else {}
         name = recorded.get("strategy") or EFFORTS.get(str(recorded.get("effort")))
         return name if isinstance(name, str) else EXPLORE
+
+    @property
+    def may_explore_now(self) -> bool:
+        """Whether the run tries whole programs and can be asked to explore instead."""
+        return not self.over and bool(self.efforts) and self.efforts[-1].effort == "direct"
 
     @property
     def explores(self) -> bool:

@@ -60,6 +60,7 @@ def run_view(state: RunState, context: RunContext) -> RunView:
         executions=state.usage.executions,
         budget_tokens=tokens,
         budget_seconds=seconds,
+        may_explore_now=state.may_explore_now,
         subtasks=[_subtask(section) for section in state.planned],
         solution=_subtask(solution, selectable=False) if solution.candidates else None,
         code=state.offered_solution,

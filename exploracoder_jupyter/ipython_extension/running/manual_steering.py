@@ -10,6 +10,7 @@ from exploracoder_jupyter.protocol.browser_messages import (
     Continue,
     Dismiss,
     EditPlan,
+    ExploreNow,
     ExportTrace,
     RetrySubtask,
     SkipSubtask,
@@ -17,9 +18,11 @@ from exploracoder_jupyter.protocol.browser_messages import (
     Sync,
 )
 from exploracoder_jupyter.protocol.engine_messages import Continuation
-from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Explore, Replan, Retry, Skip
 
-RunControl = Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace
+RunControl = (
+    Sync | Dismiss | StopRun | ExploreNow | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace
+)
 """A control that refers to a run."""
 
 
@@ -36,6 +39,9 @@ def apply_control(run: Run, control: RunControl) -> str:
             return ""
         case _ if not run.state.explores:
             return f"A run with the strategy {run.state.strategy!r} can only be stopped."
+        case ExploreNow():
+            run.send(Explore())
+            return ""
         case EditPlan():
             return _replan(run, control.titles)
         case ChooseCandidate():

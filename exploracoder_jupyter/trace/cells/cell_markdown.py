@@ -71,11 +71,11 @@ def task_markdown(run: RunState) -> str:
 def plan_markdown(run: RunState) -> str:
     """Render the plan with live statuses and the cost so far."""
     parts = ["### Exploration plan", _plan_list(run)]
-    if run.effort_reasons and not run.planned:
+    if run.efforts and not run.planned:
         parts = ["### Approach"]
     elif not run.explores:
         parts = [f"### Strategy: {prose(run.strategy)}", _plan_list(run) if run.subtasks else ""]
-    parts += [f"*{prose(clip(reason, 300))}*" for reason in run.effort_reasons]
+    parts += [f"*{prose(clip(chosen.reason, 300))}*" for chosen in run.efforts]
     parts += ["**The plan is waiting for your review.**"] if run.reviewing else []
     parts += [f"*Plan revised: {prose(clip(reason, 300))}*" for reason in run.revisions if reason]
     parts += search_markdown(run.searches, ())

@@ -23,7 +23,8 @@ export type LinkStatus =
   'none' | 'connecting' | 'waiting' | 'ready' | 'other-version';
 
 /** The controls of a run. */
-export type Control = 'stop' | 'skip' | 'retry' | 'choose' | 'plan' | 'export';
+export type Control =
+  'stop' | 'explore' | 'skip' | 'retry' | 'choose' | 'plan' | 'export';
 
 /** Result of an insertion: the cell was inserted, it was already there, or there is nothing to insert. */
 export type InsertResult = 'inserted' | 'there' | 'nothing';
@@ -70,6 +71,8 @@ export interface IExplorationModel extends IDisposable {
   /* The controls never throw. Errors are returned as one sentence in `problem`. */
 
   stop(run: string): Promise<Done>;
+  /** Plan and explore now, instead of trying whole programs first. */
+  explore(run: string): Promise<Done>;
   skip(run: string, subtask: string): Promise<Done>;
   /** After the end of the run, this executes the calling cell again to continue from there. */
   retry(run: string, subtask: string, hint?: string): Promise<Done>;

@@ -159,6 +159,10 @@ export class ExplorationModel implements IExplorationModel {
     return this._controls.send(run, 'stop', '', { type: 'stop' });
   }
 
+  explore(run: string): Promise<Done> {
+    return this._controls.send(run, 'explore', '', { type: 'explore' });
+  }
+
   skip(run: string, subtask: string): Promise<Done> {
     return this._controls.send(run, 'skip', subtask, { type: 'skip', subtask });
   }

@@ -6,7 +6,7 @@ import * as React from 'react';
 import { isFinished } from '../link/runStatus';
 import type { Control, IExplorationModel } from '../link/tokens';
 import type { Done, RunView } from '../messages';
-import { canStop, acceptsControls } from './controlAvailability';
+import { acceptsControls, canExploreNow, canStop } from './controlAvailability';
 import { ActionButton } from './ActionButton';
 import type { IControlRequests } from './controlRequests';
 import {
@@ -37,6 +37,7 @@ export function RunActions(props: IRunActions): React.JSX.Element {
       aria-label={trans.__('This run')}
     >
       {controllable && canStop(run) && <StopButton {...props} />}
+      {controllable && canExploreNow(run) && <ExploreButton {...props} />}
       {run.code !== null && <InsertButton {...props} />}
       {controllable && isFinished(run) && run.trace && (
         <ExportButton {...props} />
@@ -93,6 +94,26 @@ function StopButton({ run, model, requests }: IRunActions): React.JSX.Element {
       title={trans.__('Finish now and keep the results so far')}
       className="jp-mod-warn"
       send={() => model.stop(run.key)}
+    />
+  );
+}
+
+function ExploreButton({
+  run,
+  model,
+  requests
+}: IRunActions): React.JSX.Element {
+  const trans = useTrans();
+  return (
+    <RequestButton
+      requests={requests}
+      control="explore"
+      label={trans.__('Explore step by step')}
+      pending={trans.__('Planning…')}
+      title={trans.__(
+        'Plan and explore the task now, instead of trying a whole program first'
+      )}
+      send={() => model.explore(run.key)}
     />
   );
 }

@@ -16,6 +16,10 @@ export function canStop(run: RunView): boolean {
   return !isFinished(run) && run.status !== 'stopping';
 }
 
+export function canExploreNow(run: RunView): boolean {
+  return run.status === 'running' && run.may_explore_now === true;
+}
+
 export function canEditPlan(run: RunView): boolean {
   const toCome = run.subtasks.some(({ status }) =>
     ['planned', 'exploring'].includes(status)

@@ -81,6 +81,8 @@ function observedState(
   switch (control) {
     case 'stop':
       return run.status;
+    case 'explore':
+      return `${run.may_explore_now}`;
     case 'skip':
       return `${subtask?.status}`;
     case 'retry':

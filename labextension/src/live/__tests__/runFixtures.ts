@@ -54,6 +54,7 @@ export function runView(fields: Partial<RunView> = {}): RunView {
         why: ['<b>it ran</b>']
       }
     ],
+    may_explore_now: false,
     solution: null,
     code: null,
     notices: [],

@@ -91,6 +91,9 @@ export class FakeModel implements IExplorationModel {
   stop(run: string): Promise<Done> {
     return this.ask(run, 'stop');
   }
+  explore(run: string): Promise<Done> {
+    return this.ask(run, 'explore');
+  }
   skip(run: string, subtask: string): Promise<Done> {
     return this.ask(run, 'skip', subtask);
   }
@@ -242,6 +245,7 @@ export function run(change: Partial<RunView> = {}): RunView {
     budget_tokens: 200000,
     budget_seconds: 900,
     subtasks: plan(),
+    may_explore_now: false,
     solution: null,
     code: null,
     notices: [],

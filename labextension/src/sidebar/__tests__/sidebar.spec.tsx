@@ -629,6 +629,16 @@ describe('controls', () => {
     noButton(/Stop/);
   });
 
+  it('explore: offered while a whole program is tried', async () => {
+    const model = new FakeModel([run({ may_explore_now: true })]);
+    show(model);
+    press('Explore step by step');
+    expect(model.asked).toEqual(['explore']);
+    await answer(model);
+    update(model, run());
+    noButton('Explore step by step');
+  });
+
   it('report a problem, and can be retried', async () => {
     const model = new FakeModel([run()]);
     show(model);
