@@ -128,3 +128,23 @@ def test_a_program_that_was_never_run_is_recorded_as_that(tmp_path, monkeypatch)
     _, report = passes_check(trace)
     assert "Nothing was executed" in report
     assert find_unfounded_claims(load(trace), ()) == {}
+
+
+def test_the_default_explores_where_no_program_convinces_and_its_trace_passes_a_check(tmp_path, monkeypatch):
+    wrong = [f"{BROKEN}_{number}" for number in range(4)]
+    program = [*map(fenced, wrong), fenced(RIGHT)]
+    cell = fenced("import tides\nbasin = tides.Basin().fill(2).fill(2)\nprint(basin.gauge())")
+    replies = {"plan": '{"subtasks": ["Fill a basin twice and read its level"]}', "propose": [cell, cell]}
+
+    def reply(request):
+        return replies.get(request.step) or program.pop(0)
+
+    check = "assert fill_twice(3) == 6"
+    model, summary, trace = explored(tmp_path, monkeypatch, "adaptive", reply, TASK, check=check)
+    assert [request.step for request in model.requests] == ["solve", *["repair"] * 3, "plan", "propose", "repair"]
+    assert summary["status"] == "solved" and summary["solution"] == RIGHT
+    assert outcomes(trace) == dict.fromkeys(["s1", "s2", "s3", "s4"], "check failed") | {"s5": "ok"}
+    assert "level_3" in model.requests[4].messages[1].content
+    for command in ("check", "replay"):
+        same, report = passes_check(trace, command)
+        assert same, report
