@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.settings import OFFLINE, Settings
+from exploracoder_jupyter.core.configuration.settings import EXPLORE, OFFLINE, Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, read_secrets, unknown_variables
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError, UsageError, unwrap_group
 from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunStarted
@@ -190,11 +190,18 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             retrieval=settings.retrieval,
             soup=soup,
             python=environment.python,
+            as_published=_follows_older_procedure(order),
         )
         try:
-            await run_task(run, plugins.get("strategies", method.method))
+            await run_task(run, plugins.get("strategies", EXPLORE if run.as_published else method.method))
         finally:
             _remove_if_empty(run.files)
+
+
+def _follows_older_procedure(order: Order) -> bool:
+    """Whether the run replays one from before there was a choice of effort: then every request was always made."""
+    recorded = [layer.get("exploration", {}) for layer in order.layers]
+    return order.recording is not None and not any({"effort", "strategy"} & {*layer} for layer in recorded)
 
 
 async def _resolve_settings(order: Order, settings: Settings, keys: Secrets) -> Settings:
