@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="problem files (JSON lines); or `report` and a folder of results",
     )
     parser.add_argument(
-        "--strategy", nargs="+", action="extend", metavar="S", help="strategies to compare (rag, explore)"
+        "--strategy", nargs="+", action="extend", metavar="S", help="strategies to compare (rag, adaptive)"
     )
     parser.add_argument(
         "--samples", type=_positive, default=1, metavar="N", help="runs of each strategy per problem (1)"

@@ -46,8 +46,8 @@ from exploracoder_jupyter.runs.construction.port_adapters import with_resolved_m
 if TYPE_CHECKING:
     from distributed import Client
 
-STRATEGIES = ("rag", "explore")
-"""The strategies of an evaluation that names none: the cheapest that retrieves, and the exploration."""
+STRATEGIES = ("rag", "adaptive")
+"""The strategies of an evaluation that names none: the cheapest that retrieves, and the product."""
 _REQUESTS = {"direct": 1, "rag": 1}
 """Requests of a unit, where all units of a strategy make the same number."""
 ShowProgress = Callable[[Progress], None]

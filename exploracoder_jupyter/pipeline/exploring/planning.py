@@ -78,7 +78,8 @@ async def _draw_planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
 async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ...] = ()) -> None:
     """Make the plan, which is empty if a program that was tried before already does the whole task.
 
-    If the reply stays unusable, the task itself becomes the only subtask and a notice reports it.
+    Where programs were tried, the documentation that they were written from is not sent again, only a list of APIs. If
+    the reply stays unusable, the task itself becomes the only subtask and a notice reports it.
 
     Args:
         run: the run.
@@ -89,9 +90,9 @@ async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ..
     may_be_empty = bool(attempts) and attempts[-1].observation.ran and run.sharing == "values"
     inputs = PlanInputs(
         run.task,
-        introduction,
+        Introduction("") if attempts else introduction,
         run.settings.subtasks,
-        await _gather_for_task(run),
+        () if attempts else await _gather_for_task(run),
         apis=apis,
         attempts=attempts,
         may_be_empty=may_be_empty,
