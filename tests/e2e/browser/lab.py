@@ -77,7 +77,9 @@ class Server:
         }
 
     def _settings(self, folder):
-        self.home.mkdir()
+        config = self.home / ".config" / "exploracoder_jupyter" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text('[exploration]\neffort = "explore"\n')  # most stories script an exploration from its start
         chosen = {"apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False}}
         for name, value in chosen.items():
             path = folder / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"

@@ -131,3 +131,18 @@ def test_an_interrupt_ends_a_run_that_is_waited_for(tab, server, play):
     notebook.do("async () => { await kernel.interrupt() }")
     notebook.until_run(1)
     assert metadata(of_role(notebook.until_ended(), "plan")[0])["status"] == "stopped"
+
+
+def test_the_user_explores_step_by_step_while_a_whole_program_is_tried(tab, server, play):
+    told = play(*two_scenes())
+    program = told.hold("solve")
+    notebook = begun(tab, server, told, "--effort", "auto")
+    program.reached()
+    tab.shot("effort-direct")
+    tab.sidebar.open().button("Explore step by step").click()
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    assert not tab.sidebar.button("Explore step by step").is_visible()
+    program.open()
+    cells = notebook.until_ended()
+    assert "You chose to explore." in source(of_role(cells, "plan")[0])
+    tab.shot("effort-explored")
