@@ -1,6 +1,8 @@
 """Knowledge of real libraries, read by the real inspector in its confinement."""
 
+import jedi
 import pytest
+from parso.cache import parser_cache
 
 from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
@@ -75,3 +77,14 @@ def test_stubs_tell_the_signature_of_compiled_standard_functions_without_self():
     found = stdlib_stubs.stub_signatures(["datetime.datetime.strptime", "datetime.datetime.nothing"], module="datetime")
     assert list(found) == ["datetime.datetime.strptime"]
     assert found["datetime.datetime.strptime"].startswith("(date_string: str, format: str")
+
+
+def test_stubs_are_read_while_another_process_writes_the_shared_cache_of_parsed_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(jedi.settings, "cache_directory", str(tmp_path))
+    parser_cache.clear()
+    jedi.Script("import fractions\nfractions.Fraction(").get_signatures()
+    written = list(tmp_path.rglob("*.pkl"))
+    for path in written:
+        path.write_bytes(b"")
+    parser_cache.clear()
+    assert written and stdlib_stubs.stub_signatures(["fractions.Fraction"], module="fractions")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from functools import cache
+from tempfile import TemporaryDirectory
 
 _SECONDS = 10.0
 _MAX_APIS = 300
@@ -19,6 +21,7 @@ def stub_signatures(paths: Sequence[str], *, module: str) -> dict[str, str]:
     """Look up the stub signatures of these standard-library APIs, such as `(x, base=...)`, for at most `_SECONDS`."""
     import jedi  # type: ignore[import-untyped]  # takes a third of a second and is rarely needed
 
+    jedi.settings.cache_directory = _private_folder().name
     deadline = time.monotonic() + _SECONDS
     found: dict[str, str] = {}
     for path in paths[:_MAX_APIS]:
@@ -29,3 +32,12 @@ def stub_signatures(paths: Sequence[str], *, module: str) -> dict[str, str]:
             text = signature.to_string()
             found[path] = _SELF_PARAMETER.sub("(", text[text.index("(") :].partition(" -> ")[0])
     return found
+
+
+@cache
+def _private_folder() -> TemporaryDirectory[str]:
+    """Return a folder for parsed stubs, which is deleted with this process.
+
+    In the folder that jedi shares between processes, one can read a file that another has begun to write.
+    """
+    return TemporaryDirectory(prefix="stubs-")
