@@ -16,6 +16,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from exploracoder_jupyter.trace.cells.cell_layout import source_hash
+from exploracoder_jupyter.trace.storage.shared_content import extract_content, inline_content
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TRACES = "explorations"
@@ -31,9 +32,12 @@ def execute(path: Path, *, folder: str) -> nbformat.NotebookNode:
 
 def without_machine(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """The trace without the name of the machine and the folders of its Python, its cells marked as untouched."""
+    inline_content(notebook.metadata.exploracoder_jupyter)
     text = re.sub(r"Linux-[\w.-]*?(x86_64|aarch64)", r"Linux-\1", json.dumps(notebook))
     text = re.sub(r"(?:/[\w.-]+)+?/(?=lib/python3)", "", text)
     clean = nbformat.from_dict(json.loads(re.sub(r"Linux-[\w.-]*?(x86\\\\_64)", r"Linux-\1", text)))
+    facts = clean.metadata.exploracoder_jupyter
+    facts.content = extract_content(facts.records)
     for cell in clean.cells:
         if mark := cell.metadata.get("exploracoder_jupyter"):
             mark.source_hash = source_hash(cell.source)

@@ -23,8 +23,8 @@ def plural(count: float, noun: str) -> str:
 
 def money(amount: float, currency: str) -> str:
     """Format an amount of money with the label of its currency, if it has one: `1.25 EUR`, `0.0042 EUR`."""
-    number = f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.2g}" if amount < 0.001 else f"{amount:.4f}"
-    return f"{number} {currency}".strip()
+    places = 2 if amount >= 0.1 or not amount else 4 if amount >= 0.001 else 6
+    return f"{amount:,.{places}f} {currency}".strip()
 
 
 def describe_tokens(usage: Usage) -> str:

@@ -34,7 +34,7 @@ def extract_content(records: Iterable[Mapping[str, Any]]) -> str:
     values: dict[str, list[int]] = {}
     pieces: dict[str, int] = {}
     for holder, name in _places(records):
-        text = json.dumps(holder[name], ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(holder[name], ensure_ascii=False, separators=(",", ":"), sort_keys=True)
         if len(text) >= LONG or text.startswith(f'"{_PREFIX}'):
             holder[name] = _digest(text)
             values[holder[name]] = [pieces.setdefault(piece, len(pieces)) for piece in _END_OF_PIECE.split(text)]
@@ -100,8 +100,12 @@ def _places(records: Iterable[Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield the fields of each event and of the objects in them, except these objects themselves."""
     for record in records:
         event = record.get("event") if isinstance(record, dict) else None
-        for name, value in [*event.items()] if isinstance(event, dict) else []:
-            yield from ((value, field) for field in [*value]) if isinstance(value, dict) else [(event, name)]
+        for name in [*event] if isinstance(event, dict) else []:
+            value: Any = event[name]
+            if isinstance(value, dict):
+                yield from ((value, field) for field in [*value])
+            else:
+                yield event, name
 
 
 def _digest(text: str) -> str:
