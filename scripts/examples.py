@@ -31,8 +31,10 @@ def execute(path: Path, *, folder: str) -> nbformat.NotebookNode:
 
 
 def without_machine(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """The trace without the name of the machine and the folders of its Python, its cells marked as untouched."""
-    inline_content(notebook.metadata.exploracoder_jupyter)
+    """The trace without the name of the machine and the folders of its Python, its cells marked as untouched.
+
+    Its long values are apart afterwards, and have to be inline before.
+    """
     text = re.sub(r"Linux-[\w.-]*?(x86_64|aarch64)", r"Linux-\1", json.dumps(notebook))
     text = re.sub(r"(?:/[\w.-]+)+?/(?=lib/python3)", "", text)
     clean = nbformat.from_dict(json.loads(re.sub(r"Linux-[\w.-]*?(x86\\\\_64)", r"Linux-\1", text)))
@@ -45,7 +47,8 @@ def without_machine(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def portable(notebook: nbformat.NotebookNode, *, folder: str) -> nbformat.NotebookNode:
-    """The notebook without times, and with paths relative to the folder it ran in."""
+    """The notebook without times, and with paths relative to the folder it ran in; the values of a trace inline."""
+    inline_content(notebook.metadata.get("exploracoder_jupyter", {}))
     text = json.dumps(notebook).replace(f"{Path(folder).resolve()}/", "").replace(f"{folder}/", "")
     text = text.replace(f'"{Path(folder).resolve()}"', '""')
     clean = nbformat.from_dict(json.loads(text))
