@@ -99,10 +99,9 @@ def _read_table(packed: object) -> dict[str, str]:
 def _places(records: Iterable[Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield the fields of each event and of the objects in them, except these objects themselves."""
     for record in records:
-        event = record.get("event") if isinstance(record, dict) else None
+        event: Any = record.get("event") if isinstance(record, dict) else None
         for name in [*event] if isinstance(event, dict) else []:
-            value: Any = event[name]
-            if isinstance(value, dict):
+            if isinstance(value := event[name], dict):
                 yield from ((value, field) for field in [*value])
             else:
                 yield event, name
