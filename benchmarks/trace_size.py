@@ -2,7 +2,8 @@
 
 `python benchmarks/trace_size.py [CANDIDATES] [--keep FOLDER]` runs that many candidates (200) in a real kernel, each of
 which shows a table of 60 rows as pandas does and a figure of 640 x 480 points as matplotlib does, and makes a trace of
-what came out. With `--flood` each shows three pictures of 300 kB, and `--unbounded` keeps all of them.
+what came out. With `--flood` each shows three pictures of 300 kB, and `--unbounded` keeps all of them. `--parts TRACE`
+only lists the sizes of the parts of an existing trace.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
@@ -75,7 +77,11 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the trace is left")
     parser.add_argument("--flood", action="store_true", help="large pictures, without a kernel")
     parser.add_argument("--unbounded", action="store_true", help="leave out nothing for which there is no room")
+    parser.add_argument("--parts", type=Path, metavar="TRACE", help="list the parts of this trace instead")
     given = parser.parse_args()
+    if given.parts:
+        _list_parts(given.parts)
+        return
     count = given.candidates
     outputs = _flood(count) if given.flood else _executed(count)
     records = [Record(seq, time.time(), event) for seq, event in enumerate(_events(count, outputs))]
@@ -97,6 +103,28 @@ def _measure(records: list[Record], folder: Path, room: SizeBudget) -> None:
     print(f"{len(content) / 1e6:8.2f} MB, {len(gzip.compress(content)) / 1e6:.2f} MB with gzip")
     print(f"{len(json.dumps(facts['records'])) / 1e6:8.2f} MB of it records")
     print(f"trimmed: {facts.get('trimmed', 'nothing')}; problems: {found or 'none'}")
+
+
+def _list_parts(path: Path) -> None:
+    """Print the size of a trace, of its cells by role, of its metadata by field, and of its records by kind."""
+    content = path.read_bytes()
+    notebook = json.loads(content)
+    facts = notebook["metadata"]["exploracoder_jupyter"]
+    sizes: Counter[str] = Counter()
+    for cell in notebook["cells"]:
+        sizes[f"cells: {cell['metadata'].get('exploracoder_jupyter', {}).get('role', 'others')}"] += _size(cell)
+    for name, value in facts.items():
+        sizes[f"metadata: {name}"] += _size(value)
+    for record in facts.get("records", []):
+        sizes[f"records: {record['event']['kind']}"] += _size(record)
+    print(f"{len(content) / 1e3:8.1f} kB, version {facts['schema_version']}")
+    for name, size in sizes.most_common():
+        print(f"{size / 1e3:8.1f} kB {name}")
+
+
+def _size(value: object) -> int:
+    """As Jupyter writes it, but for the depth of its indentation."""
+    return len(json.dumps(value, indent=1, ensure_ascii=False).encode())
 
 
 def _write(path: Path, records: list[Record], room: SizeBudget) -> float:

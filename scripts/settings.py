@@ -28,7 +28,7 @@ def _head(section: str) -> str:
 
 def _row(row: SettingField) -> str:
     default = row.default
-    shown = "" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+    shown = "" if default in (None, "", {}) else f"`{str(default).lower() if isinstance(default, bool) else default}`"
     flags = [option.flag for option in OPTIONS if option.places and (option.section, option.field) == row[:2]]
     return f"| `{row.name}` | {shown} | {f'`{flags[0]}`' if flags else ''} | {row.setting.meaning} |\n"
 

@@ -73,7 +73,7 @@ class Exploration:
 
     @property
     def usage(self) -> Usage:
-        """Model calls, tokens, seconds and executions."""
+        """Model calls, tokens, seconds and executions; the cost in money if the model has a price."""
         return self.state.usage
 
     @property

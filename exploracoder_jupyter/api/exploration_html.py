@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_wording import describe_tokens, plural
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.export.output_html import outputs_html
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
@@ -51,9 +51,7 @@ def _headline(exploration: Exploration) -> str:
 
 def _cost(usage: Usage) -> str:
     """`6 model calls, 15,000 tokens, 8 executions`."""
-    tokens = usage.prompt_tokens + usage.completion_tokens
-    counts = ((usage.calls, "model call"), (tokens, "token"), (usage.executions, "execution"))
-    return f"{', '.join(plural(count, noun) for count, noun in counts)}."
+    return f"{plural(usage.calls, 'model call')}, {describe_tokens(usage)}, {plural(usage.executions, 'execution')}."
 
 
 def _solutions(exploration: Exploration) -> list[TriedCode]:

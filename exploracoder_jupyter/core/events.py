@@ -7,13 +7,14 @@ ignored on reading, so that newer traces open in older versions.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
 from exploracoder_jupyter.core.configuration.settings import Formulation
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_wording import describe_cost, plural
 from exploracoder_jupyter.core.types import (
     Candidate,
     Environment,
@@ -101,12 +102,15 @@ class Estimated:
     tokens: int
     at_most: bool = False
     """Whether this is an upper bound, computed from the maximum number of subtasks because there is no plan yet."""
+    cost: float | None = None
+    """In money; `None` if the model has no price."""
+    currency: str = ""
     kind: Literal["estimated"] = "estimated"
 
     def __str__(self) -> str:
-        return (
-            f"{'at most' if self.at_most else 'about'} {plural(self.calls, 'call')} and {plural(self.tokens, 'token')}"
-        )
+        cost = "" if self.cost is None else f" ({describe_cost(self.cost, self.currency)})"
+        counts = f"{plural(self.calls, 'call')} and {plural(self.tokens, 'token')}"
+        return f"{'at most' if self.at_most else 'about'} {counts}{cost}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +336,13 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 def dump(record: Record) -> str:
     """Serialize a record to one line of JSON."""
     return _RECORD.dump_json(record).decode()
+
+
+def dump_changed(record: Record) -> dict[str, Any]:
+    """Return a record as JSON, without the fields that have their default value; `load` reads it too."""
+    raw: dict[str, Any] = json.loads(_RECORD.dump_json(record, exclude_defaults=True))
+    raw["event"]["kind"] = record.event.kind
+    return raw
 
 
 def load(line: str | bytes) -> Record:

@@ -136,6 +136,14 @@ class ScoredApi:
     api: ApiDoc
     score: float
 
+    @property
+    def listed(self) -> ScoredApi:
+        """With the first paragraph of its documentation, as people are shown it; prompts are recorded in full."""
+        api = self.api
+        first = api.description.strip().split("\n\n", 1)[0]
+        short = ApiDoc(api.path, api.kind, api.signature, first, api.library, api.version, deprecated=api.deprecated)
+        return ScoredApi(short, self.score)
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -420,14 +428,24 @@ class Usage:
     completion_tokens: int = 0
     seconds: float = 0.0
     executions: int = 0
+    cached_tokens: int = 0
+    """Prompt tokens that the endpoint had in its cache; `prompt_tokens` includes them."""
+    cost: float | None = None
+    """In money; `None` if the model has no price."""
+    currency: str = ""
+    """Of the cost, as the user's settings label it."""
 
     def __add__(self, other: Usage) -> Usage:
+        costs = [one.cost for one in (self, other) if one.cost is not None]
         return Usage(
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             self.seconds + other.seconds,
             self.executions + other.executions,
+            self.cached_tokens + other.cached_tokens,
+            sum(costs) if costs else None,
+            self.currency or other.currency,
         )
 
     @property

@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
-from exploracoder_jupyter.core.events import Estimated, PlanMade, ReviewAsked, Steered
+from exploracoder_jupyter.core.events import PlanMade, ReviewAsked, Steered
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, Subtask
 from exploracoder_jupyter.pipeline.exploring.carried_candidate import carry_forward
 from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_plan
@@ -35,7 +35,6 @@ _TOKENS_PER_REQUEST = 6_000
 
 _TOKENS_PER_TEST_CALL = 5_000
 """Tokens of one request for test inputs, or for one judgement, with prompts of maximum length."""
-
 
 FirstPhase = Callable[[], Awaitable[RunResult | None]]
 """A phase before the exploration, which may return the result of the run."""
@@ -217,11 +216,12 @@ class RunLoop:
                 await branch.close()
 
     def _estimate(self, subtasks: int, *, at_most: bool) -> None:
-        """Emit the expected number of calls and tokens; a free model needs no estimate."""
+        """Emit the expected number of calls and tokens, and their cost; a free model needs no estimate."""
         tests = 2 if self.run.settings.tests else 0
         if self.run.model.name == OFFLINE:
             return
         calls, tokens = 3 + 2 * subtasks, subtasks * _TOKENS_PER_SUBTASK
         if not self.run.as_published:
             calls, tokens = 2 + subtasks, (2 + subtasks) * _TOKENS_PER_REQUEST
-        self.run.emit(Estimated(calls + tests, tokens + tests * _TOKENS_PER_TEST_CALL, at_most))
+        tokens += tests * _TOKENS_PER_TEST_CALL
+        self.run.emit(self.run.meter.estimate(calls + tests, tokens, at_most=at_most))

@@ -123,6 +123,8 @@ class RunView(BaseModel):
     calls: int = 0
     tokens: int = 0
     executions: int = 0
+    cost: str = ""
+    """What was spent in money, with its limit, and the cached tokens, as text; empty if there is neither."""
     budget_tokens: int | None = None
     budget_seconds: float | None = None
     subtasks: list[SubtaskView] = []

@@ -132,7 +132,7 @@ def _with_cells(listen: Listener, view: CellView, cells: CellListener | None) ->
 
 
 async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventRecorder, steering: RunSteering) -> None:
-    meter, method = Meter(settings.budget), exploration_settings(settings, order.layers)
+    meter, method = Meter(settings.budget, settings.prices), exploration_settings(settings, order.layers)
     await check_libraries_at_target(order.task.libraries, settings, folder=order.workdir)
     async with AsyncExitStack() as stack:
         siblings = await stack.enter_async_context(
@@ -172,6 +172,7 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             for notice in await check_imports(root, knowledge.unread, timeout=seconds):
                 emit(notice)
         model, soup = await _open_model_and_sources(order, settings, keys, knowledge, emit, stack)
+        meter.use_model(model.name, required=order.recording is None)
         run = Run(
             task,
             method,

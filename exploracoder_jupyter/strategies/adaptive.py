@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
-from exploracoder_jupyter.core.events import EffortChosen, Estimated
+from exploracoder_jupyter.core.events import EffortChosen
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
@@ -54,7 +54,7 @@ async def _try_at_once(run: Run) -> RunResult | None:
     announce_libraries(run)
     runs = await ExampleRuns.begin(run)
     run.emit(EffortChosen("direct", _describe_start(runs)))
-    run.emit(Estimated(1 + REPAIRS, (1 + REPAIRS) * _TOKENS_PER_PROGRAM, at_most=True))
+    run.emit(run.meter.estimate(1 + REPAIRS, (1 + REPAIRS) * _TOKENS_PER_PROGRAM, at_most=True))
     try:
         settled = await runs.settle()
     finally:  # also where the user chooses to explore

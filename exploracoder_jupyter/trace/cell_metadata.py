@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from pydantic import JsonValue
 
 NAMESPACE = "exploracoder_jupyter"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 Cell: TypeAlias = dict[str, JsonValue]
 """One notebook cell in nbformat 4.5's form, plain JSON."""

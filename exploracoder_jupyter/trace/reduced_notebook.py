@@ -29,7 +29,7 @@ def without_unselected(notebook: NotebookNode, *, run_id: str | None = None) -> 
             for mark in ("jupyter", "collapsed"):
                 cell.metadata.pop(mark, None)
     if NAMESPACE in reduced.metadata:
-        for name in ("records", "clock", "trimmed"):
+        for name in ("records", "clock", "content", "trimmed"):
             reduced.metadata[NAMESPACE].pop(name, None)
     return reduced
 

@@ -26,6 +26,7 @@ from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, SCHEMA_VERSION, 
 from exploracoder_jupyter.trace.cells.cell_layout import Layout, Show, append_item
 from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
 from exploracoder_jupyter.trace.storage.deduplication import MAX_DUPLICATED, deduplicate
+from exploracoder_jupyter.trace.storage.shared_content import extract_content
 from exploracoder_jupyter.trace.storage.size_limit import count_omitted
 from exploracoder_jupyter.trace.storage.stored_records import store_records
 
@@ -57,10 +58,17 @@ def build_notebook(
         metadata["kernelspec"] = {"name": environment.kernel, "display_name": display, "language": "python"}
         metadata["language_info"] = {**_LANGUAGE_INFO, "version": environment.python}
         stored_records, cells = _deduplicate_records(records, cells)
-        metadata[NAMESPACE] = {**_run_metadata(run, run.started), **stored_records}
+        metadata[NAMESPACE] = {**_run_metadata(run, run.started), **_with_content(stored_records)}
     content: dict[str, JsonValue] = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": [*cells]}
     notebook: NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
     return notebook
+
+
+def _with_content(stored: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the stored records with their long values in a table, if there are any."""
+    records = _floats_to_integers(stored.get("records", []))
+    content = extract_content(records)
+    return {**stored, "records": records, "content": content} if content else stored
 
 
 def _deduplicate_records(records: Sequence[Record], cells: list[Cell]) -> tuple[dict[str, JsonValue], list[Cell]]:

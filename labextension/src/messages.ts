@@ -62,6 +62,7 @@ export interface RunView {
   calls: number;
   tokens: number;
   executions: number;
+  cost: string;
   budget_tokens: number | null;
   budget_seconds: number | null;
   subtasks: SubtaskView[];

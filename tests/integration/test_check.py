@@ -144,7 +144,7 @@ def test_an_output_of_a_large_trace_which_stands_in_its_cell_alone_is_named(tmp_
     monkeypatch.setattr(trace_document, "MAX_DUPLICATED", 0)
     codes = ["print('line\\n' * 2000)", "print('other\\n' * 2000)"]
     trace = explore(tmp_path, {"a": codes}, "print(1)", monkeypatch=monkeypatch)
-    assert "in_cell" in trace.read_text()
+    assert '"trimmed": {' in trace.read_text()
     rewrite(trace, lambda cell: cell.outputs[0].update(text="lime\n" * 2000), candidate="1.1")
     assert unlike(checked(trace)) == {"1.1": "edited"}
 

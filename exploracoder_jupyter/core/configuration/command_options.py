@@ -64,8 +64,9 @@ _OTHER_OPTIONS = (
 
 _ORDER = (
     "model base-url effort preset candidates subtasks debug-rounds review use state pickle check setup tests name "
-    "share timeout budget-tokens budget-seconds docs workspace web embedding-folder no-snippets isolation allow-read "
-    "network kernel python gateway show keep-files no-prompts no-history out resume from hint replay delay wait"
+    "share timeout budget-tokens budget-seconds budget-cost docs workspace web embedding-folder no-snippets isolation "
+    "allow-read network kernel python gateway show keep-files no-prompts no-history out resume from hint replay delay "
+    "wait"
 )
 """Names of the options in the order of the help; others follow."""
 
@@ -89,11 +90,11 @@ def _option_of(row: SettingField, option: Option) -> Option:
 
 
 def _help_end(default: object) -> str:
-    """Return what the help adds: the default value, if there is one, or that a list is given by repetition."""
+    """Return what the help adds: the default value unless it is none or 0, or that a list is given by repetition."""
     if default == ():
         return "; can be repeated"
     shown = f"{default:g}" if isinstance(default, float) else default
-    return "" if default is None or isinstance(default, bool) else f" ({shown})"
+    return "" if not default or isinstance(default, bool) else f" ({shown})"
 
 
 def _rank(option: Option) -> int:

@@ -9,7 +9,12 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.configuration.settings import PRESETS, Exploration, setting_fields
 from exploracoder_jupyter.core.configuration.settings_sources import Layer
 
-_RUN_SPECIFIC = {"view": {"out"}, "sandbox": {"engine_python"}, "history": {"keep", "days", "runs"}}
+_RUN_SPECIFIC = {
+    "view": {"out"},
+    "sandbox": {"engine_python"},
+    "history": {"keep", "days", "runs"},
+    "prices": {"currency", "models"},
+}
 """Settings that apply only to the recorded run."""
 
 _PRESET_SETTINGS = {"preset", *(name for values in PRESETS.values() for name in values)}

@@ -7,7 +7,7 @@ settings. Light: `%load_ext` imports this module, so it must not import pydantic
 
 # No `from __future__ import annotations`: the annotations are read at run time, as objects.
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args
 
 from exploracoder_jupyter.core.configuration.setting_annotations import Option, Setting
@@ -174,7 +174,38 @@ class Budget(_Section):
         Option("budget-tokens", "maximum number of tokens", metavar="N"),
     ] = 200_000
     seconds: Annotated[float, Setting("maximum time in seconds", gt=0), Option("budget-seconds", metavar="S")] = 900.0
+    cost: Annotated[
+        float,
+        Setting("maximum cost in money, for a model that has a price; 0: no limit", ge=0),
+        Option("budget-cost", "maximum cost in money, for a model that has a price; no limit", metavar="X"),
+    ] = 0.0
     executions: Annotated[int, Setting("executions of snippets and solutions", ge=1)] = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Price(_Section):
+    """The price of a model's tokens, for a million of them."""
+
+    input: Annotated[float, Setting("for prompts", ge=0)]
+    output: Annotated[float, Setting("for replies", ge=0)]
+    cached: Annotated[float, Setting("for prompt tokens that the endpoint had in its cache", ge=0)] | None = None
+    """`None`: the same as for other prompt tokens."""
+
+    def cost(self, prompt: int, cached: int, completion: int) -> float:
+        """Return the cost of so many tokens; `cached` is a part of `prompt`."""
+        cached_price = self.input if self.cached is None else self.cached
+        return ((prompt - cached) * self.input + cached * cached_price + completion * self.output) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Prices(_Section):
+    """What models cost. Without a price nothing is assumed, and cost is counted in tokens alone."""
+
+    currency: Annotated[str, Setting("label of all amounts of money")] = ""
+    models: Annotated[
+        dict[str, Price],
+        Setting("price of each model for a million tokens, by its name: `input`, `output`, and `cached` if it differs"),
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +341,7 @@ class Settings(_Section):
     exploration: Exploration = Exploration()
     retrieval: Retrieval = Retrieval()
     budget: Budget = Budget()
+    prices: Prices = Prices()
     endpoint: Endpoint = Endpoint()
     sandbox: Sandbox = Sandbox()
     view: View = View()
@@ -331,6 +363,7 @@ def setting_fields() -> Iterator[SettingField]:
     """Yield the rows of the table."""
     default = Settings()
     for section in fields(default):
-        for field in fields(getattr(default, section.name)):
-            type_, setting, *option = get_args(field.type)
-            yield SettingField(section.name, field.name, type_, field.default, setting, *option or [None])
+        for row in fields(getattr(default, section.name)):
+            type_, setting, *option = get_args(row.type)
+            value = getattr(getattr(default, section.name), row.name)
+            yield SettingField(section.name, row.name, type_, value, setting, *option or [None])

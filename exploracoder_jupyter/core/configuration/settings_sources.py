@@ -192,6 +192,8 @@ def _invalid_setting(error: ValidationError) -> UsageError:
     option = ".".join(str(part) for part in first["loc"])
     if first["type"] == "unexpected_keyword_argument":
         return _unknown_setting(option)
+    if first["type"] == "missing":
+        return UsageError(f"The setting {option!r} is missing.", remedy=_see_help())
     message = first["msg"].removeprefix("Input ").partition(", unable")[0]
     for phrase, plain in _PLAIN_PHRASES.items():
         message = message.replace(phrase, plain)

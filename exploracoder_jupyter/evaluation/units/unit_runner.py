@@ -128,6 +128,7 @@ def _unscored(unit: Unit, log: _RunLog, trace: Path) -> UnitResult:
         completion_tokens=usage.completion_tokens if usage else 0,
         executions=usage.executions if usage else 0,
         seconds=usage.seconds if usage else 0.0,
+        cost=usage.cost if usage else None,
         code=log.code,
         trace=f"{TRACES}/{trace.name}" if trace.exists() else "",
         packages={"exploracoder_jupyter": __version__, **{info.name: info.version for info in log.libraries}},

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.message_wording import describe_cost, money
 from exploracoder_jupyter.core.run_state import Attempt, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach
@@ -58,6 +61,7 @@ def run_view(state: RunState, context: RunContext) -> RunView:
         calls=state.usage.calls,
         tokens=state.usage.tokens,
         executions=state.usage.executions,
+        cost=_money(state),
         budget_tokens=tokens,
         budget_seconds=seconds,
         may_explore_now=state.may_explore_now,
@@ -90,13 +94,27 @@ def _ended(state: RunState) -> float | None:
 
 def _budget(state: RunState) -> tuple[int | None, float | None]:
     """Return the maximum numbers of tokens and seconds, where the run has such limits."""
-    budget = state.started.settings.get("budget") if state.started else None
-    limits = budget if isinstance(budget, dict) else {}
+    limits = _limits(state)
     tokens, seconds = limits.get("tokens"), limits.get("seconds")
     return (
         tokens if isinstance(tokens, int) else None,
         float(seconds) if isinstance(seconds, int | float) else None,
     )
+
+
+def _limits(state: RunState) -> dict[str, JsonValue]:
+    budget = state.started.settings.get("budget") if state.started else None
+    return budget if isinstance(budget, dict) else {}
+
+
+def _money(state: RunState) -> str:
+    """Describe what was spent in money, with its limit, and the cached tokens; empty if there is neither."""
+    usage, limit = state.usage, _limits(state).get("cost")
+    parts = [f"{usage.cached_tokens:,} tokens cached"] if usage.cached_tokens else []
+    if usage.cost is not None:
+        end = f" of {money(limit, usage.currency)}" if isinstance(limit, int | float) and limit else ""
+        parts.insert(0, f"{describe_cost(usage.cost, usage.currency)}{end}")
+    return ", ".join(parts)
 
 
 def _status(state: RunState, *, stopping: bool) -> RunStatus:

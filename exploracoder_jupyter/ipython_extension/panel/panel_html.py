@@ -12,7 +12,7 @@ from html import escape
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_wording import describe_tokens, plural
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Outcome, SubtaskStatus
@@ -147,7 +147,7 @@ def describe_cost(state: RunState) -> str:
     usage, executions = state.usage, plural(state.usage.executions, "execution")
     if state.model == OFFLINE:
         return executions
-    return f"{plural(usage.calls, 'model call')}, {plural(usage.tokens, 'token')}, {executions}"
+    return f"{plural(usage.calls, 'model call')}, {describe_tokens(usage)}, {executions}"
 
 
 def _footer(state: RunState, now: float) -> str:

@@ -137,10 +137,12 @@ class CostSplit:
         counts = as_object(counted)
         prompt = as_count(counts.get("prompt_tokens"), _MAX_TOKENS) or _estimate(self.prompt_characters)
         completion = as_count(counts.get("completion_tokens"), _MAX_TOKENS) or _estimate(characters)
+        cached = as_count(as_object(counts.get("prompt_tokens_details")).get("cached_tokens"), prompt)
         return Usage(
             1 - self._reported.calls,
             max(0, prompt - self._reported.prompt_tokens),
             max(0, completion - self._reported.completion_tokens),
+            cached_tokens=cached or 0,
         )
 
 

@@ -43,7 +43,7 @@ async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | Non
 
 async def _take_over(run: Run, state: State, subtask: Subtask, carried: CarriedSubtask) -> State | None:
     """Return the state after a reused outcome, with the APIs and passages found in the earlier run."""
-    recommended = tuple(item.api for item in carried.apis)
+    recommended = tuple(run.knowledge.lookup(item.api.path) or item.api for item in carried.apis)
     extended = replace(
         state,
         retrieved=merge_apis(state.retrieved, _lookup_all(run, carried.retrieved)),
@@ -54,7 +54,7 @@ async def _take_over(run: Run, state: State, subtask: Subtask, carried: CarriedS
         return extended
     id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
     candidate = Candidate(id_, subtask.id, carried.code, parent=state.parent)
-    run.emit(SubtaskStarted(subtask.id, carried.apis))
+    run.emit(SubtaskStarted(subtask.id, tuple(item.listed for item in carried.apis)))
     run.emit(CandidateProposed(candidate))
     search = Search(run, subtask, recommended, carried.passages)
     reason = _CHOSEN if carried.chosen else _GIVEN

@@ -52,7 +52,7 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
     if advice.satisfied:
         run.emit(SubtaskFinished(subtask.id, "skipped", advice.reason or _SHOWN))
         return state
-    run.emit(SubtaskStarted(subtask.id, advice.apis))
+    run.emit(SubtaskStarted(subtask.id, tuple(item.listed for item in advice.apis)))
     return await _experiment(run, state, subtask, advice)
 
 

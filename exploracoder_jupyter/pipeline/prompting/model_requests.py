@@ -236,7 +236,7 @@ async def _request_replies(run: Run, request: ModelRequest) -> AsyncGenerator[Re
 
 
 def _record(run: Run, request: ModelRequest, received: list[Reply], problem: str) -> None:
-    usage = sum((reply.usage for reply in received), Usage())
+    usage = run.meter.priced(sum((reply.usage for reply in received), Usage()))
     run.meter.charge(request.step, usage)
     ordered = sorted(received, key=lambda reply: reply.index)
     exchange = Exchange(

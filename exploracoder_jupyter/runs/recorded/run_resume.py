@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.configuration.settings import OFFLINE, Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, merge_sources, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_wording import describe_tokens, plural
 from exploracoder_jupyter.core.run_state import RunState, fold_all
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.endpoint.endpoint_presets import redact_address
@@ -172,7 +172,7 @@ def _resume_message(run: RunState, trace: Path, progress: ResumePoint, cell: str
     count = sum(one is not None for one in progress.carried)
     subtasks = f"{plural(len(progress.titles), 'subtask')} {'is' if len(progress.titles) == 1 else 'are'} reused"
     reused = f"{count} of {subtasks}" if progress.titles else "it had no plan yet"
-    usage = f"{plural(run.usage.calls, 'call')} and {plural(run.usage.tokens, 'token')}"
+    usage = f"{plural(run.usage.calls, 'call')} and {describe_tokens(run.usage)}"
     has_cost = run.started is not None and run.started.model != OFFLINE
     cost = f" It had cost {usage}, which do not count here." if has_cost else ""
     name = f"{start_time_phrase(run)} ({trace.name}, {run.run_id})"

@@ -29,7 +29,7 @@ async def retrieve_by_plan(run: Run) -> Search:
 
 async def _retrieve(run: Run, state: State, subtask: Subtask) -> State:
     found = await recommend(run, state, subtask)
-    run.emit(SubtaskStarted(subtask.id, found.apis))
+    run.emit(SubtaskStarted(subtask.id, tuple(item.listed for item in found.apis)))
     run.emit(SubtaskFinished(subtask.id, "skipped", _NOT_EXPLORED))
     apis = tuple(item.api for item in found.apis)
     return replace(

@@ -6,14 +6,14 @@ never by color alone. Text from models and libraries is always escaped with `esc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished, Steered
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_wording import describe_tokens, money, plural
 from exploracoder_jupyter.core.run_state import Attempt, InputResult, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage, Verdict
 from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
@@ -185,8 +185,7 @@ def _plan_item(section: Section, *, over: bool) -> str:
 def _cost_line(run: RunState) -> str:
     usage = run.usage
     calls = "request" if run.started and run.started.model == OFFLINE else "model call"
-    counts = ((usage.calls, calls), (usage.tokens, "token"), (usage.executions, "execution"))
-    spent = ", ".join(plural(count, noun) for count, noun in counts)
+    spent = f"{plural(usage.calls, calls)}, {describe_tokens(usage)}, {plural(usage.executions, 'execution')}"
     if run.finished:
         return f"Cost: {spent}, {int(usage.seconds)} s."
     if run.estimate is None:
@@ -274,20 +273,36 @@ def _selection(section: Section) -> str:
 
 def cost_table(finished: RunFinished) -> str:
     """Render a table with the cost of each step and the total."""
-    steps = sorted(
-        finished.usage_by_step,
-        key=lambda step: list(_STEP_NAMES).index(step) if step in _STEP_NAMES else len(_STEP_NAMES),
-    )
-    rows = [_cost_row(prose(_STEP_NAMES.get(step, step)), finished.usage_by_step[step]) for step in steps]
-    total = sum(usage.seconds for usage in finished.usage_by_step.values())  # the elapsed time of the run is below
-    rows.append(_cost_row("**all**", replace(finished.usage, seconds=total)))
-    head = "| Step | Calls | Prompt tokens | Completion tokens | Executions | Seconds |\n|:--|--:|--:|--:|--:|--:|"
-    return "\n".join([head, *rows])
+    total, by_step = finished.usage, finished.usage_by_step
+    order = [*_STEP_NAMES]
+    steps = sorted(by_step, key=lambda step: order.index(step) if step in order else len(order))
+    rows = [_cost_row(prose(_STEP_NAMES.get(step, step)), by_step[step], total) for step in steps]
+    seconds = sum(usage.seconds for usage in by_step.values())  # the elapsed time of the run is below
+    rows.append(_cost_row("**all**", replace(total, seconds=seconds), total))
+    columns = [*_COST_COLUMNS, *_cost_columns(total)]
+    return "\n".join([_row(columns), f"|:--|{'--:|' * (len(columns) - 1)}", *rows])
 
 
-def _cost_row(name: str, usage: Usage) -> str:
+_COST_COLUMNS = ("Step", "Calls", "Prompt tokens", "Completion tokens", "Executions", "Seconds")
+
+
+def _cost_columns(total: Usage) -> Iterator[str]:
+    """Yield the titles of the columns that are shown only where there is something to show."""
+    if total.cached_tokens:
+        yield "Cached tokens"
+    if total.cost is not None:
+        yield f"Cost ({prose(total.currency)})" if total.currency else "Cost"
+
+
+def _cost_row(name: str, usage: Usage, total: Usage) -> str:
     counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.executions)
-    return f"| {name} | " + " | ".join(f"{count:,}" for count in counts) + f" | {usage.seconds:.1f} |"
+    cached = [f"{usage.cached_tokens:,}"] if total.cached_tokens else []
+    cost = [money(usage.cost or 0.0, "")] if total.cost is not None else []
+    return _row([name, *(f"{count:,}" for count in counts), f"{usage.seconds:.1f}", *cached, *cost])
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _environment_lines(run: RunState) -> Iterable[str]:

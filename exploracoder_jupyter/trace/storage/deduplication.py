@@ -7,10 +7,7 @@ is compressed in the record. Nothing is lost unless someone clears the outputs.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias, TypeGuard
@@ -18,13 +15,12 @@ from typing import Any, Final, TypeAlias, TypeGuard
 from pydantic import JsonValue
 
 from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, Cell
+from exploracoder_jupyter.trace.storage.shared_content import MAX_DECOMPRESSED, compress_text, decompress_text
 
 MAX_DUPLICATED: Final = 10_000_000
 """Size of the JSON in bytes up to which a trace stores everything twice."""
 LARGE: Final = 2_000
 """Minimum length of a large value, in characters."""
-_MAX_DECOMPRESSED: Final = 300_000_000
-"""Maximum total size of all decompressed values, in bytes: a trace may come from an untrusted source."""
 
 Place: TypeAlias = tuple[dict[str, Any], str]
 """An object and the name of one of its fields."""
@@ -56,7 +52,7 @@ def restore_values(records: Iterable[Mapping[str, Any]], cells: object) -> None:
         return
     texts = (_join_lines(holder[name]) for holder, name in _shown_values(cells if isinstance(cells, list) else []))
     shown = {_digest(text): text for text in texts if _is_long(text)}
-    remaining = _MAX_DECOMPRESSED
+    remaining = MAX_DECOMPRESSED
     for holder, name in places:
         value, size = _resolve(_reference(holder[name]), shown, remaining)
         remaining -= size
@@ -97,19 +93,16 @@ def _resolve(mark: Mapping[str, Any], shown: Mapping[str, str], limit: int) -> t
     if "in_cell" in mark:
         return shown.get(str(mark["in_cell"])), 0
     try:
-        packed = base64.b64decode(str(mark.get("json", mark.get("zlib"))), validate=True)
-        decompressor = zlib.decompressobj()
-        content = decompressor.decompress(packed, max(limit, 1))
-        found: JsonValue = json.loads(content) if "json" in mark else content.decode()
-    except (binascii.Error, zlib.error, ValueError, RecursionError):
+        content, size = decompress_text(mark.get("json", mark.get("zlib")), limit)
+        found: JsonValue = json.loads(content) if "json" in mark else content
+    except (ValueError, RecursionError):
         return None, 0
-    return (found or None) if decompressor.eof else None, len(content)
+    return found or None, size
 
 
 def _compress(value: JsonValue) -> dict[str, JsonValue]:
     text = value if isinstance(value, str) else json.dumps(value)
-    packed = base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode()
-    return {"zlib" if isinstance(value, str) else "json": packed}
+    return {"zlib" if isinstance(value, str) else "json": compress_text(text)}
 
 
 def _reference(value: object) -> dict[str, Any]:

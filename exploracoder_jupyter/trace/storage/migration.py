@@ -7,14 +7,18 @@ of every version stay readable. New fields need no step, since they have a defau
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core.types import Unmet
 from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
 
 Raw: TypeAlias = dict[str, JsonValue]
 """A record as JSON, read from a file and not yet checked."""
+
+_UNMET_NOTES: Final[dict[str, Unmet]] = {"The program ran, but the check": "check", "The program ran": "name"}
+"""How the note of an observation began in version 2 where the program did not fulfill this."""
 
 
 def migrate_1_to_2(records: list[Raw]) -> list[Raw]:
@@ -22,7 +26,14 @@ def migrate_1_to_2(records: list[Raw]) -> list[Raw]:
     return [record for record in records if _kind(record) != "progress"]
 
 
-STEPS: Final[dict[int, Callable[[list[Raw]], list[Raw]]]] = {1: migrate_1_to_2}
+def migrate_2_to_3(records: list[Raw]) -> list[Raw]:
+    """Insert what a program did not fulfill where it was recorded only in the note of its observation, in place."""
+    for record in records:
+        _restore_unmet(record)
+    return records
+
+
+STEPS: Final[dict[int, Callable[[list[Raw]], list[Raw]]]] = {1: migrate_1_to_2, 2: migrate_2_to_3}
 """Migration steps by the version that they start from."""
 
 
@@ -52,3 +63,11 @@ def newer_version_message(version: int) -> str:
 def _kind(record: JsonValue) -> JsonValue:
     event = record.get("event") if isinstance(record, dict) else None  # validation passes unchecked values
     return event.get("kind") if isinstance(event, dict) else None
+
+
+def _restore_unmet(record: Any) -> None:
+    event = record.get("event") if isinstance(record, dict) else None  # validation passes unchecked values
+    match event:
+        case {"kind": "candidate_observed", "observation": {"note": str(note)} as observation}:
+            unmet = (unmet for start, unmet in _UNMET_NOTES.items() if note.startswith(start))
+            observation.setdefault("unmet", next(unmet, ""))

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION, schema
 from exploracoder_jupyter.trace.storage.migration import migrate, newer_version_message, version_of
+from exploracoder_jupyter.trace.storage.shared_content import inline_content
 
 _MAX_PROBLEMS: Final = 20
 _MAX_LENGTH: Final = 300
@@ -52,6 +53,7 @@ def _metadata_problems(notebook: NotebookNode) -> Iterator[str]:
 
 
 def _migrate_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    inline_content(metadata)
     version, records = version_of(metadata), metadata.get("records")
     if version == SCHEMA_VERSION:
         return metadata

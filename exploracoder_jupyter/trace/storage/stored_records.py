@@ -2,7 +2,8 @@
 
 Measurements that differ from run to run (time stamps, durations, memory) are moved from the records to a separate list,
 the clock. So two runs that did the same differ only there and in their ids, in one place of a diff. Records that still
-contain their times, as in journals and in traces of version 1, can be read too.
+contain their times, as in journals and in traces of version 1, can be read too. Fields with their default value are
+left out; long values are stored once (`shared_content`).
 """
 
 from __future__ import annotations
@@ -11,22 +12,19 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.events import ModelCalled, Notice, Record, RunStarted, dump, load
-from exploracoder_jupyter.core.types import Unmet
+from exploracoder_jupyter.core.events import ModelCalled, Notice, Record, RunStarted, dump_changed, load
 from exploracoder_jupyter.trace.storage.deduplication import restore_values
 from exploracoder_jupyter.trace.storage.migration import Raw, migrate, newer_version_message, version_of
-
-_UNMET_NOTES: Final[dict[str, Unmet]] = {"The program ran, but the check": "check", "The program ran": "name"}
-"""How the note of an observation begins, by which earlier versions recorded what its program did not fulfill."""
+from exploracoder_jupyter.trace.storage.shared_content import inline_content
 
 
 def store_records(records: Sequence[Record]) -> dict[str, JsonValue]:
     """Return `records` without measurements, and `clock`: the time of each record, followed by its measurements."""
-    raw: list[Any] = [json.loads(dump(record)) for record in records]
+    raw: list[Any] = [dump_changed(record) for record in records]
     clock: list[JsonValue] = [[record.pop("at"), *_extract_measurements(record["event"])] for record in raw]
     return {"clock": clock, "records": raw}
 
@@ -43,6 +41,7 @@ def without_prompts(record: Record) -> Record:
 def read_records(notebook: object) -> list[Record]:
     """Read the records of a trace of any version; unreadable ones are skipped."""
     metadata = run_metadata(notebook)
+    inline_content(metadata)
     raw, clock = _dicts(metadata.get("records")), metadata.get("clock")
     for record, times in zip_longest(raw, clock[: len(raw)] if isinstance(clock, list) else []):
         _restore_measurements(record, times)
@@ -64,20 +63,9 @@ def parse_records(raw: list[Raw], version: int) -> list[Record]:
 
     Unreadable records are skipped. For a version newer than this package, a notice is added.
     """
-    raw = migrate(raw, version)
-    for one in raw:
-        _restore_unmet(one)
-    records = [record for one in raw if (record := _parse_record(one))]
+    records = [record for one in migrate(raw, version) if (record := _parse_record(one))]
     sentence = newer_version_message(version)
     return _with_notice(records, Notice(sentence, "warning")) if sentence and records else records
-
-
-def _restore_unmet(record: Any) -> None:
-    """Insert what a program did not fulfill, which earlier versions recorded only in the note."""
-    match record.get("event"):
-        case {"kind": "candidate_observed", "observation": {"note": str(note)} as observation}:
-            unmet = (unmet for start, unmet in _UNMET_NOTES.items() if note.startswith(start))
-            observation.setdefault("unmet", next(unmet, ""))
 
 
 def _parse_record(raw: Raw) -> Record | None:
@@ -95,7 +83,7 @@ def _with_notice(records: list[Record], notice: Notice) -> list[Record]:
 
 
 def _extract_measurements(event: dict[str, Any]) -> list[JsonValue]:
-    return [holder.pop(name) for holder, name in _measured_fields(event) if name in holder]
+    return [holder.pop(name, 0) for holder, name in _measured_fields(event)]
 
 
 def _restore_measurements(record: Any, times: object) -> None:

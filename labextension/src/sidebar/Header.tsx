@@ -175,7 +175,8 @@ function spentText(run: RunView, trans: TranslationBundle): string {
     trans._n('%1 model call', '%1 model calls', run.calls),
     executions,
     // The token budget shows the tokens.
-    ...(run.budget_tokens === null ? [tokens] : [])
+    ...(run.budget_tokens === null ? [tokens] : []),
+    ...(run.cost ? [run.cost] : [])
   ].join(', ');
 }
 

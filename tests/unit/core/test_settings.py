@@ -2,6 +2,7 @@
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.recorded_settings import recorded_layer
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import (
     VARIABLES,
@@ -66,6 +67,36 @@ def test_a_bad_option_is_named_in_one_sentence(layer, tmp_path):
     with pytest.raises(UsageError) as caught:
         resolve(layer, path=tmp_path / "none.toml", environ={})
     assert next(iter(next(iter(layer.values())))) in str(caught.value)
+
+
+def test_prices_come_from_the_file_and_are_those_of_today(file):
+    path = file('[prices]\ncurrency = "EUR"\n[prices.models."gpt-x"]\ninput = 1.25\ncached = 0.125\noutput = 10\n')
+    found = resolve({"budget": {"cost": 0.5}}, path=path, environ={})
+    assert found.prices.models["gpt-x"].cost(1_000_000, 200_000, 100_000) == pytest.approx(1.0 + 0.025 + 1.0)
+    assert found.prices.currency == "EUR" and found.budget.cost == 0.5
+    recorded = recorded_layer(as_json(found))
+    assert "prices" not in recorded and recorded["budget"]["cost"] == 0.5
+    assert Settings().prices.models == {}
+
+
+def test_cached_tokens_cost_as_much_as_others_unless_they_have_a_price(file):
+    path = file("[prices.models.m]\ninput = 2\noutput = 8\n")
+    assert resolve(path=path, environ={}).prices.models["m"].cost(1_000_000, 900_000, 0) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[prices.models.m]\ninput = 1\n", "'prices.models.m.output' is missing"),
+        ("[prices.models.m]\ninput = 1\noutput = -1\n", "'prices.models.m.output' must be at least 0"),
+        ("[prices.models.m]\ninput = 1\noutput = 1\ncashed = 1\n", "'prices.models.m.cashed'"),
+        ('[prices."gpt-x"]\ninput = 1\n', "'prices.gpt-x'"),
+    ],
+)
+def test_a_price_that_cannot_be_read_is_named(file, text, named):
+    with pytest.raises(UsageError) as refused:
+        resolve(path=file(text), environ={})
+    assert named in refused.value.message
 
 
 def test_a_broken_file_is_one_sentence(file):

@@ -41,6 +41,7 @@ from exploracoder_jupyter.core.types import (
     Usage,
     Verdict,
 )
+from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.ipython_extension.panel.panel_html import (
     as_html,
     as_text,
@@ -146,6 +147,15 @@ def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end_but_for_the_t
     assert cost(state, 1001.0 + 75) == "1 min 15 s, 1 model call, 1,000 tokens, 1 execution"
     end = RunFinished(Verdict("unsolved", "Nothing ran."), None, Usage(3, 10, 5, 1.0, 7))
     assert cost(fold(state, Record(9, 1011.0, end)), 9999.0) == "10 s, 3 model calls, 15 tokens, 7 executions"
+
+
+def test_money_and_cached_tokens_are_shown_where_there_are_any():
+    usage = {"prompt_tokens": 900, "completion_tokens": 100, "cached_tokens": 600, "cost": 0.0125, "currency": "EUR"}
+    start = replace(START, settings={"budget": {"cost": 2}})
+    state = state_after(start, called(**usage), called(**usage), Estimated(9, 26_000, cost=0.5, currency="EUR"))
+    assert "2,000 tokens (1,200 cached), 0.0250 EUR, 0 executions" in cost(state, 1001.0)
+    assert str(state.estimate) == "about 9 calls and 26,000 tokens (0.50 EUR)"
+    assert run_view(state, RunContext("key", None, None)).cost == "0.0250 EUR of 2.00 EUR, 1,200 tokens cached"
 
 
 def test_a_program_that_failed_its_check_is_told_from_a_crash():

@@ -35,6 +35,18 @@ async def test_one_choice_is_put_together_from_its_chunks_and_counted():
     assert "n" not in sent[0] and "response_format" not in sent[0]
 
 
+@pytest.mark.parametrize(
+    ("details", "cached"),
+    [({"cached_tokens": 9}, 9), ({"cached_tokens": 13}, 0), ({"cached_tokens": "9"}, 0), ({}, 0), (None, 0), ([9], 0)],
+)
+async def test_prompt_tokens_from_the_endpoints_cache_are_counted_as_far_as_they_are_plausible(details, cached):
+    counts = counted(12, 7)
+    counts["usage"]["prompt_tokens_details"] = details
+    replies = await answers(model(lambda body: streamed(delta(content="x", finish="stop"), counts)), ask())
+    assert sum(reply.usage.cached_tokens for reply in replies) == cached
+    assert total(replies) == (1, 12, 7)
+
+
 async def test_choices_of_one_request_come_in_the_order_in_which_they_end():
     sent = []
     chunks = [

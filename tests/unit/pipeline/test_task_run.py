@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import Record, dump
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
+from tests.unit.world import MATH, FewApis, InlineBranch, a_run, api, happened
 
 
 def fenced(code):
@@ -53,6 +53,16 @@ async def test_a_task_is_solved_when_its_check_passes():
     assert ending.solution.code == "import math\nroot = math.sqrt(16)"
     assert ending.solution.apis == ("math.sqrt",)
     assert [event.kind for event in run.emit.__self__][-1] == "run_finished"
+
+
+async def test_of_recommended_documentation_only_the_beginning_is_recorded_beside_the_prompts():
+    described = "Return the square root of x.\n\nRaises ValueError for negative numbers."
+    run = a_run(answers(), apis=(api("math.sqrt", described), *MATH[1:]))
+    await run_task(run)
+    [started] = happened(run, "subtask_started")
+    assert started.apis[0].api.description == "Return the square root of x."
+    proposed = next(one.exchange for one in happened(run, "model_called") if one.exchange.step == "propose")
+    assert "Raises ValueError" in proposed.messages[-1].content
 
 
 async def test_a_solution_that_merely_ran_is_unchecked():

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
-from exploracoder_jupyter.core.types import Selection, Usage
+from exploracoder_jupyter.core.events import CandidateSelected, RunFinished, SubtaskFinished, SubtaskStarted
+from exploracoder_jupyter.core.types import Selection, Usage, Verdict
 from exploracoder_jupyter.trace import CellView, generated_metadata
+from exploracoder_jupyter.trace.cells.cell_markdown import cost_table
 from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, started, states
 
 
@@ -91,3 +92,14 @@ def test_steps_are_named_as_people_call_them():
 def test_the_offline_model_is_sent_requests():
     plan = told("plan", started(model="offline"), planned("a"), finished())
     assert "Cost: 5 requests, " in plan
+
+
+def test_the_cost_table_has_columns_for_money_and_cached_tokens_where_there_are_any():
+    usage = Usage(2, 500, 100, 7.5, 9, cached_tokens=300, cost=0.0125, currency="EUR")
+    steps = {"plan": usage, "execute": Usage(executions=9)}
+    head, line, *rows = cost_table(RunFinished(Verdict("solved", "It ran."), None, usage, steps)).splitlines()
+    assert head.endswith("| Cached tokens | Cost (EUR) |")
+    assert [row.rpartition("| 7.5 ")[2] for row in (rows[0], rows[-1])] == ["| 300 | 0.0125 |"] * 2
+    assert {row.count("|") for row in (head, line, *rows)} == {9}
+    plain = cost_table(RunFinished(Verdict("solved", "It ran."), None, Usage(2, 500), {"plan": Usage(2, 500)}))
+    assert "Cost" not in plain and "Cached" not in plain

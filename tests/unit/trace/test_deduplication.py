@@ -10,6 +10,7 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.trace import Trace, find_problems, load, render, trace_document
+from exploracoder_jupyter.trace.storage.shared_content import inline_content
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
 
@@ -127,12 +128,13 @@ def test_large_trees_and_tracebacks_are_kept_once_too(tmp_path):
 
 
 def test_what_somebody_has_packed_to_fill_the_memory_is_left_out(trace, tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.trace.storage.deduplication._MAX_DECOMPRESSED", 3_000_000)
+    monkeypatch.setattr("exploracoder_jupyter.trace.storage.deduplication.MAX_DECOMPRESSED", 3_000_000)
     bomb = base64.b64encode(zlib.compress(b"x" * 2_000_000)).decode()
 
     def pack(notebook):
+        inline_content(notebook.metadata.exploracoder_jupyter)
         for record in notebook.metadata.exploracoder_jupyter.records[3:9:2]:
-            record.event.observation.outputs[0].data["text/html"] = {"exploracoder_jupyter": {"zlib": bomb}}
+            record.event.observation["outputs"][0]["data"]["text/html"] = {"exploracoder_jupyter": {"zlib": bomb}}
 
     records = load(changed(trace, tmp_path, pack))
     found = [records[place].event.observation.outputs[0]["data"].get("text/html", "") for place in (3, 5, 7)]
@@ -142,8 +144,9 @@ def test_what_somebody_has_packed_to_fill_the_memory_is_left_out(trace, tmp_path
 @pytest.mark.parametrize("packed", ["no base64!", "AAAA", "", None, 7])
 def test_a_damaged_value_costs_only_itself(trace, tmp_path, packed):
     def damage(notebook):
+        inline_content(notebook.metadata.exploracoder_jupyter)
         observed = notebook.metadata.exploracoder_jupyter.records[3].event.observation
-        observed.outputs[0].data["text/html"] = {"exploracoder_jupyter": {"zlib": packed}}
+        observed["outputs"][0]["data"]["text/html"] = {"exploracoder_jupyter": {"zlib": packed}}
 
     records = load(changed(trace, tmp_path, damage))
     assert [*records[3].event.observation.outputs[0]["data"]] == ["image/png", "text/plain"]

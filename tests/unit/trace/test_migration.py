@@ -9,14 +9,15 @@ import pytest
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Notice, dump
 from exploracoder_jupyter.core.run_state import fold_all
-from exploracoder_jupyter.trace import load, render, summarize_run
+from exploracoder_jupyter.trace import find_problems, load, render, summarize_run
 from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.storage.journal import Journal, read
 from exploracoder_jupyter.trace.storage.migration import STEPS
 from tests.unit.factories import complete_run
 
-OLD = Path(__file__).parents[1] / "golden" / "trace-version-1.ipynb"
+GOLDEN = Path(__file__).parents[1] / "golden"
+OLD = GOLDEN / "trace-version-1.ipynb"
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*recorded.ipynb"))
 LATER = SCHEMA_VERSION + 1
 
@@ -46,6 +47,14 @@ def test_a_trace_of_version_1_is_told_as_ever(tmp_path):
     again = written(tmp_path / "again.ipynb", render(records))
     assert facts(json.loads(again.read_text()))["schema_version"] == SCHEMA_VERSION
     assert load(again) == records
+
+
+def test_a_trace_of_version_2_has_the_same_records(tmp_path):
+    old = GOLDEN / "trace-version-2.ipynb"
+    assert facts(json.loads(old.read_text()))["schema_version"] == 2
+    assert load(old) == complete_run()
+    assert render(load(old)) == render(complete_run())
+    assert find_problems(nbformat.read(old, 4)) == []
 
 
 def test_a_journal_without_a_head_is_of_version_1(tmp_path):
@@ -124,7 +133,7 @@ def test_a_damaged_clock_costs_nothing_but_times(tmp_path, clock):
     ],
 )
 def test_what_earlier_versions_recorded_in_words_is_read_as_a_value(tmp_path, note, unmet):
-    notebook = json.loads(json.dumps(render(complete_run())))
+    notebook = json.loads((GOLDEN / "trace-version-2.ipynb").read_text())
     observations = [one["event"]["observation"] for one in facts(notebook)["records"] if "observation" in one["event"]]
     del observations[0]["unmet"]
     observations[0]["note"] = note

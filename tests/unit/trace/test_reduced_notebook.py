@@ -95,7 +95,16 @@ def test_the_summary_of_a_complete_run(tmp_path):
         "trace": str(tmp_path / "run.ipynb"),
         "library": {"networkx": "3.6.1"},
         "model": "scripted",
-        "usage": {"calls": 5, "prompt_tokens": 500, "completion_tokens": 100, "seconds": 7.5, "executions": 9},
+        "usage": {
+            "calls": 5,
+            "prompt_tokens": 500,
+            "completion_tokens": 100,
+            "seconds": 7.5,
+            "executions": 9,
+            "cached_tokens": 0,
+            "cost": None,
+            "currency": "",
+        },
         "subtasks": [
             {
                 "title": "Load the graph",
@@ -134,5 +143,8 @@ def test_the_summary_of_a_run_that_was_cut_off():
         "completion_tokens": 40,
         "seconds": (len(events) - 1) * 0.5,
         "executions": 6,
+        "cached_tokens": 0,
+        "cost": None,
+        "currency": "",
     }
     assert summarize_run(fold_all([]))["status"] == "stopped"

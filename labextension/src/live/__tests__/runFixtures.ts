@@ -39,6 +39,7 @@ export function runView(fields: Partial<RunView> = {}): RunView {
     calls: 0,
     tokens: 0,
     executions: 0,
+    cost: '',
     budget_tokens: null,
     budget_seconds: null,
     subtasks: [

@@ -242,6 +242,7 @@ export function run(change: Partial<RunView> = {}): RunView {
     calls: 7,
     tokens: 12345,
     executions: 6,
+    cost: '',
     budget_tokens: 200000,
     budget_seconds: 900,
     subtasks: plan(),

@@ -356,6 +356,13 @@ describe('a run', () => {
     expect(time.getAttribute('aria-valuetext')).toBe('0:42 of 15:00');
   });
 
+  it('shows what was spent in money, if the model has a price', () => {
+    show(new FakeModel([run({ cost: '0.04 of 1.00 EUR' })]));
+    expect(document.body.textContent).toContain(
+      '6 executions, 0.04 of 1.00 EUR'
+    );
+  });
+
   it('shows no calls and tokens without a language model', () => {
     show(new FakeModel([run({ model: 'offline' })]));
     expect(document.body.textContent).toContain('6 executions');
