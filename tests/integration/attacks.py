@@ -61,8 +61,8 @@ class Attack:
     """Python expression for whether the machine allows it outside a branch; if not, being stopped proves nothing."""
     root_only: bool = False
     """Whether the system refuses it to an ordinary user, candidate or not."""
-    engine: bool = False
-    """Whether it may end the engine, which then must not be shared with other tests."""
+    alone: bool = False
+    """Whether it may change or fill its own process, which then must not be shared with other attacks."""
 
     def stopped_at(self, level, *, user):
         """What stops it, for root or for an ordinary user; empty if nothing does."""
@@ -118,6 +118,7 @@ ATTACKS = {
         "find the key in its own memory",
         "print(search('self'))",
         _at(every="not in memory"),
+        alone=True,
     ),
     "environ-of-others": Attack(
         "secrets",
@@ -208,6 +209,7 @@ ATTACKS = {
         "            if stat.S_ISREG(os.stat(f'/proc/self/fd/{fd}{way}').st_mode):\n"
         "                print(read(f'/proc/self/fd/{fd}{way}')[:999])",
         _at(every="none left open"),
+        alone=True,
     ),
     "root-of-others": Attack(
         "secrets",
@@ -354,6 +356,7 @@ ATTACKS = {
         _at(mounts=_CAPS, fork_landlock=_CAPS),
         needs=_HAS_CAPABILITY.format(24),
         root_only=True,
+        alone=True,
     ),
     "remount": Attack(
         "machine",
@@ -362,6 +365,7 @@ ATTACKS = {
         "for name in ('/.netrc', '/.ssh', ''): libc.umount2(given['home'].encode() + name.encode(), 2)\n"
         "attempt(write, f'{given[\"home\"]}/notes.txt'); print(attempt(read, f'{given[\"home\"]}/.netrc'))",
         _at(mounts=_CAPS, fork_landlock=_LANDLOCK),
+        alone=True,
     ),
     "own-namespaces": Attack(
         "machine",
@@ -411,6 +415,7 @@ ATTACKS = {
         "        with contextlib.suppress(OSError): libc.setns(os.open(f'/proc/{pid}/ns/{kind}', os.O_RDONLY), 0)\n"
         "print(attempt(read, f'{given[\"home\"]}/.netrc'))",
         _at(mounts=_CAPS, fork_landlock=_LANDLOCK),
+        alone=True,
     ),
     "tcp": Attack(
         "network",
@@ -462,11 +467,13 @@ ATTACKS = {
         "reach a UNIX socket in the home folder",
         "os.chdir(given['home']); s = socket.socket(socket.AF_UNIX); s.connect('server.sock'); s.send(b'x')",
         _at(mounts=_HIDDEN),
+        alone=True,
     ),
     "unix-outside": Attack(
         "network",
         "reach a UNIX socket elsewhere, by its path",
         "os.chdir(given['outside']); s = socket.socket(socket.AF_UNIX); s.connect('server.sock'); s.send(b'x')",
+        alone=True,
     ),
     "kernel": Attack(
         "network",
@@ -476,6 +483,7 @@ ATTACKS = {
         'client.start_channels(); client.execute(f\'open({given["kernel-file"]!r}, "a").write("by the candidate")\')\n'
         "time.sleep(1.5); client.stop_channels()",
         _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+        alone=True,
     ),
     "kill-kernel": Attack(
         "processes",
@@ -488,21 +496,18 @@ ATTACKS = {
         "kill the engine",
         "os.kill(given['engine'], 9)",
         _at(mounts=_OWN, fork_landlock=_LANDLOCK),
-        engine=True,
     ),
     "kill-parent": Attack(
         "processes",
         "kill its parent process",
         "if os.getppid() != 1: os.kill(os.getppid(), 9); time.sleep(1)",
         _at(mounts=_OWN, fork_landlock="does not exist", fork_limits="does not exist"),
-        engine=True,
     ),
     "kill-sibling": Attack(
         "processes",
         "kill a sibling",
         "os.kill(given['sibling'], 9)",
         _at(mounts=_OWN, fork_landlock=_LANDLOCK),
-        engine=True,
     ),
     "limits-of-others": Attack(
         "processes",
@@ -532,7 +537,7 @@ ATTACKS = {
         "time.sleep(1)",
         _at(every="only its own end"),
         seconds=3,
-        engine=True,
+        alone=True,
     ),
     "daemon": Attack(
         "processes",
@@ -541,21 +546,24 @@ ATTACKS = {
         "    if os.fork() == 0:\n        os.execv('/bin/sleep', ['sleep', given['mark']])\n"
         "    os._exit(0)\nos.wait()",
         _at(every=_ADOPTED, mounts=_OWN),
+        alone=True,
     ),
     "fork-bomb": Attack(
         "exhaustion",
         "fork endlessly",
-        "for _ in range(9): os.fork()\ntime.sleep(20)\nprint('DONE')",
+        "for _ in range(7): os.fork()\ntime.sleep(50)\nprint('DONE')",
         _at(every=_WATCHED),
-        seconds=30,
+        seconds=60,
+        alone=True,
     ),
     "memory-bomb": Attack(
         "exhaustion",
         "use all memory, in many processes",
         "for _ in range(3): os.fork()\n"
-        "kept = [bytearray(b'1') * 10**8 for _ in range(2)]\ntime.sleep(20)\nprint('DONE')",
+        "kept = [bytearray(b'1') * 10**8 for _ in range(2)]\ntime.sleep(50)\nprint('DONE')",
         _at(every=_WATCHED),
-        seconds=30,
+        seconds=60,
+        alone=True,
     ),
     "shared-filler": Attack(
         "exhaustion",
@@ -563,14 +571,16 @@ ATTACKS = {
         "for n in range(20):\n"
         "    with open(f'/dev/shm/{given[\"mark\"]}-{n}', 'wb') as file: file.write(bytes(8 * 10**6))\nprint('DONE')",
         _at(mounts="its own size limit", fork_landlock=_LANDLOCK),
+        alone=True,
     ),
     "disk-filler": Attack(
         "exhaustion",
         "fill the disk with many files",
         "for n in range(20):\n"
-        "    with open(f'filler-{n}', 'wb') as file: file.write(bytes(7 * 10**6))\ntime.sleep(20)\nprint('DONE')",
+        "    with open(f'filler-{n}', 'wb') as file: file.write(bytes(7 * 10**6))\ntime.sleep(50)\nprint('DONE')",
         _at(every=_WATCHED, fork_namespaces="its own size limit"),
-        seconds=30,
+        seconds=60,
+        alone=True,
     ),
     "never-ends": Attack(
         "exhaustion",
@@ -578,6 +588,7 @@ ATTACKS = {
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile time.time(): pass",
         _at(every="killed afterwards"),
         seconds=1,
+        alone=True,
     ),
 }
 
@@ -629,8 +640,8 @@ stopped. This page is generated from the table of the tests, `tests/integration/
 `rerun` starts fresh kernels, `fork` forks a running one. `bubblewrap` and `namespaces` are the full levels; a run
 states which level it has, and `--isolation require` refuses to run below them. The other levels are what remains where
 a machine denies namespaces (as many containers do) and, for `fork-limits`, Landlock too: they are tested with these
-calls really denied. Each attack is tried as root and as an ordinary user; if that makes a difference, the cell has
-both. **open** means that the attack succeeds.
+calls really denied. Each attack is tried as root; as an ordinary user, too, at the full levels, and at the others if it
+tries to escape. If that makes a difference, the cell has both. **open** means that the attack succeeds.
 
 None of this is a boundary against an author who targets you: it is damage control for code that a model wrote. A branch
 forked from a live kernel contains whatever is in that kernel's memory, including keys in variables. If you do not trust

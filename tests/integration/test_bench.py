@@ -10,6 +10,7 @@ import pytest
 
 from exploracoder_jupyter.evaluation import evaluate
 from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
+from tests.integration import command_line
 from tests.patience import patience, wait_until
 
 COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli", "bench"]
@@ -30,9 +31,7 @@ def problems(tmp_path):
 
 
 def bench(*arguments, cwd):
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=patience(240)
-    )
+    return command_line.explora("bench", *arguments, folder=cwd)
 
 
 def outcome(rows):
@@ -85,9 +84,10 @@ def test_wrong_usage_is_one_sentence(problems, tmp_path):
 
 
 def test_from_python(problems, tmp_path):
-    seen = []
+    seen, two = [], tmp_path / "two.jsonl"
+    two.write_text("".join(problems.read_text().splitlines(keepends=True)[:2]))
     results = evaluate(
-        problems,
+        two,
         strategies=["explore"],
         model="offline",
         settings={"exploration": {"preset": "quick"}},
@@ -95,8 +95,8 @@ def test_from_python(problems, tmp_path):
         out=tmp_path / "out",
         progress=lambda progress: seen.append(progress.done),
     )
-    assert [row.passed for row in results.rows] == [True] * 3 and results.left == 0
-    assert seen == [1, 2, 3]
+    assert [row.passed for row in results.rows] == [True] * 2 and results.left == 0
+    assert seen == [1, 2]
     assert (results.folder / "results.parquet").exists() and all(
         (results.folder / row.trace).exists() for row in results.rows
     )

@@ -21,7 +21,7 @@ from tests.patience import patience
 CHAINS = generate(int(os.environ.get("EXPLORA_CHAINS", len(TOPICS))))
 # Below the full level a path that is kept in a variable leads into the parent's copy, which may be gone.
 ABLE = [chain for chain in CHAINS if not any("exists(kept.name)" in step for step in chain.steps)]
-FEW = ABLE[:: max(1, len(ABLE) // 6)]
+FEW = ABLE[:: -(-len(ABLE) // 6)]
 _SECONDS = 30.0
 _TOGETHER = 4
 _VARYING = re.compile(r"0x[0-9a-f]+|ipykernel_\d+/\d+|(?<=/)tmp\w{8}\b|\bIn ?\[\d+\]|\bCell In\S*")

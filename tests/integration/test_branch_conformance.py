@@ -1,5 +1,9 @@
 """What every implementation of the `Branch` port promises, at each level that it has: one state, forked, files with
-memory; nothing raises."""
+memory; nothing raises.
+
+Each branch that reruns takes a new kernel, seconds of processor time. Therefore what leaves a kernel whole is tried in
+one branch (`shared`), and what depends on no confinement at one of the two levels that rerun (`at_one_rerun_level`).
+"""
 
 import time
 
@@ -16,7 +20,24 @@ SHADOWS = ("queue.py", "random.py", "traitlets.py")
 LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 20, "copy_mb": 20}
 
 
-@pytest.fixture(scope="module", params=LEVELS)
+SECOND_RERUN_LEVEL = "rerun-limits"
+
+
+def at_one_rerun_level(test):
+    """Mark what depends on how states are branched, and not on how branches are confined."""
+    test.at_one_rerun_level = True
+    return test
+
+
+def pytest_generate_tests(metafunc):
+    if "level" in metafunc.fixturenames:
+        levels = [name for name in LEVELS if name != SECOND_RERUN_LEVEL]
+        if not hasattr(metafunc.function, "at_one_rerun_level"):
+            levels.append(SECOND_RERUN_LEVEL)
+        metafunc.parametrize("level", levels, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
 def level(request):
     """Each implementation and level passes the same tests."""
     return request.param
@@ -47,6 +68,15 @@ async def root(siblings):
     await branch.close()
 
 
+@pytest.fixture(scope="module")
+async def shared(siblings):
+    """A branch for what leaves its kernel as it was."""
+    root = await siblings.root()
+    (branch,) = await root.fork(1)
+    yield branch
+    await root.close()
+
+
 async def run(branch, code, timeout=None):
     return await branch.run(code, timeout=timeout or patience(20))
 
@@ -62,6 +92,7 @@ def as_shown(observation):
     return shown_text(observation.outputs)
 
 
+@at_one_rerun_level
 async def test_forks_start_from_exactly_this_state(root):
     await run(root, "items = [1]\nn = 1")
     await run(root, "items.append(2); cells = len(In); print('never shown again')")
@@ -69,6 +100,7 @@ async def test_forks_start_from_exactly_this_state(root):
     assert [await shown(fork, code) for fork in await root.fork(2)] == ["([1, 2], 1, 1, 'items')"] * 2
 
 
+@at_one_rerun_level
 async def test_large_outputs_come_from_every_generation(root):
     # As of a figure: more than 64 kB in one frame are sent without copying, with the help of a thread.
     large = "print('x' * 100_000, flush=True); display({'text/plain': 'y' * 100_000}, raw=True)"
@@ -78,14 +110,13 @@ async def test_large_outputs_come_from_every_generation(root):
         assert (await run(branch, large)).status == "ok"
 
 
-async def test_what_one_fork_does_is_unseen_by_others_and_by_the_base(root):
+@at_one_rerun_level
+async def test_what_a_fork_does_is_unseen_by_others_and_by_the_base(root):
     await run(root, "items = []")
-    first, second = await root.fork(2)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(run, first, "items.append('first'); x = 1")
-        tasks.start_soon(run, second, "items.append('second')")
-    assert await shown(first, "items") == "['first']"
-    assert await shown(second, "items, 'x' in globals()") == "(['second'], False)"
+    code = "items.append({0}); own_{0} = 1; items, [name for name in globals() if name.startswith('own_')]"
+    forks = await root.fork(3)
+    texts = await each(forks, *(code.format(number) for number in range(3)))
+    assert texts == [f"([{number}], ['own_{number}'])" for number in range(3)]
     assert await shown(root, "items") == "[]"
 
 
@@ -100,28 +131,20 @@ async def test_files_branch_with_the_state(root):
     assert await shown(root, "open('made.txt').read()") == "'by the base'"
 
 
-async def test_a_fork_of_a_fork_has_the_whole_history(root):
-    branch = root
-    for number in range(4):
-        (branch,) = await branch.fork(1)
-        await run(branch, f"x{number} = {number}")
-    assert await shown(branch, "x0, x1, x2, x3") == "(0, 1, 2, 3)"
-
-
-async def test_the_working_directory_is_as_the_user_sees_it(root, workdir, level):
-    assert await shown(root, "import helper; helper.twice(4)") == "8"
-    assert await shown(root, "open('data.csv').read()") == "'a,b\\n1,2\\n'"
+async def test_the_working_directory_is_as_the_user_sees_it(shared, workdir, level):
+    assert await shown(shared, "import helper; helper.twice(4)") == "8"
+    assert await shown(shared, "open('data.csv').read()") == "'a,b\\n1,2\\n'"
     if level in ("rerun-bubblewrap", "fork-namespaces"):
-        assert await shown(root, f"import os; os.getcwd() == {str(workdir)!r}") == "True"
-        assert await shown(root, f"open({str(workdir / 'data.csv')!r}, 'w').write('changed')") == "7"
+        assert await shown(shared, f"import os; os.getcwd() == {str(workdir)!r}") == "True"
+        assert await shown(shared, f"open({str(workdir / 'data.csv')!r}, 'w').write('changed')") == "7"
 
 
-async def test_a_timeout_interrupts_and_the_state_lives_on(root):
-    await run(root, "x = 1")
-    observation = await run(root, "while True: pass", timeout=0.5)
+async def test_a_timeout_interrupts_and_the_state_lives_on(shared):
+    await run(shared, "x = 1")
+    observation = await run(shared, "while True: pass", timeout=0.5)
     assert (observation.status, observation.error.name) == ("timeout", "Timeout")
     assert "while True: pass" in observation.error.traceback
-    assert await shown(root, "x") == "1"
+    assert await shown(shared, "x") == "1"
 
 
 async def test_what_does_not_answer_to_the_interrupt_is_ended_in_time(root):
@@ -132,6 +155,7 @@ async def test_what_does_not_answer_to_the_interrupt_is_ended_in_time(root):
     assert (await run(root, "1")).status == "died"
 
 
+@at_one_rerun_level
 async def test_a_state_that_was_cut_off_is_forked_or_said_to_be_lost(root, level):
     await run(root, "x = []\nwhile True: x = [1]", timeout=patience(0.3))
     (fork,) = await root.fork(1)
@@ -143,6 +167,7 @@ async def test_a_state_that_was_cut_off_is_forked_or_said_to_be_lost(root, level
         assert "cannot be reproduced" in observation.error.message
 
 
+@at_one_rerun_level
 async def test_a_state_that_differs_when_repeated_is_forked_or_said_to_be_lost(root, level):
     await run(root, "import time")  # what follows is measured from here: the kernel has started
     late = time.time() + patience(1)
@@ -263,12 +288,12 @@ async def test_variables_and_setup_are_there_from_the_start(level, tmp_path):
         )
 
 
-async def each(branches, code):
-    """What the code shows in each branch, all of them at once."""
+async def each(branches, *codes):
+    """What the branches show of these codes, one each or one for all, all of them at once."""
     texts = [""] * len(branches)
 
     async def put(place, branch):
-        texts[place] = await shown(branch, code)
+        texts[place] = await shown(branch, codes[place % len(codes)])
 
     async with anyio.create_task_group() as tasks:
         for place, branch in enumerate(branches):
@@ -276,22 +301,16 @@ async def each(branches, code):
     return texts
 
 
-async def test_five_forks_that_each_append_see_their_own_alone(root):
-    await run(root, "items = []")
-    assert await each(await root.fork(5), "items.append(1); len(items)") == ["1"] * 5
-    assert await shown(root, "len(items)") == "0"
-
-
 CARRIED = {
+    "output": ("1 + 1\n2 + 3", "Out[max(Out)], _", "(5, 5)"),  # the last result, hence read first
     "generator": ("g = iter(range(9)); next(g); next(g)", "next(g), next(g)", "(2, 3)"),
     "lock held": ("import threading; lock = threading.Lock(); lock.acquire()", "lock.locked()", "True"),
-    "output": ("1 + 1\n2 + 3", "Out[max(Out)], _", "(5, 5)"),
     "random state": ("import random as r; r.seed(7); r.random()", "round(r.random(), 6)", "0.150849"),
-    "lambda": ("def add(n): return lambda x: x + n\nf = add(3)", "f(4)", "7"),
-    "half-read file": ("f = open('data.csv'); f.readline()", "f.readline(), f.tell()", "('1,2\\n', 8)"),
+    "lambda": ("def add(n): return lambda x: x + n\nadd_3 = add(3)", "add_3(4)", "7"),
+    "half-read file": ("read = open('data.csv'); read.readline()", "read.readline(), read.tell()", "('1,2\\n', 8)"),
     "unwritten text": (
-        "f = open('made.txt', 'w'); f.write('x')",
-        "f.write('y'); f.close(); open('made.txt').read()",
+        "made = open('made.txt', 'w'); made.write('x')",
+        "made.write('y'); made.close(); open('made.txt').read()",
         "'xy'",
     ),
     "figure": (
@@ -313,24 +332,33 @@ CARRIED = {
 }
 
 
-@pytest.mark.parametrize("before, code, text", CARRIED.values(), ids=CARRIED)
-async def test_what_only_memory_holds_is_the_same_in_each_fork(root, before, code, text):
-    assert (await run(root, before)).status == "ok"
-    assert await each(await root.fork(3), code) == [text] * 3
-    assert await shown(root, code) == text
+@pytest.fixture(scope="module")
+async def carriers(siblings):
+    """Two forks of a base that is in all of these states, and the base."""
+    root = await siblings.root()
+    for before, _, _ in reversed(CARRIED.values()):
+        assert (await run(root, before)).status == "ok", before
+    yield [*await root.fork(2), root]
+    await root.close()
 
 
-async def test_twelve_generations(root):
+@at_one_rerun_level
+@pytest.mark.parametrize("code, text", [case[1:] for case in CARRIED.values()], ids=CARRIED)
+async def test_what_only_memory_holds_is_the_same_in_each_fork(carriers, code, text):
+    assert await each(carriers, code) == [text] * 3
+
+
+@at_one_rerun_level
+async def test_each_generation_has_the_whole_history(root, level):
     branch, line = root, [root]
-    for number in range(12):
+    generations = 12 if LEVELS[level].branching == "fork" else 3
+    for number in range(generations):
         (branch,) = await branch.fork(1)
         line.append(branch)
         code = f"items = [*globals().get('items', []), {number}]; open('all.txt', 'a').write('{number};')"
-        if number % 4 == 3 or number == 11:  # the others are forked before they have run: their forks run their code
-            code += "\nimport os; items, open('all.txt').read()"
-        seen = await run(branch, code)
+        seen = await run(branch, f"{code}\nitems, open('all.txt').read()")
         assert seen.status == "ok", seen
-    assert as_shown(seen) == f"({list(range(12))}, '{''.join(f'{n};' for n in range(12))}')"
+    assert as_shown(seen) == f"({list(range(generations))}, '{''.join(f'{n};' for n in range(generations))}')"
     assert await shown(line[0], "'items' in globals()") == "False"
 
 
@@ -385,6 +413,7 @@ async def test_closing_a_base_leaves_its_descendants_running(root):
     assert (await run(base, "x")).status == "died"
 
 
+@at_one_rerun_level
 async def test_forks_announced_ahead_start_from_the_state_at_the_fork(root):
     await run(root, "x = 1")
     await root.expect(2)
@@ -392,6 +421,7 @@ async def test_forks_announced_ahead_start_from_the_state_at_the_fork(root):
     assert await each(await root.fork(2), "x") == ["2", "2"]
 
 
+@at_one_rerun_level
 async def test_a_branch_that_ends_itself_leaves_siblings_and_base(root):
     await run(root, "x = [1]")
     killed, other = await root.fork(2)
@@ -420,12 +450,11 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("code, name", ENDINGS.values(), ids=ENDINGS)
-async def test_an_ending_is_told_and_the_state_lives_on(root, code, name):
-    (branch,) = await root.fork(1)
-    await run(branch, "x = 1")
-    observation = await run(branch, code)
+async def test_an_ending_is_told_and_the_state_lives_on(shared, code, name):
+    await run(shared, "x = 1")
+    observation = await run(shared, code)
     assert (observation.status, observation.error.name) == ("error", name), observation
-    assert await shown(branch, "x") == "1"
+    assert await shown(shared, "x") == "1"
 
 
 SERVED = {
@@ -447,14 +476,14 @@ SERVED = {
     "cell magic": ("%%capture it\nprint('held')", ""),
     "who": ("zzz = 1\n%who int", "zzz"),
     "help": ("abs?", ""),
+    "timeit": ("%timeit -n 10 -r 2 1 + 1", "per loop"),
     "class": ("class A:\n    n = 3\nimport pickle\npickle.loads(pickle.dumps(A())).n", "3"),
 }
 
 
 @pytest.mark.parametrize("code, text", SERVED.values(), ids=SERVED)
-async def test_a_branch_is_a_whole_kernel(root, level, code, text):
-    (branch,) = await root.fork(1)
-    observation = await run(branch, code)
+async def test_a_branch_is_a_whole_kernel(shared, level, code, text):
+    observation = await run(shared, code)
     if level == "fork-landlock" and "ProcessPool" in code:  # its locks would be files in /dev/shm, where others' are
         assert observation.error.name == "PermissionError"
         return
@@ -462,13 +491,8 @@ async def test_a_branch_is_a_whole_kernel(root, level, code, text):
     assert text in observation.text
 
 
-async def test_timeit(root):
-    (branch,) = await root.fork(1)
-    assert "per loop" in await shown(branch, "%timeit -n 10 -r 2 1 + 1")
-
-
-async def test_displays_are_updated_and_figures_shown(root):
-    (branch,) = await root.fork(1)
+@at_one_rerun_level
+async def test_displays_are_updated_and_figures_shown(shared):
     code = """
 from IPython.display import HTML, display
 import matplotlib.pyplot as plt
@@ -476,14 +500,14 @@ handle = display(HTML("<b>old</b>"), display_id=True)
 handle.update(HTML("<b>new</b>"))
 lines = plt.plot([1, 2, 4])
 """
-    observation = await run(branch, code)
+    observation = await run(shared, code)
     assert observation.status == "ok"
     assert observation.outputs[0]["data"]["text/html"] == "<b>new</b>"
     assert observation.outputs[-1]["data"]["image/png"]
     assert "Figure size" in as_shown(observation)
 
 
+@at_one_rerun_level
 async def test_names_are_told(root):
-    (branch,) = await root.fork(1)
-    names = dict((await run(branch, "import fractions\nhalf = fractions.Fraction(1, 2)\n_hidden = 1")).names)
+    names = dict((await run(root, "import fractions\nhalf = fractions.Fraction(1, 2)\n_hidden = 1")).names)
     assert names == {"fractions": "module", "half": "fractions.Fraction"}

@@ -18,10 +18,11 @@ import pytest
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.runs.trace_check import CheckRequest, check_trace
 from exploracoder_jupyter.trace import load, trace_document
+from tests.integration import command_line
 from tests.integration.traces import VARYING, explore, rewrite
 from tests.patience import patience
 
-CHECKS = int(os.environ.get("EXPLORA_CHECKS", "2"))
+CHECKS = int(os.environ.get("EXPLORA_CHECKS", "1"))
 """How often a trace that varies is checked; more for whoever changes what is compared."""
 COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli", "check"]
 TOY = """
@@ -36,10 +37,10 @@ def half(x):
 def checked(path, **options):
     """The report of a check."""
 
-    async def main():
+    async def check():
         return await check_trace(CheckRequest(path, **options), lambda what, done, total: None)
 
-    return anyio.run(main)
+    return anyio.run(check)
 
 
 def results(report):
@@ -84,14 +85,31 @@ def steady(made):
     return made("steady", subtasks, "total = 7\nprint(total)", check="assert total == 7", tests=inputs)
 
 
+@pytest.fixture(scope="module")
+def plain(made):
+    return made("plain", {"a": ["print('ok')"]}, "print(1)")
+
+
+def copied(trace, folder):
+    target = folder / "explorations" / "trace.ipynb"
+    target.parent.mkdir()
+    target.write_bytes(trace.read_bytes())
+    return target
+
+
 @pytest.fixture
 def copy(steady, tmp_path):
     """A copy of the steady trace, in a folder of its own."""
-    folder = tmp_path / "explorations"
-    folder.mkdir()
-    target = folder / "trace.ipynb"
-    target.write_bytes(steady.read_bytes())
-    return target
+    return copied(steady, tmp_path)
+
+
+@pytest.fixture
+def live(plain, tmp_path):
+    """A trace of a run that began in a live kernel with a variable `df`."""
+    trace = copied(plain, tmp_path)
+    text = trace.read_text().replace("fresh: there is no live kernel", "live: every variable is seen as it is")
+    trace.write_text(text.replace("'ok'", "'ok', df").replace('"ok\\n', '"ok 3\\n'))
+    return trace
 
 
 def test_what_varies_by_itself_is_never_blamed(varying):
@@ -222,37 +240,27 @@ def test_a_state_that_is_lost_now_leaves_what_starts_from_it_unrun(toy, tmp_path
     assert unlike(checked(trace)) == {"1.1": "changed", "2.1": "not run"}
 
 
-def test_variables_of_a_kernel_that_is_gone_are_asked_for(tmp_path, monkeypatch):
-    trace = explore(tmp_path, {"a": ["print('ok')"]}, "print(1)", monkeypatch=monkeypatch)
-    needs_df(trace)
+def test_variables_of_a_kernel_that_is_gone_are_asked_for(live, tmp_path):
     with pytest.raises(UsageError, match=r"missing now: df.*--before"):
-        checked(trace)
+        checked(live)
     before = tmp_path / "before.py"
     before.write_text("df = 3\n")
-    assert checked(trace, before=before).same
+    assert checked(live, before=before).same
 
 
-def test_what_stands_before_the_exploration_is_run_first(tmp_path, monkeypatch):
-    trace = explore(tmp_path, {"a": ["print('ok')"]}, "print(1)", monkeypatch=monkeypatch)
-    needs_df(trace)
-    notebook = nbformat.read(trace, 4)
+def test_what_stands_before_the_exploration_is_run_first(live):
+    notebook = nbformat.read(live, 4)
     notebook.cells.insert(0, nbformat.v4.new_code_cell("%load_ext exploracoder_jupyter\ndf = 3"))
-    nbformat.write(notebook, trace)
-    assert checked(trace).same
+    nbformat.write(notebook, live)
+    assert checked(live).same
     notebook.cells[0].source = "import nosuch"
-    nbformat.write(notebook, trace)
+    nbformat.write(notebook, live)
     with pytest.raises(MissingRequirement, match=r"'nosuch'.*--env"):
-        checked(trace)
+        checked(live)
     notebook.cells[0].source = "df = 1 / 0"
-    nbformat.write(notebook, trace)
+    nbformat.write(notebook, live)
     with pytest.raises(UsageError, match="ZeroDivisionError"):
-        checked(trace)
-
-
-def needs_df(trace):
-    """Make the trace one of a run that began in a live kernel with a variable."""
-    text = trace.read_text().replace("fresh: there is no live kernel", "live: every variable is seen as it is")
-    trace.write_text(text.replace("'ok'", "'ok', df").replace('"ok\\n', '"ok 3\\n'))
+        checked(live)
 
 
 RICH = {
@@ -338,18 +346,8 @@ def observed(trace):
     return [record for record in load(trace) if record.event.kind == "candidate_observed"]
 
 
-def told(done):
-    return [line for line in done.stderr.splitlines() if line.startswith("jupyter explora: ")]
-
-
-def command(*arguments):
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=patience(240), check=False
-    )
-
-
 def test_the_command_tells_by_its_status_and_in_json(copy):
-    done = command(copy, "--json")
+    done = subprocess.run([*COMMAND, str(copy), "--json"], capture_output=True, text=True, timeout=patience(240))
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[0] == "Starting kernels"
     assert "Executing (6 of 6)" in done.stderr
@@ -363,27 +361,25 @@ def test_several_are_checked_one_after_the_other_and_the_worst_counts(copy):
     edited = copy.with_name("edited.ipynb")
     edited.write_bytes(copy.read_bytes())
     rewrite(edited, lambda cell: cell.outputs[0].update(text="8\n"), candidate="2.1")
-    done = command(copy, edited, "--selected")
+    done = command_line.explora("check", copy, edited, "--selected", folder=copy.parent)
     assert done.returncode == 1, done.stderr
     first, second = done.stdout.split(f"{edited}:")
     assert "Same:" in first
     assert "2.1  edited" in second
-    done = command("nowhere.ipynb", copy, "--selected", "--json")
+    done = command_line.explora("check", "nowhere.ipynb", copy, "--selected", "--json", folder=copy.parent)
     assert done.returncode == 2
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(one["trace"], one.get("same")) for one in told] == [("nowhere.ipynb", None), (str(copy), True)]
     assert "no file" in told[0]["error"]
 
 
-def test_the_notebook_that_explored_leads_to_its_trace_and_makes_its_variables(tmp_path, monkeypatch):
-    trace = explore(tmp_path, {"a": ["print('ok')"]}, "print(1)", monkeypatch=monkeypatch)
-    needs_df(trace)
+def test_the_notebook_that_explored_leads_to_its_trace_and_makes_its_variables(live, tmp_path):
     cells = ["%load_ext exploracoder_jupyter\ndf = 3", "%%explora statistics --out explorations/trace.ipynb\nDo it."]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     nbformat.write(notebook, tmp_path / "mine.ipynb")
-    done = command(tmp_path / "mine.ipynb")
+    done = command_line.explora("check", tmp_path / "mine.ipynb", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert f"{tmp_path / 'mine.ipynb'} contains an exploration; checking its trace, {trace}." in done.stdout
+    assert f"{tmp_path / 'mine.ipynb'} contains an exploration; checking its trace, {live}." in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -399,14 +395,14 @@ def test_the_notebook_that_explored_leads_to_its_trace_and_makes_its_variables(t
         (["explorations/trace.ipynb", "--workdir", "none-such"], "none-such"),
     ],
 )
-def test_what_cannot_be_checked_is_said_in_one_sentence(copy, monkeypatch, arguments, said):
-    monkeypatch.chdir(copy.parent.parent)
-    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), "notes.ipynb")
+def test_what_cannot_be_checked_is_said_in_one_sentence(copy, arguments, said):
+    folder = copy.parent.parent
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), folder / "notes.ipynb")
     call = nbformat.v4.new_code_cell("%%explora statistics --out explorations/gone.ipynb\nDo it.")
-    nbformat.write(nbformat.v4.new_notebook(cells=[call]), "asked.ipynb")
-    done = command(*arguments)
+    nbformat.write(nbformat.v4.new_notebook(cells=[call]), folder / "asked.ipynb")
+    done = command_line.explora("check", *arguments, folder=folder)
     assert done.returncode == 2, done.stderr
-    [sentence] = told(done)
+    [sentence] = [line for line in done.stderr.splitlines() if line.startswith("jupyter explora: ")]
     assert said in sentence
     assert "Traceback" not in done.stderr
 

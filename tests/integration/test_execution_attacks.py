@@ -3,7 +3,7 @@
 import os
 import socket
 import uuid
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -11,11 +11,13 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.core.errors import ExploraError
+from tests.as_user import HOMES
 from tests.integration.attacks import ATTACKS, PAGE, SECRET, candidate, page
 from tests.integration.siblings import LEVELS, open_engine
 from tests.integration.world import open_world
 from tests.patience import patience
 
+FULL_LEVELS = ("rerun-bubblewrap", "fork-namespaces")
 LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 8, "copy_mb": 20}
 
 
@@ -25,40 +27,49 @@ def world(tmp_path_factory):
         yield world
 
 
-@pytest.fixture(scope="module", params=LEVELS)
+def pytest_generate_tests(metafunc):
+    """Each level; where they are tried once more, as another user, what both can do alike at the full levels alone."""
+    if "level" in metafunc.fixturenames:
+        again = HOMES in os.environ and "escape" not in metafunc.function.__name__
+        levels = [*FULL_LEVELS, *(() if again else (name for name in LEVELS if name not in FULL_LEVELS))]
+        metafunc.parametrize("level", levels, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
 def level(request):
     return request.param
 
 
-@pytest.fixture(scope="module")
-async def siblings(level, world, anyio_backend):
-    async with open_engine(level, LIMITS, workdir=world.workdir) as siblings:
-        yield siblings
-
-
 class Field:
-    """Where attacks take place: branches of one root, one each, and a sibling that has a secret and can be recognised.
+    """Where attacks take place: branches of one root, and a sibling that has a secret and can be recognised.
 
-    The root and the sibling serve for many attacks, and are made anew after one that has harmed anything.
+    One branch serves for the attacks that leave their own process as it was, the others have one each. Engine, root and
+    sibling are made anew after an attack that has harmed them.
     """
 
-    def __init__(self, siblings, world):
-        self.siblings, self.world = siblings, world
-        self.root = self.sibling = None
+    def __init__(self, level, world):
+        self.level, self.world = level, world
+        self.siblings = self.root = self.sibling = self.shared = None
+        self._engine = AsyncExitStack()
         self.mark = str(uuid.uuid4().int % 10**8 + 10**9)
 
     @classmethod
     @asynccontextmanager
-    async def lay_out(cls, siblings, world):
-        field = cls(siblings, world)
+    async def lay_out(cls, level, world):
+        field = cls(level, world)
         try:
             yield field
         finally:
             await field.clear()
+            await field._engine.aclose()
 
     async def prepare(self):
         if self.sibling is not None:
             return
+        if self.siblings is None or not psutil.pid_exists(self.siblings.pid):
+            await self._engine.aclose()
+            engine = open_engine(self.level, LIMITS, workdir=self.world.workdir)
+            self.siblings = await self._engine.enter_async_context(engine)
         self.root = await self.siblings.root()
         (self.sibling,) = await self.root.fork(1)
         code = (
@@ -69,10 +80,10 @@ class Field:
 
     async def clear(self):
         with suppress(ExploraError):
-            for each in (self.sibling, self.root):
+            for each in (self.shared, self.sibling, self.root):
                 if each is not None:
                     await each.close()
-        self.root = self.sibling = None
+        self.root = self.sibling = self.shared = None
         self.world.end_marked(self.mark, self.world.mark)
 
     async def try_out(self, attack):
@@ -80,30 +91,37 @@ class Field:
         await self.prepare()
         (process,) = self.world.marked(self.mark)
         given = self.world.given(engine=self.siblings.pid, sibling=process.ppid())
-        harmed = await self._attack(candidate(attack, given), patience(attack.seconds))
+        harmed = await self._attack(attack, given)
         harmed += self.world.harms()
         harmed += [f"process {process.pid} is left" for process in self.world.marked(self.world.mark)]
-        harmed += await self._harm_of_sibling()
-        if harmed:
+        self.world.end_marked(self.world.mark)
+        if lost := await self._harm_of_sibling():
             await self.clear()
-        return harmed
+        return harmed + lost
 
-    async def _attack(self, code, seconds):
-        (branch,) = await self.root.fork(1)
-        try:
-            return await self._run(branch, code, seconds)
-        finally:
+    async def _attack(self, attack, given):
+        branch = self.shared
+        if branch is None or attack.alone:
+            (branch,) = await self.root.fork(1)
+        self.shared = None
+        harmed, lives = await self._run(branch, candidate(attack, given), patience(attack.seconds))
+        if lives and not attack.alone:
+            self.shared = branch
+        else:
             with anyio.move_on_after(patience(5)), suppress(ExploraError):  # with the engine
                 await branch.close()
+        return harmed
 
     async def _run(self, branch, code, seconds):
+        """What the branch shows of the harm, and whether it can serve again."""
         try:
             observation = await branch.run(code, timeout=seconds)
         except ExploraError as error:
-            return [f"the engine: {error}"]
+            return [f"the engine: {error}"], False
         assert observation.error is None or observation.error.name != "SyntaxError", observation
         harmed = ["a secret"] * (SECRET in str(observation.outputs)) + ["done"] * ("DONE" in observation.text)
-        return harmed + ["time"] * (observation.seconds > seconds + patience(6))
+        harmed += ["time"] * (observation.seconds > seconds + patience(6))
+        return harmed, observation.status in ("ok", "error")
 
     async def _harm_of_sibling(self):
         if not psutil.pid_exists(self.siblings.pid):
@@ -115,21 +133,20 @@ class Field:
 
 
 @pytest.fixture(scope="module")
-async def field(siblings, world):
-    async with Field.lay_out(siblings, world) as field:
+async def field(level, world, anyio_backend):
+    async with Field.lay_out(level, world) as field:
         yield field
 
 
-@pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if not attack.engine])
-async def test_a_hostile_candidate_does_what_the_table_says(field, level, name):
-    """Issue 14, items 1 to 5 and 7."""
+@pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.group == "machine"])
+async def test_a_candidate_that_tries_to_escape_does_what_the_table_says(field, level, name):
     await check(field, ATTACKS[name], level)
 
 
-@pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.engine])
-async def test_a_candidate_hostile_to_the_engine_does_what_the_table_says(level, world, name, anyio_backend):
-    async with open_engine(level, LIMITS, workdir=world.workdir) as siblings, Field.lay_out(siblings, world) as field:
-        await check(field, ATTACKS[name], level)
+@pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.group != "machine"])
+async def test_a_hostile_candidate_does_what_the_table_says(field, level, name):
+    """Issue 14, items 1 to 5 and 7."""
+    await check(field, ATTACKS[name], level)
 
 
 async def check(field, attack, level):

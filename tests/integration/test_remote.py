@@ -91,6 +91,15 @@ async def root(siblings):
     await branch.close()
 
 
+@pytest.fixture(scope="module")
+async def shared(siblings):
+    """A fork for what leaves its kernel as it was: a remote kernel takes seconds of processor time to start."""
+    root = await siblings.root()
+    (branch,) = await root.fork(1)
+    yield branch
+    await branch.close()
+
+
 @asynccontextmanager
 async def sibling_with(server, patience):
     """One sibling whose kernel ends itself after so many seconds of silence."""
@@ -130,21 +139,16 @@ async def test_it_says_where_it_runs_and_claims_no_isolation(siblings, server):
     assert host in siblings.notices[0]
 
 
-async def test_forks_start_from_exactly_this_state(root):
-    await run(root, "items = [1]\nn = 1")
+async def test_forks_start_from_exactly_this_state_and_are_unseen_by_others_and_by_the_base(root):
+    await run(root, "items = [1]")
     await run(root, "items.append(2); print('never shown again')")
-    assert [await shown(fork, "(items, n, len(In))") for fork in await root.fork(2)] == ["([1, 2], 1, 4)"] * 2
-
-
-async def test_what_one_fork_does_is_unseen_by_others_and_by_the_base(root):
-    await run(root, "items = []")
     first, second = await root.fork(2)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run, first, "items.append('first'); open('mine.txt', 'w').close()")
         tasks.start_soon(run, second, "items.append('second')")
-    assert await shown(first, "items") == "['first']"
-    assert await shown(second, "import os; items, os.path.exists('mine.txt')") == "(['second'], False)"
-    assert await shown(root, "items") == "[]"
+    assert await shown(first, "items, len(In)") == "([1, 2, 'first'], 5)"
+    assert await shown(second, "import os; items, os.path.exists('mine.txt')") == "([1, 2, 'second'], False)"
+    assert await shown(root, "items") == "[1, 2]"
 
 
 @on_each_server
@@ -159,23 +163,22 @@ async def test_files_travel_there_and_what_was_written_comes_back(root, workdir,
 
 
 @on_each_server
-async def test_outputs_errors_and_names_are_told_as_everywhere(root):
-    rich = await run(root, f"from IPython.display import Image, display\ndisplay(Image({PIXEL!r}))\nprint('done')\n7")
+async def test_outputs_errors_and_names_are_told_as_everywhere(shared):
+    rich = await run(shared, f"from IPython.display import Image, display\ndisplay(Image({PIXEL!r}))\nprint('done')\n7")
     assert [output["output_type"] for output in rich.outputs] == ["display_data", "stream", "execute_result"]
     assert base64.b64decode(rich.outputs[0]["data"]["image/png"]) == PIXEL
     assert rich.names == (("Image", "type"), ("display", "function"))
-    wrong = await run(root, "def f():\n    return 1 / 0\nf()")
+    wrong = await run(shared, "def f():\n    return 1 / 0\nf()")
     assert (wrong.status, wrong.error.name) == ("error", "ZeroDivisionError")
     assert "return 1 / 0" in wrong.error.traceback
 
 
 @on_each_server
-async def test_binary_messages_and_silence_do_not_end_the_connection(root, monkeypatch):
+async def test_binary_messages_and_silence_do_not_end_the_connection(shared, monkeypatch):
     monkeypatch.setattr(remote_channel, "_CONNECT_SECONDS", 0.5)
-    (fork,) = await root.fork(1)
     code = "from comm import create_comm\nc = create_comm(target_name='t', buffers=[b'123'])\n"
     code += "import time\ntime.sleep(2)\n5"
-    assert await shown(fork, code) == "5"
+    assert await shown(shared, code) == "5"
 
 
 async def test_a_connection_that_fails_at_first_is_tried_again(server, monkeypatch):
@@ -192,12 +195,12 @@ async def test_a_connection_that_fails_at_first_is_tried_again(server, monkeypat
 
 
 @on_each_server
-async def test_a_timeout_interrupts_and_the_state_lives_on(root):
-    await run(root, "x = 1")
-    observation = await run(root, "while True: pass", timeout=0.5)
+async def test_a_timeout_interrupts_and_the_state_lives_on(shared):
+    await run(shared, "x = 1")
+    observation = await run(shared, "while True: pass", timeout=0.5)
     assert (observation.status, observation.error.name) == ("timeout", "Timeout")
     assert "while True: pass" in observation.error.traceback
-    assert await shown(root, "x") == "1"
+    assert await shown(shared, "x") == "1"
 
 
 @on_each_server

@@ -19,6 +19,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import snippets_pa
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
 from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Replay, Start, decode_from_engine, encode
 from exploracoder_jupyter.trace import load
+from tests.integration import command_line
 from tests.patience import patience, wait_until
 from tests.toy_model import offer_toy, reply
 
@@ -91,9 +92,7 @@ def until_said(process, said, until):
 
 
 def explora(folder, *arguments, status=0):
-    done = subprocess.run(
-        [*COMMAND, *arguments, "--json"], cwd=folder, capture_output=True, text=True, timeout=patience(240), check=False
-    )
+    done = command_line.explora(*arguments, "--json", folder=folder)
     assert done.returncode == status, done.stderr
     return json.loads(done.stdout)
 
@@ -226,6 +225,8 @@ def test_what_a_full_disk_does_not_take_is_kept_elsewhere_or_explored_again(stat
     else:
         assert load(tmp_path / "t.ipynb")[-1].event.verdict.outcome == "solved"
         assert str(tmp_path / "state") in done.stderr
+        assert "No space left on device" in done.stderr and "Traceback" not in done.stderr
+        nbformat.validate(nbformat.read(tmp_path / "t.ipynb", as_version=4))
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +240,7 @@ def done(author, tmp_path, finished):
     """A run that has ended in order, without its endpoint: made once, and copied for each test."""
     if not finished.exists():
         finished.mkdir()
-        subprocess.run(run_of(author), cwd=finished, capture_output=True, timeout=patience(240), check=True)
+        explora(finished, *run_of(author)[len(COMMAND) :])
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     author.answered.clear()
     return tmp_path
