@@ -12,6 +12,7 @@ from exploracoder_jupyter.ipython_extension.panel.panel_html import as_html, as_
 from exploracoder_jupyter.ipython_extension.solution_files import copy_files, describe_files
 from exploracoder_jupyter.trace import render, summarize_run
 from exploracoder_jupyter.trace.cell_metadata import schema
+from exploracoder_jupyter.trace.storage.shared_content import inline_content
 from exploracoder_jupyter.trace.trace_paths import files_path
 from tests.unit.factories import complete_events, recorded
 
@@ -31,8 +32,10 @@ def test_the_trace_names_them_in_words_and_in_its_metadata():
     assert said in solution_heading(notebook)
     facts = notebook.metadata.exploracoder_jupyter
     assert facts.files == {"folder": "/notes/explorations/run.files", "names": ["a.csv", "out/b`<b>.png"]}
+    metadata = json.loads(json.dumps(facts))
+    inline_content(metadata)
     whole = schema()
-    jsonschema.validate(json.loads(json.dumps(facts)), {**whole["$defs"]["notebook"], "$defs": whole["$defs"]})
+    jsonschema.validate(metadata, {**whole["$defs"]["notebook"], "$defs": whole["$defs"]})
 
 
 def test_many_are_named_in_part_and_none_are_told_too():
