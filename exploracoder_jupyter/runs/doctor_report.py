@@ -40,7 +40,7 @@ async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
 
 async def _diagnose_endpoint(settings: Settings, problems: Problems) -> str:
     if is_offline(settings.endpoint):
-        return f"none configured: the embedded model `{OFFLINE}` is used"
+        return f"none configured: the embedded model `{OFFLINE}` is used; `jupyter explora setup` configures another"
     if plugin := model_plugin(settings.endpoint):
         return f"not used: the model `{plugin.name}` of {plugin.origin} is used"
     found = await probe(settings.endpoint, read_secrets())

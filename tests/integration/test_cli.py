@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from contextlib import contextmanager
 
 import nbformat
 import psutil
 import pytest
 
+from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from tests.patience import is_over, patience, wait_until
 
 COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli"]
@@ -145,6 +147,20 @@ def test_a_refused_key_is_named_and_never_shown(explora, httpserver):
     )
     assert "key" in _refused(done)
     assert "sk-geheim" not in done.stderr + done.stdout
+
+
+def test_a_notebook_asks_which_model_to_configure_and_then_tries_it(httpserver, tmp_path, monkeypatch):
+    answer = {"choices": [{"index": 0, "message": {"content": "ready"}, "finish_reason": "stop"}]}
+    httpserver.expect_request("/v1/models").respond_with_json({"data": [{"id": "small"}, {"id": "large"}]})
+    httpserver.expect_request("/v1/chat/completions").respond_with_json(answer)
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setattr("builtins.input", lambda prompt: "2")
+    shown = []
+    done = set_up_model(f"--base-url {httpserver.url_for('/v1')}", {}, write=shown.append)
+    assert "small" in shown[0] and "large" in shown[0]
+    assert done.startswith("large answered in ")
+    assert tomllib.loads((tmp_path / "config.toml").read_text())["endpoint"]["model"] == "large"
+    assert httpserver.log[-1][0].get_json()["model"] == "large"
 
 
 def test_a_full_disk_leaves_a_valid_notebook(explora, tmp_path, _cache):
