@@ -40,9 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _execute(arguments: list[str]) -> int:
+    from exploracoder_jupyter.cli import completion
     from exploracoder_jupyter.cli.argument_parser import build_parser
 
-    parsed = build_parser().parse_args(arguments)
+    parser = build_parser()
+    if completion.is_requested():
+        completion.complete(parser)
+    parsed = parser.parse_args(arguments)
     status: int = parsed.execute(parsed)
     return status
 

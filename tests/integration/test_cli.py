@@ -163,6 +163,31 @@ def test_a_notebook_asks_which_model_to_configure_and_then_tries_it(httpserver, 
     assert httpserver.log[-1][0].get_json()["model"] == "large"
 
 
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("jupyter explora se", {"search", "setup"}),
+        ("jupyter explora run --preset ", {"quick", "standard", "thorough"}),
+        ("jupyter explora run --library nbforma", {"nbformat "}),
+        ("jupyter explora bench --strategy rag", {"rag", "rag-repair"}),
+        ("jupyter explora check some", {"some.ipynb "}),
+    ],
+)
+def test_a_shell_is_answered_with_what_can_be_typed(explora, tmp_path, line, offered):
+    (tmp_path / "some.ipynb").write_text("")
+    answer = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer")}
+    assert explora(env={**answer, "_ARGCOMPLETE": "2", "_ARGCOMPLETE_IFS": "\n"}).stderr == ""
+    assert set((tmp_path / "answer").read_text().splitlines()) == offered
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_is_accepted_by_its_shell(explora, shell):
+    done = explora("completion", shell)
+    assert done.returncode == 0 and "jupyter-explora" in done.stdout
+    if found := shutil.which(shell):
+        assert subprocess.run([found, "-n"], input=done.stdout, text=True, capture_output=True).stderr == ""
+
+
 def test_a_full_disk_leaves_a_valid_notebook(explora, tmp_path, _cache):
     """The trace goes to a file system of 48 kB, mounted where only this command sees it."""
     (tmp_path / "small").mkdir()
