@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
-from exploracoder_jupyter.core.configuration.config_file import write_config
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_wording import did_you_mean
 
@@ -106,10 +105,11 @@ def _named(model: str, found: Sequence[FoundEndpoint]) -> _Choice:
     unlisted = [_Choice(one, model) for one in found if one.probe.reachable and not one.probe.models]
     if choice := next(iter(listed or unlisted), None):
         return choice
-    if fault := next((one.probe for one in found if one.probe.remedy and not one.probe.models), None):
-        raise UsageError(fault.sentence, remedy=fault.remedy)
-    known = [name for one in found for name in one.models]
-    raise UsageError(f"No model {model!r} was found.", remedy=f"{did_you_mean(model, known)}{_START_ONE}")
+    if known := [name for one in found for name in one.models]:
+        meant = did_you_mean(model, known)
+        raise UsageError(f"No model {model!r} was found.", remedy=f"{meant}Without --model, all are listed.")
+    fault = next((one.probe for one in found if one.probe.remedy), None)
+    raise UsageError(fault.sentence if fault else _NOTHING, remedy=fault.remedy if fault else _START_ONE)
 
 
 def _first(choices: Sequence[_Choice]) -> _Choice:
@@ -141,6 +141,7 @@ def _configure_model(
 
     import anyio
 
+    from exploracoder_jupyter.core.configuration.config_file import write_config
     from exploracoder_jupyter.core.configuration.settings_sources import Secrets
     from exploracoder_jupyter.llm.endpoint.endpoint_discovery import try_model
 

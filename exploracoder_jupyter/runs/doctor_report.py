@@ -45,7 +45,8 @@ async def _diagnose_endpoint(settings: Settings, problems: Problems) -> str:
         return f"not used: the model `{plugin.name}` of {plugin.origin} is used"
     found = await probe(settings.endpoint, read_secrets())
     if found.remedy:
-        problems.append({"what": found.sentence, "remedy": found.remedy})
+        remedy = f"{found.remedy} Or let `jupyter explora setup` find another model."
+        problems.append({"what": found.sentence, "remedy": remedy})
     return found.sentence
 
 

@@ -163,6 +163,13 @@ def test_a_notebook_asks_which_model_to_configure_and_then_tries_it(httpserver, 
     assert httpserver.log[-1][0].get_json()["model"] == "large"
 
 
+def test_options_are_parsed_and_completed_before_anything_heavy_is_imported():
+    code = "import sys; from exploracoder_jupyter.cli.argument_parser import build_parser; build_parser()"
+    heavy = "print({'pydantic', 'numpy', 'openai', 'nbformat', 'IPython', 'anyio'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", f"{code}; {heavy}"], capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
