@@ -1,4 +1,5 @@
-"""The command line: `jupyter explora run|check|replay|history|index|search|snippets|doctor|fork|export|bench`.
+"""The command line: `jupyter explora run|check|replay|history|index|search|snippets|setup|doctor|fork|export|
+bench|completion`.
 
 `argument_parser` defines the commands; each command has a module of the same name. The modules in `display` show
 progress, and `display.standard_streams` does all writing. Exit status of every command: 0 done, 1 ran but the result is
@@ -39,9 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _execute(arguments: list[str]) -> int:
+    from exploracoder_jupyter.cli import completion
     from exploracoder_jupyter.cli.argument_parser import build_parser
 
-    parsed = build_parser().parse_args(arguments)
+    parser = build_parser()
+    if completion.is_requested():
+        completion.complete(parser)
+    parsed = parser.parse_args(arguments)
     status: int = parsed.execute(parsed)
     return status
 

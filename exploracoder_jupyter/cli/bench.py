@@ -43,7 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="problem files (JSON lines); or `report` and a folder of results",
     )
     parser.add_argument(
-        "--strategy", nargs="+", action="extend", metavar="S", help="strategies to compare (rag, adaptive)"
+        "--strategy",
+        type=_split_names,
+        action="extend",
+        metavar="STRATEGY",
+        help="strategies to compare, separated by commas; can be repeated (rag,adaptive)",
     )
     parser.add_argument(
         "--samples", type=_positive, default=1, metavar="N", help="runs of each strategy per problem (1)"
@@ -83,6 +87,10 @@ def execute(arguments: argparse.Namespace) -> int:
     page = write_report(results.rows, results.folder, Path(arguments.html) if arguments.html else None)
     _print(results, page, as_json=arguments.json, as_markdown=arguments.markdown)
     return 1 if results.left else 0
+
+
+def _split_names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _positive(text: str) -> int:

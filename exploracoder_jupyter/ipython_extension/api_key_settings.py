@@ -6,16 +6,13 @@ cell, an output or the history.
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.atomic_write import write_atomic
+from exploracoder_jupyter.core.configuration.config_file import write_config
 from exploracoder_jupyter.core.configuration.settings_sources import (
     KEY_VARIABLES,
     SETTING_VARIABLES,
@@ -29,8 +26,6 @@ from exploracoder_jupyter.core.configuration.settings_sources import (
 )
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import mask_address
-
-_KEY_LINE = re.compile(r"^[ \t]*api_key[ \t]*=.*\n?", re.MULTILINE)
 
 
 def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
@@ -74,7 +69,8 @@ def _file_status(path: Path) -> str:
 def _model_lines(configured: Layer, environ: Mapping[str, str]) -> list[str]:
     endpoint = resolve(configured, path=config_path(), environ=environ).endpoint
     if endpoint.base_url is None and endpoint.model in (None, "offline"):
-        model = "Model: the embedded offline model, because no endpoint is configured. It is not a language model."
+        model = "Model: the embedded offline model, because no endpoint is configured. It is not a language model; "
+        model += "%explora setup finds one and configures it."
     elif (plugin := plugins.find("models", endpoint.model)) and not plugin.built_in:
         model = f"Model: {plugin.name}, of {plugin.origin}"
     else:
@@ -109,23 +105,4 @@ def save_key(key: str) -> Path:
     """
     if not key.strip():
         raise UsageError("No key was entered; nothing was changed.")
-    path = config_path()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = f"api_key = {json.dumps(key.strip())}\n{_text_without_key(path)}"
-        tomllib.loads(text)
-        write_atomic(path, text.encode(), mode=0o600)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(
-            f"The config file {path} cannot be changed: {error}.", remedy="Correct it or remove it."
-        ) from error
-    return path
-
-
-def _text_without_key(path: Path) -> str:
-    """Return the file's text without the key; it must be valid TOML to be written back."""
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    tomllib.loads(text)
-    table = re.search(r"^[ \t]*\[", text, re.MULTILINE)
-    end = table.start() if table else len(text)
-    return _KEY_LINE.sub("", text[:end]) + text[end:]
+    return write_config({"api_key": key.strip()})

@@ -34,6 +34,7 @@ from exploracoder_jupyter.ipython_extension.browser.run_list import (
 from exploracoder_jupyter.ipython_extension.calling_cell import Caller, find_caller, find_notebook
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
 from exploracoder_jupyter.ipython_extension.magic_line import Call
+from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from exploracoder_jupyter.ipython_extension.panel.panel_display import Display, LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.panel.panel_html import as_text, cost, headline
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
@@ -211,6 +212,7 @@ class Commands:
             "export": self._export,
             "clean": self._clean,
             "config": self._config,
+            "setup": self._setup,
         }
         if name == "doctor":
             raise UsageError("%explora doctor is a command for a terminal.", remedy="Use `jupyter explora doctor`.")
@@ -353,6 +355,9 @@ class Commands:
         run = self.runs.last(having="trace")
         where = f" They are in the trace {run.state.trace}." if run else ""
         return f"Nothing to remove: only JupyterLab with our extension inserts candidates into a notebook.{where}"
+
+    def _setup(self, argument: str) -> str:
+        return set_up_model(argument, self._configured(), write=self.write)
 
     def _config(self, argument: str) -> str:
         if not argument:

@@ -122,6 +122,7 @@ class ExploraMagics(Magics):
         %explora export [--to script|html|notebook] [PATH]    write the last trace as a script, as a page to read, or
                                    as a notebook without the candidates that were not selected
         %explora clean [--keep-solution]    remove the explorations from this notebook
+        %explora setup             find a language model here, try it, and configure it
         %explora config            show where settings come from, and where to set a key
         %explora config key        set a key; you are prompted for it, so it is never typed into a cell
         """

@@ -40,12 +40,13 @@ async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
 
 async def _diagnose_endpoint(settings: Settings, problems: Problems) -> str:
     if is_offline(settings.endpoint):
-        return f"none configured: the embedded model `{OFFLINE}` is used"
+        return f"none configured: the embedded model `{OFFLINE}` is used; `jupyter explora setup` configures another"
     if plugin := model_plugin(settings.endpoint):
         return f"not used: the model `{plugin.name}` of {plugin.origin} is used"
     found = await probe(settings.endpoint, read_secrets())
     if found.remedy:
-        problems.append({"what": found.sentence, "remedy": found.remedy})
+        remedy = f"{found.remedy} Or let `jupyter explora setup` find another model."
+        problems.append({"what": found.sentence, "remedy": remedy})
     return found.sentence
 
 

@@ -76,7 +76,7 @@ def test_an_interrupt_leaves_a_folder_that_can_be_resumed(problems, tmp_path):
 
 
 def test_wrong_usage_is_one_sentence(problems, tmp_path):
-    unknown = bench(problems, "--strategy", "explor", "--model", "offline", cwd=tmp_path)
+    unknown = bench("--strategy", "rag,react", "--strategy", "explor", problems, "--model", "offline", cwd=tmp_path)
     assert unknown.returncode == 2 and "Did you mean explore?" in unknown.stderr
     cluster = bench(problems, *QUICK, "--scheduler", "tcp://127.0.0.1:9", "--out", "out", cwd=tmp_path)
     assert cluster.returncode == 2 and "cannot be reached" in cluster.stderr

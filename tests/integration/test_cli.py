@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from contextlib import contextmanager
 from functools import partial
 
@@ -16,6 +17,7 @@ import nbformat
 import psutil
 import pytest
 
+from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from tests.integration import command_line
 from tests.patience import is_over, patience, wait_until
 
@@ -145,6 +147,53 @@ def test_a_refused_key_is_named_and_never_shown(explora, httpserver, monkeypatch
     done = explora(*RUN[:5], "--model", "m", "--base-url", httpserver.url_for("/v1"))
     assert "key" in _refused(done)
     assert "sk-geheim" not in done.stderr + done.stdout
+
+
+def test_a_notebook_asks_which_model_to_configure_and_then_tries_it(httpserver, tmp_path, monkeypatch):
+    answer = {"choices": [{"index": 0, "message": {"content": "ready"}, "finish_reason": "stop"}]}
+    httpserver.expect_request("/v1/models").respond_with_json({"data": [{"id": "small"}, {"id": "large"}]})
+    httpserver.expect_request("/v1/chat/completions").respond_with_json(answer)
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setattr("builtins.input", lambda prompt: "2")
+    shown = []
+    done = set_up_model(f"--base-url {httpserver.url_for('/v1')}", {}, write=shown.append)
+    assert "small" in shown[0] and "large" in shown[0]
+    assert done.startswith("large answered in ")
+    assert tomllib.loads((tmp_path / "config.toml").read_text())["endpoint"]["model"] == "large"
+    assert httpserver.log[-1][0].get_json()["model"] == "large"
+
+
+def test_options_are_parsed_and_completed_before_anything_heavy_is_imported():
+    code = "import sys; from exploracoder_jupyter.cli.argument_parser import build_parser; build_parser()"
+    heavy = "print({'pydantic', 'numpy', 'openai', 'nbformat', 'IPython', 'anyio'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", f"{code}; {heavy}"], capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("jupyter explora se", {"search", "setup"}),
+        ("jupyter explora run --preset ", {"quick", "standard", "thorough"}),
+        ("jupyter explora run --library nbforma", {"nbformat "}),
+        ("jupyter explora bench --strategy rag", {"rag", "rag-repair"}),
+        ("jupyter explora check some", {"some.ipynb "}),
+    ],
+)
+def test_a_shell_is_answered_with_what_can_be_typed(tmp_path, line, offered):
+    (tmp_path / "some.ipynb").write_text("")
+    answer = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer")}
+    environ = {**os.environ, **answer, "_ARGCOMPLETE": "2", "_ARGCOMPLETE_IFS": "\n"}
+    assert subprocess.run(COMMAND, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False).stderr == ""
+    assert set((tmp_path / "answer").read_text().splitlines()) == offered
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_is_accepted_by_its_shell(explora, shell):
+    done = explora("completion", shell)
+    assert done.returncode == 0 and "jupyter-explora" in done.stdout
+    if found := shutil.which(shell):
+        assert subprocess.run([found, "-n"], input=done.stdout, text=True, capture_output=True).stderr == ""
 
 
 def test_index_and_search_answer(explora):

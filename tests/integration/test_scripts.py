@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,11 @@ def test_only_outside_the_continuous_integration_may_node_be_missing(tmp_path, c
     done = subprocess.run(["bash", ROOT / "scripts" / "test"], env=world, capture_output=True, text=True)
     assert "there is no Node" in done.stdout
     assert done.returncode == status
+
+
+def test_the_documentation_site_has_no_link_that_leads_nowhere(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    made = (tmp_path / "site" / "reference" / "commands" / "index.html").read_text()
+    assert "--budget-tokens" in made and "jupyter explora check" in made

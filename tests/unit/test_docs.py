@@ -12,7 +12,11 @@ from exploracoder_jupyter.cli.argument_parser import build_parser
 from exploracoder_jupyter.core.events import Event
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+MADE = re.compile(r"reference/(commands|magics|events)\.md$")
+"""Pages that are made from code when the site is built, which checks links to them."""
 
 
 def _blocks(page, language):
@@ -20,8 +24,10 @@ def _blocks(page, language):
 
 
 def _commands():
-    lines = [line for block in _blocks(ROOT / "README.md", "bash") for line in block.splitlines()]
-    return [line.split("jupyter explora ", 1)[1] for line in lines if "jupyter explora " in line]
+    lines = [line for page in PAGES for block in _blocks(page, "bash") for line in block.splitlines()]
+    return sorted(
+        {re.split(" [>&|]", line.split("jupyter explora ", 1)[1])[0] for line in lines if "jupyter explora " in line}
+    )
 
 
 def test_the_table_of_settings_is_current():
@@ -32,18 +38,18 @@ def test_the_table_of_settings_is_current():
     assert settings.page(text) == text, "run `python scripts/settings.py`"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_to_files_lead_somewhere(page):
     targets = re.findall(r"\]\((?!https?://|#|mailto:)([^)#]+)", page.read_text(encoding="utf-8"))
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+    assert [target for target in targets if not (page.parent / target).exists() and not MADE.search(target)] == []
 
 
-def test_the_readme_has_commands():
-    assert len(_commands()) >= 2
+def test_the_pages_have_commands():
+    assert len(_commands()) >= 10
 
 
 @pytest.mark.parametrize("command", _commands())
-def test_the_commands_of_the_readme_can_be_typed(command):
+def test_the_commands_of_the_pages_can_be_typed(command):
     build_parser().parse_args(shlex.split(command, comments=True))
 
 

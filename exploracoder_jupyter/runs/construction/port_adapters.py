@@ -218,9 +218,8 @@ def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
             " and adapts them mechanically. "
         )
         text += choose_wording(
-            terminal="Configure an endpoint with --base-url and --model, or with EXPLORACODER_BASE_URL and"
-            " EXPLORACODER_MODEL.",
-            notebook="`%explora config` shows how to configure an endpoint.",
+            terminal="`jupyter explora setup` finds a language model and configures it.",
+            notebook="`%explora setup` finds a language model and configures it.",
         )
         return [Notice(text + key)]
     plugin = model_plugin(endpoint)

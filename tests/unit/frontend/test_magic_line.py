@@ -174,7 +174,7 @@ def test_help_names_every_option():
 
 
 def test_the_guide_names_every_option():
-    guide = (Path(__file__).parents[3] / "docs" / "usage.md").read_text()
+    guide = (Path(__file__).parents[3] / "docs" / "reference" / "options.md").read_text()
     assert [option.flag for option in OPTIONS if option.places and f"`{option.flag}" not in guide] == []
 
 

@@ -77,6 +77,8 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%explora search --kernle x traitlets validate", "There is no option --kernle. Did you mean --kernel?"),
         ('%explora search traitlets "validate', "The %explora search line cannot be read. Close every double quote."),
         ("%explora doctor", "%explora doctor is a command for a terminal. Use `jupyter explora doctor`."),
+        ("%explora setup --modle x", "There is no option --modle. Did you mean --model?"),
+        ("%explora setup --model 'x", "The %explora setup line cannot be read. Close every quote."),
         ("%explora config everything", "%explora config takes no arguments other than `key`."),
     ],
 )

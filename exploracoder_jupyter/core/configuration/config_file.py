@@ -1,0 +1,68 @@
+"""Changes single values of the config file: atomically, and without touching its comments or its other values."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from exploracoder_jupyter.core.atomic_write import write_atomic
+from exploracoder_jupyter.core.configuration.settings_sources import config_path
+from exploracoder_jupyter.core.errors import UsageError
+
+_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
+
+
+def write_config(values: Mapping[str, str], *, section: str = "") -> Path:
+    """Set these values in a section of the config file, or at its top, and return the file's path.
+
+    The file is created if it does not exist. Only its owner can read it.
+
+    Raises:
+        UsageError: the file cannot be read or written, or sets the values in a form that is not understood here.
+    """
+    path = config_path().resolve()  # the file itself where the path is a link
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        changed = _with_values(text, values, section)
+        if tomllib.loads(changed) != _merged(tomllib.loads(text), values, section):
+            raise ValueError("its form is unusual")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, changed.encode(), mode=0o600)
+    except (OSError, ValueError) as error:  # a TOMLDecodeError and a UnicodeDecodeError are ValueErrors
+        raise UsageError(
+            f"The config file {path} cannot be changed: {error}.", remedy="Correct it, remove it, or edit it yourself."
+        ) from error
+    return path
+
+
+def _with_values(text: str, values: Mapping[str, str], section: str) -> str:
+    """Return the text with the values as the first lines of the section, in place of the lines that set them before."""
+    start, end = _span(text, section)
+    names = "|".join(map(re.escape, values))
+    rest = re.sub(rf"^[ \t]*(?:{names})[ \t]*=.*\n?", "", text[start:end], flags=re.MULTILINE)
+    lines = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in values.items())
+    return f"{_head(text[:start], section)}{lines}{rest}{text[end:]}"
+
+
+def _span(text: str, section: str) -> tuple[int, int]:
+    """Return where the lines of a section begin and end; the end of the text twice if there is no such section."""
+    header = re.search(rf"^[ \t]*\[[ \t]*{re.escape(section)}[ \t]*\].*$\n?", text, re.MULTILINE) if section else None
+    start = header.end() if header else len(text) if section else 0
+    following = _TABLE.search(text, start)
+    return start, following.start() if following else len(text)
+
+
+def _head(text: str, section: str) -> str:
+    """Return the text before the section's lines, ended by its header."""
+    ended = f"{text}\n" if text and not text.endswith("\n") else text
+    if not section or re.search(rf"^[ \t]*\[[ \t]*{re.escape(section)}[ \t]*\]", ended, re.MULTILINE):
+        return ended
+    return f"{ended}\n[{section}]\n" if ended else f"[{section}]\n"
+
+
+def _merged(content: dict[str, Any], values: Mapping[str, str], section: str) -> dict[str, Any]:
+    return {**content, section: {**content.get(section, {}), **values}} if section else {**content, **values}
