@@ -23,6 +23,8 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import RecommendGlobalR
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages, gather_web_passages
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 
+_MOST_UNRANKED: Final = 6
+"""Maximum number of APIs that are recommended although the model named none of them."""
 _MOST_CALLED: Final = 6
 """Maximum number of APIs that are recommended only because retrieved code calls them."""
 
@@ -36,6 +38,8 @@ class Recommendation:
     passages: tuple[Passage, ...] = ()
     satisfied: bool = False
     reason: str = ""
+    restated: str | None = None
+    """What is to be done in place of the subtask."""
     remaining: tuple[str, ...] | None = None
 
 
@@ -57,9 +61,11 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
         return Recommendation(found, apis, passages)
     requested = subtask.id in run.agenda.hints  # the user asked to explore it again, so it is not done
     satisfied = reply.satisfied and not requested and any(item.observation.ran for item in state.experience)
-    revised = reply.remaining if isinstance(reply, RevisingReply) else None
-    remaining = None if revised is None else tuple(revised)
-    return Recommendation(_rank(run, reply.apis, found), apis, passages, satisfied, reply.reason, remaining)
+    ranked = _rank(run, reply.apis, found)
+    if not isinstance(reply, RevisingReply):
+        return Recommendation(ranked, apis, passages, satisfied, reply.reason)
+    remaining = None if reply.remaining is None else tuple(reply.remaining)
+    return Recommendation(ranked, apis, passages, satisfied, reply.reason, reply.subtask, remaining)
 
 
 @heuristic("searching the documentation", lambda run, subtask, query: ((), ()))
@@ -89,17 +95,19 @@ def _apis_called_by(run: Run, passages: Sequence[Passage], known: Collection[str
 async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     """Return the set A_G: at most k_G APIs that matter for the task as a whole.
 
-    Chosen from the APIs that serve all subtasks together and those retrieved for each; none if nothing was retrieved.
+    Chosen from the APIs that serve all subtasks together and those retrieved for each, without those of the cells that
+    ran, which are documented anyway; none if nothing was retrieved.
     """
     if not state.retrieved:
         return ()
     count = run.settings.retrieved_global
     titles = [subtask.title for subtask in run.agenda.plan.subtasks]
     together = await _search_together(run, titles, count)
-    pool = merge_apis(together, state.retrieved)[: count * 3]
-    paths = tuple(api.path for api in pool)
-    run.emit(KnowledgeSearched("solution", 0, "subtask", "; ".join(titles), paths))
-    inputs = RecommendGlobalInputs(run.task, run.agenda.plan.subtasks, pool, count)
+    found = merge_apis(together, state.retrieved)[: count * 2]
+    run.emit(KnowledgeSearched("solution", 0, "subtask", "; ".join(titles), tuple(api.path for api in found)))
+    known = {path for item in state.experience if item.observation.ran for path in item.apis}
+    pool = tuple(api for api in found if api.path not in known)
+    inputs = RecommendGlobalInputs(run.task, run.agenda.plan.subtasks, pool, count, state.experience)
     try:
         reply = await ask_json(run, "recommend_global", inputs, RecommendGlobalReply)
     except ReplyError:
@@ -117,7 +125,8 @@ async def _search_together(run: Run, titles: Sequence[str], count: int) -> tuple
 def _rank(run: Run, paths: Sequence[str], found: Sequence[ScoredApi]) -> tuple[ScoredApi, ...]:
     """Return the APIs in the model's order, resolving other paths of the same API and dropping invented ones.
 
-    A reply that names none of them is uninformative, so the retrieved order is kept.
+    An empty reply means that none of them helps. One that names only invented APIs shows nothing, so the first of the
+    retrieved ones are kept.
     """
     by_path = {item.api.path: item for item in found}
     kept: dict[str, ScoredApi] = {}
@@ -126,4 +135,4 @@ def _rank(run: Run, paths: Sequence[str], found: Sequence[ScoredApi]) -> tuple[S
         api = known.api if known else run.knowledge.lookup(path)
         if api:
             kept[api.path] = by_path.get(api.path) or ScoredApi(api, 0.0)
-    return tuple(kept.values()) or tuple(found)
+    return tuple(kept.values()) or (tuple(found[:_MOST_UNRANKED]) if paths else ())

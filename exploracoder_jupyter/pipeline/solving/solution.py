@@ -6,6 +6,7 @@ If enabled, a solution that ran and passed the user's check then undergoes corre
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import ApiDoc, Candidate, Experience, Passage
@@ -19,6 +20,9 @@ from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test, 
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
+
+_SHARE_AFTER_SUCCESS: Final = 0.6
+"""Part of the token budget for documentation that the solution gets if every subtask ran: the cells show the calls."""
 
 
 async def solve(run: Run, state: State) -> RunResult:
@@ -64,9 +68,13 @@ async def propose_solution(attempts: SolutionAttempts, search: Search) -> Candid
     run, state = attempts.run, attempts.state
     room = run.retrieval.context_tokens
     if not attempts.tried:
+        if all(item.observation.ran for item in state.experience):
+            room = int(room * _SHARE_AFTER_SUCCESS) if state.experience else room
         first = SolveInputs(run.task, search.apis, state.experience, search.passages, context_tokens=room)
         return await attempts.propose("solve", first)
     tried = tuple(attempts.tried)
+    for item in tried:
+        search.add_used(item.apis)
     inputs = RepairInputs(run.task, search.apis, state.experience, tried, search.passages, context_tokens=room)
     return await attempts.propose("repair", inputs)
 
