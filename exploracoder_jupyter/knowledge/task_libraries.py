@@ -18,7 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, LibraryInfo, Overview, ScoredApi
-from exploracoder_jupyter.knowledge.documents import DocumentSource, OpenReader, PageProcess
+from exploracoder_jupyter.knowledge.documents import DocumentSource, OpenReader, PageProcess, unambiguous_names
+from exploracoder_jupyter.knowledge.documents.shipped_guides import guide_passages
 from exploracoder_jupyter.knowledge.extraction.api_source import read_source
 from exploracoder_jupyter.knowledge.extraction.library_overview import build_overview
 from exploracoder_jupyter.knowledge.extraction.library_reader import (
@@ -136,8 +137,11 @@ class TaskLibraries:
 
     @property
     def documents(self) -> DocumentSource | None:
-        """The searchable passages of the given documents; None without documents."""
-        return self._documents
+        """The searchable passages of the given documents and of those that the libraries ship; None without any."""
+        shipped = [passage for one in self._read for passage in guide_passages(one.surface)]
+        given = self._documents.passages if self._documents else ()
+        names = unambiguous_names(self._index.apis)
+        return DocumentSource(given, names=names, store=self._store, shipped=shipped) if given or shipped else None
 
     @property
     def notices(self) -> Sequence[str]:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.types import Call, Message
 from exploracoder_jupyter.llm.endpoint.tolerant_json import as_count, as_list, as_object
 from exploracoder_jupyter.pipeline.ports import Tool
-from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_argument
+from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_argument, write_call
 
 _MAX_CALLS = 100
 """Limit for one choice; further calls are ignored."""
@@ -104,7 +104,7 @@ def _as_text(given: Sequence[Message]) -> Iterator[tuple[str, str]]:
         if answers:
             yield "user", "\n\n".join(answers)
             answers = []
-        lines = [f"APISearch({call.argument})" for call in message.calls]
+        lines = [write_call(call) for call in message.calls]
         yield message.role, "\n".join(filter(None, [message.content, *lines]))
     if answers:
         yield "user", "\n\n".join(answers)

@@ -48,8 +48,10 @@ class CheckResult:
 
 def accept_solution(attempt: Experience, checked: CheckResult) -> tuple[RunResult, tuple[str, ...]]:
     """Return the result with a solution that ran, and the reasons for accepting it."""
-    passed = "gave what the task states for its example" if checked.stated else "its check passed"
-    reasons = ("ran in a clean branch", passed if checked.proves else "not checked")
+    passed = "gave what the task states for its example" if checked.stated else "passed its check"
+    reasons = (
+        f"it ran in a new session and {passed}" if checked.proves else "it ran in a new session; nothing checked it",
+    )
     verdict = Verdict("unchecked", _STALE if checked.stale else _UNCHECKED)
     if checked.proves:
         verdict = Verdict("solved", f"The solution ran and {passed}. {checked.remark}".strip())

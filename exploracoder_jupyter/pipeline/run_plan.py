@@ -32,6 +32,8 @@ class CarriedSubtask:
     """APIs recommended for the subtask."""
     retrieved: tuple[str, ...] = ()
     """Paths of the APIs retrieved for the subtask, best first."""
+    used: tuple[str, ...] = ()
+    """Paths of the APIs that the snippet called."""
     passages: tuple[Passage, ...] = ()
     """Passages found for the subtask."""
     chosen: bool = False

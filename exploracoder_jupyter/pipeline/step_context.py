@@ -27,6 +27,10 @@ class Progress:
     """Whole programs that were executed, in order."""
     found: tuple[ApiDoc, ...] = ()
     """APIs found for whole programs, best first."""
+    refuted: tuple[Experience, ...] = ()
+    """Whole programs that ran and failed their check."""
+    looked_up: dict[str, ApiDoc] = field(default_factory=dict)
+    """APIs that the model was shown when it looked them up, by path."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 As a program, `main(["scikit-learn"])` prints one line of JSON per library: `{"library": {"name", "distribution",
 "version", "interpreter", "stamp", "beside", "rests"}}`, or `{"error": "unknown", "library", "near": [...]}` with exit
-status 3. With `--documents` the line also has `readme` and `programs` (example files of the distribution).
+status 3. With `--documents` the line also has `readme`, `programs` (example files of the distribution) and `guides`.
 
 A library may be named by distribution or by import name, in any spelling that packaging tools accept; submodules and
 the standard library are included. `stamp` changes with the code of libraries whose version does not: those not
@@ -38,6 +38,11 @@ MAX_README = 60_000
 EXAMPLE_FILE = re.compile(
     r"(^|/)(examples?|gallery|demos?|tutorials?)/(?!setup\.py|conf\.py)[^_/][^/]*(/[^/_]+)?\.py$", re.IGNORECASE
 )
+MAX_GUIDES = 12
+GUIDE_FILE = re.compile(
+    r"(?!licen|notice|copying|authors|change|history|news|contribut|requirements|todo).*\.(md|rst|txt)$", re.I
+)
+GUIDE_FOLDER = re.compile(r"docs?|guides?|documentation|reference|tutorials?", re.I)
 NOT_LIBRARIES = re.compile(r"^(__editable__.*|.*__mypyc|_.*|tests?|docs?|examples?|setup|licenses?)$")
 
 
@@ -255,21 +260,44 @@ def _is_traceable(top: str, dist: importlib.metadata.Distribution | None) -> boo
 
 
 def documents(module: str) -> dict[str, Any]:
-    """Return README text and example programs of the distribution that provides the module."""
+    """Return README text, example programs and guides of the distribution that provides the module."""
     dist = distribution(module)
+    guides = _guides(module)
     if dist is None:
-        return {"readme": "", "programs": []}
+        return {"readme": "", "programs": [], "guides": guides}
     readme = dist.metadata.get("Description") or dist.metadata.get_payload() or ""  # type: ignore[attr-defined]
     shipped = [path for path in dist.files or () if EXAMPLE_FILE.search(str(path))]
-    texts = [_read(str(dist.locate_file(path))) for path in sorted(shipped, key=str)[: 3 * MAX_PROGRAMS]]
+    texts = [_read(str(dist.locate_file(path))) for path in _spread(sorted(shipped, key=str), 3 * MAX_PROGRAMS)]
     programs = [text for text in texts if text and len(text) <= MAX_PROGRAM]
-    return {"readme": str(readme)[:MAX_README], "programs": programs[:MAX_PROGRAMS]}
+    return {"readme": str(readme)[:MAX_README], "programs": programs[:MAX_PROGRAMS], "guides": guides}
 
 
-def _read(path: str) -> str:
+def _spread(paths: list[Any], most: int) -> list[Any]:
+    """Return as many of the paths, at even distances, so that they come from all folders."""
+    return [paths[index * len(paths) // most] for index in range(most)] if len(paths) > most else paths
+
+
+def _guides(module: str) -> list[tuple[str, str]]:
+    """Return name and text of the documents in the package's folder and in its folders of documentation."""
+    spec = _find_top_level_spec(module.partition(".")[0])
+    found = []
+    for root in (spec and spec.submodule_search_locations) or ():
+        for folder, folders, files in os.walk(root):
+            folders[:] = sorted(name for name in folders if GUIDE_FOLDER.fullmatch(name))
+            found += [
+                os.path.relpath(os.path.join(folder, name), root) for name in sorted(files) if GUIDE_FILE.match(name)
+            ]
+        texts = [
+            (path.replace(os.sep, "/"), _read(os.path.join(root, path), MAX_README)) for path in found[:MAX_GUIDES]
+        ]
+        return [(path, text) for path, text in texts if text.strip()]
+    return []
+
+
+def _read(path: str, most: int = MAX_PROGRAM + 1) -> str:
     try:
         with open(path, encoding="utf-8") as stream:
-            return stream.read(MAX_PROGRAM + 1)
+            return stream.read(most)
     except (OSError, ValueError):
         return ""
 

@@ -12,6 +12,7 @@ import anyio.to_thread
 import numpy as np
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage, ScoredPassage, SourceKind
+from exploracoder_jupyter.knowledge.documents.shipped_guides import MOST_FOUND, is_about
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
 
@@ -44,8 +45,14 @@ class DocumentSource:
         *,
         names: Mapping[str, str] | None = None,
         store: KnowledgeCache | None = None,
+        shipped: Sequence[Passage] = (),
     ) -> None:
-        """`names` maps last names to the paths of APIs, so that a passage can list the ones it mentions."""
+        """`names` maps last names to the paths of APIs, so that a passage can list the ones it mentions.
+
+        `shipped`: passages of documents that the libraries ship; few of them are found, and only for a query that
+        shares words with them.
+        """
+        self._shipped = DocumentSource(shipped, names=names, store=store) if shipped else None
         self._passages = tuple(passages)
         self._names = names or {}
         self._store = store
@@ -59,6 +66,13 @@ class DocumentSource:
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
         """Return at most k passages that share words with the query, best first."""
+        shipped = await self._shipped.search(query, k) if self._shipped else ()
+        own = await self._search_own(query, k)
+        return [*own, *[hit for hit in shipped if is_about(query, hit)][:MOST_FOUND]]
+
+    async def _search_own(self, query: str, k: int) -> Sequence[ScoredPassage]:
+        if not self._passages:
+            return ()
         # An abandoned search finishes indexing in its thread, for the next search.
         return await anyio.to_thread.run_sync(self._search, query, k, abandon_on_cancel=True)
 

@@ -30,6 +30,13 @@ _DEPRECATED = re.compile(
 )
 _DOCTEST_OPTION = re.compile(r"(?<![ \t])[ \t]*# ?doctest:[^\n]*")
 _IMAGE = re.compile(r"\[?!\[[^\]]{0,500}\]\([^)]{0,500}\)(?:\]\([^)]{0,500}\))?|\|[\w -]+\|_?")
+_HTML = re.compile(
+    r"</?(?:a|abbr|b|blockquote|body|br|center|code|dd|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|html|i|iframe"
+    r"|img|input|kbd|li|ol|p|picture|pre|s|samp|small|source|span|strong|sub|summary|sup|svg|table|tbody|td|th|thead|tr"
+    r"|u|ul|video)(?:[ \t][^<>\n]*)?/?>"
+    r"|<(?:https?|mailto):[^<>\s]*>",
+    re.IGNORECASE,
+)
 _LINK = re.compile(r"\[([^\]]{1,500})\]\([^)]{0,500}\)")
 """Bounded, like `_IMAGE`: otherwise a text of unclosed brackets would take quadratic time."""
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "ipython"))
@@ -64,9 +71,12 @@ def find_deprecation(doc: str) -> str | None:
 
 
 def strip_markup(readme: str) -> str:
-    """Strip images, badges, HTML and link targets from README text and collapse blank lines."""
+    """Strip images, badges, HTML and link targets from README text and collapse blank lines.
+
+    Other words in angle brackets stay: they are the variables of a grammar.
+    """
     text = re.sub(r"^\.\. (?:image|figure|raw|_[^\n]*)::?[^\n]*(?:\n[ \t]+\S[^\n]*)*", "", readme, flags=re.MULTILINE)
-    text = re.sub(r"<[a-zA-Z/][^<>\n]*>", "", _without_comments(text))
+    text = _HTML.sub("", _without_comments(text))
     text = _LINK.sub(r"\1", _IMAGE.sub("", text))
     return re.sub(r"\n\s*\n+", "\n\n", text).strip()
 

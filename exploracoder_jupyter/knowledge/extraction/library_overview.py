@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from exploracoder_jupyter.core.types import ApiDoc, Overview
 from exploracoder_jupyter.knowledge.extraction.public_surface import Surface
@@ -15,20 +16,40 @@ _MIN_PROGRAM_CHARS = 20
 
 
 def build_overview(surfaces: Sequence[Surface], wanted: Sequence[ApiDoc]) -> Overview:
-    """Build the overview of the libraries.
+    """Build the overview of the libraries; a paragraph that several have in common is given once.
 
-    If they ship few example programs, examples of the `wanted` APIs are added after them.
+    If they ship few example programs, examples of the `wanted` APIs are added after them. Libraries take turns, and so
+    do the modules of the wanted APIs, so that the first examples come from everywhere.
     """
     share = _MAX_README_CHARS // max(len(surfaces), 1)
-    texts = [_readme_start(surface, share) for surface in surfaces]
-    shipped = [program for surface in surfaces for program in surface.programs]
-    documented = [example for api in wanted[: 5 * _MAX_PROGRAMS] for example in api.examples[-1:]]
-    fitting = [code for code in (*shipped, *documented) if _MIN_PROGRAM_CHARS <= len(code) <= _MAX_PROGRAM_CHARS]
-    return Overview("\n\n".join(filter(None, texts)), tuple(dict.fromkeys(fitting))[:_MAX_PROGRAMS])
+    texts = [_readme_start(surface, text, share) for surface, text in zip(surfaces, _own_texts(surfaces), strict=True)]
+    shipped = take_turns([_fitting(surface.programs) for surface in surfaces])
+    by_module: dict[str, list[str]] = {}
+    for api in wanted:
+        by_module.setdefault(".".join(api.path.split(".")[:2]), []).extend(_fitting(api.examples[-1:]))
+    documented = take_turns(list(by_module.values()))
+    return Overview("\n\n".join(filter(None, texts)), tuple(dict.fromkeys((*shipped, *documented)))[:_MAX_PROGRAMS])
 
 
-def _readme_start(surface: Surface, share: int) -> str:
-    text = surface.introduction
+def take_turns(groups: Sequence[Sequence[str]]) -> list[str]:
+    """Return the first text of each group, then the second ones, and so on."""
+    return [text for row in zip_longest(*groups) for text in row if text is not None]
+
+
+def _fitting(programs: Sequence[str]) -> list[str]:
+    return [code for code in programs if _MIN_PROGRAM_CHARS <= len(code) <= _MAX_PROGRAM_CHARS]
+
+
+def _own_texts(surfaces: Sequence[Surface]) -> Iterator[str]:
+    """Yield the introduction of each library without the paragraphs of those before it."""
+    known: set[str] = set()
+    for surface in surfaces:
+        paragraphs = surface.introduction.split("\n\n")
+        yield "\n\n".join(text for text in paragraphs if text not in known)
+        known.update(paragraphs)
+
+
+def _readme_start(surface: Surface, text: str, share: int) -> str:
     if len(text) > share:
         text = text[:share].rpartition("\n\n")[0] or text[:share]
     return f"# {surface.info.titled}\n\n{text}".strip()

@@ -19,7 +19,7 @@ from exploracoder_jupyter.core.types import ApiKind
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 """Runs a module of `kernel_agent` in the target's interpreter and yields the lines it prints. Raises KernelError."""
 
-WALKER_VERSION = 7
+WALKER_VERSION = 8
 """Version of the programs' output; incrementing it invalidates everything cached from older output."""
 
 Advance = Callable[[int], None]
@@ -63,6 +63,8 @@ class About:
     empty if unknown."""
     readme: str = ""
     programs: tuple[str, ...] = ()
+    guides: tuple[tuple[str, str], ...] = ()
+    """Name and text of each document in the folder of the code."""
     skipped: int = 0
     """Submodules that could not be imported."""
     cut: bool = False

@@ -81,6 +81,8 @@ class Surface:
     seconds: float
     cut: bool = False
     """Whether the time limit ended the walk early."""
+    guides: tuple[tuple[str, str], ...] = ()
+    """Name and text of the README and of the documents shipped with the code, as they are."""
     stubs: bool = False
     """Whether it was read from type stubs because the code itself is missing."""
 
@@ -170,6 +172,7 @@ def _build_surface(found: FoundLibrary, about: About, rows: list[Row], documents
         programs=tuple(dict.fromkeys(programs)),
         seconds=time.monotonic() - began,
         cut=about.cut,
+        guides=((("README.md", documents.readme),) if documents.readme.strip() else ()) + documents.guides,
         stubs=about.stubs,
     )
 

@@ -1,18 +1,21 @@
-"""Evidence-based selection: which of a subtask's experiences is carried forward, and why.
+"""Selection by meaning: which of a subtask's experiences is carried forward, and why.
 
-The paper takes a random candidate that ran, preferring valid output (section 3.4). Here the order is: it ran > others
-that ran agree with it > its own assertions passed > its output is informative > it uses recommended APIs > it is
-shorter. The reasons are recorded.
+The paper takes a random candidate that ran, preferring valid output (section 3.4). Here the candidates that ran are
+grouped by what they computed. A group wins whose result the task states, otherwise the largest. Within it the order is:
+its own assertions passed > its output is informative > it uses recommended APIs > it is shorter. What ran but
+contradicts its subtask (`result_objection`) comes after everything else that ran. The reason is one clause for users.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import Experience, Selection
 from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, outputs_agree, result_text
+from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection
+from exploracoder_jupyter.pipeline.exploring.stated_values import shown_stated_values
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.solving.user_check_rewrite import can_fail
 
@@ -22,8 +25,12 @@ class Evidence:
     """Evidence in favor of an experience; compares in the order of its fields."""
 
     ran: bool
+    unobjectionable: bool
+    """Whether nothing that it shows contradicts its subtask."""
+    stated: int
+    """How many results that the task states are shown by the candidates that computed the same."""
     agreeing: int
-    """How many other candidates that ran show the same result."""
+    """How many other candidates computed the same."""
     asserted: bool
     """Whether it contains an assertion about its result, which passed."""
     informative: bool
@@ -33,29 +40,58 @@ class Evidence:
     """Negative length of the code."""
 
 
-@heuristic("selecting a candidate", lambda experiences, recommended: _select_first(experiences))
-def select(experiences: Sequence[Experience], recommended: Sequence[str]) -> tuple[Experience, Selection]:
-    """Return the best experience (the first among equals) with the reasons. Requires at least one experience."""
-    evidence = [_evidence(item, experiences, set(recommended)) for item in experiences]
+@heuristic("selecting a candidate", lambda experiences, recommended, task="": _select_first(experiences))
+def select(
+    experiences: Sequence[Experience], recommended: Sequence[str], task: str = ""
+) -> tuple[Experience, Selection]:
+    """Return the best experience (the first among equals) with the reason.
+
+    Args:
+        experiences: what was tried, at least one.
+        recommended: paths of the recommended APIs.
+        task: the text of the task, which may state results.
+    """
+    alone = [_evidence(item, set(recommended), task) for item in experiences]
+    evidence = [_with_group(alone, group) for group in _groups(experiences)]
     best = max(range(len(experiences)), key=lambda i: (evidence[i], -i))
     chosen = experiences[best]
-    ran = sum(item.ran for item in evidence)
-    return chosen, Selection(chosen.subtask.id, chosen.candidate.id, _reasons(evidence[best], chosen, ran))
+    others = [item for index, item in enumerate(evidence) if index != best]
+    return chosen, Selection(chosen.subtask.id, chosen.candidate.id, (_reason(chosen, evidence[best], others),))
 
 
 def _select_first(experiences: Sequence[Experience]) -> tuple[Experience, Selection]:
     """Select the first experience that ran, else the first."""
     chosen = next((item for item in experiences if item.observation.ran), experiences[0])
-    return chosen, Selection(chosen.subtask.id, chosen.candidate.id, ("ran" if chosen.observation.ran else "none ran",))
+    reason = "it is the first that ran" if chosen.observation.ran else _NONE_RAN
+    return chosen, Selection(chosen.subtask.id, chosen.candidate.id, (reason,))
 
 
-def _evidence(item: Experience, all_: Sequence[Experience], recommended: set[str]) -> Evidence:
+def _evidence(item: Experience, recommended: set[str], task: str) -> Evidence:
+    """Return the evidence of an experience by itself."""
     observation = item.observation
-    agreeing = sum(outputs_agree(item, other) for other in all_ if other is not item) if observation.ran else 0
-    used = len(recommended.intersection(item.apis))
-    asserted = observation.ran and _asserts(item.candidate.code)
-    informs = is_informative(result_text(observation))
-    return Evidence(observation.ran, agreeing, asserted, informs, used, -len(item.candidate.code))
+    return Evidence(
+        observation.ran,
+        not find_objection(item),
+        len(shown_stated_values(item, f"{task}\n{item.subtask.title}")) if observation.ran else 0,
+        0,
+        observation.ran and _asserts(item.candidate.code),
+        is_informative(result_text(observation)),
+        len(recommended.intersection(item.apis)),
+        -len(item.candidate.code),
+    )
+
+
+def _groups(experiences: Sequence[Experience]) -> list[list[int]]:
+    """Return for each experience the indices of those that computed the same, its own first."""
+    return [
+        [index, *(other for other, its in enumerate(experiences) if other != index and outputs_agree(item, its))]
+        for index, item in enumerate(experiences)
+    ]
+
+
+def _with_group(alone: Sequence[Evidence], group: Sequence[int]) -> Evidence:
+    stated = max(alone[index].stated for index in group)
+    return replace(alone[group[0]], stated=stated, agreeing=len(group) - 1)
 
 
 @heuristic("looking for assertions", lambda code: False)
@@ -70,15 +106,35 @@ def _asserts(code: str) -> bool:
     return bool(names) and can_fail(ast.Module([*assertions], []))
 
 
-def _reasons(evidence: Evidence, chosen: Experience, ran: int) -> tuple[str, ...]:
-    if not evidence.ran:
-        return ("none ran", "its failure is kept as experience")
-    reasons = ["ran" if ran > 1 else "the only one that ran"]
-    if evidence.agreeing:
-        reasons.append(f"gives the same as {evidence.agreeing} other{'s' if evidence.agreeing > 1 else ''}")
-    if evidence.asserted:
-        reasons.append("its own assertion passed")
-    reasons.append("informative output" if evidence.informative else "no informative output")
-    if evidence.recommended:
-        reasons.append(f"uses {evidence.recommended} recommended API{'s' if evidence.recommended > 1 else ''}")
-    return tuple(reasons)
+_NONE_RAN = "none ran, and its error shows what to avoid"
+
+
+def _reason(chosen: Experience, its: Evidence, others: Sequence[Evidence]) -> str:
+    """Return the clause that explains the choice: what distinguishes it from the other candidates."""
+    rivals = [other for other in others if other.ran]
+    if not its.ran:
+        return _NONE_RAN
+    if not its.unobjectionable:
+        return f"no other candidate did better, but {find_objection(chosen)}"
+    if its.stated:
+        return "its result is the one that the task states"
+    if its.agreeing:
+        return f"{its.agreeing} other{'s' if its.agreeing > 1 else ''} computed the same"
+    if not rivals:
+        return "it is the only one that ran" if others else "it ran"
+    return _advantage(its, rivals)
+
+
+def _advantage(its: Evidence, rivals: Sequence[Evidence]) -> str:
+    """Return in what a candidate is ahead of others with results of their own."""
+    if not any(other.unobjectionable for other in rivals):
+        return "the results of the others contradict the subtask"
+    if not its.informative:
+        return "it is the simplest, and none shows a result"
+    if its.asserted and not all(other.asserted for other in rivals):
+        return "it tested its own result, and each candidate computed something else"
+    if its.informative and not all(other.informative for other in rivals):
+        return "it shows its result"
+    if its.recommended > min(other.recommended for other in rivals):
+        return "it uses more of the recommended APIs, and each candidate computed something else"
+    return "it is the simplest, and each candidate computed something else"

@@ -52,6 +52,8 @@ async def _take_over(run: Run, state: State, subtask: Subtask, carried: CarriedS
     if not carried.code:
         run.emit(SubtaskFinished(subtask.id, carried.status, carried.reason))
         return extended
+    found = {*carried.retrieved, *(api.path for api in recommended)}
+    run.progress.looked_up |= {api.path: api for api in _lookup_all(run, carried.used) if api.path not in found}
     id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
     candidate = Candidate(id_, subtask.id, carried.code, parent=state.parent)
     run.emit(SubtaskStarted(subtask.id, tuple(item.listed for item in carried.apis)))

@@ -2,7 +2,7 @@
 
 Printed output counts first, then the values of changed names. Two values are the same if they are equal, with numbers
 compared as numbers; two texts are the same if most of their facts are the same in the same order, and no name has
-values of different kinds.
+values of different kinds. A few small numbers may be equal by coincidence, so they must not be named differently.
 """
 
 from __future__ import annotations
@@ -19,6 +19,13 @@ from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 _FACT = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^'\n]*'|\"[^\"\n]*\"|\b(?:True|False)\b")
 """A quotation ends on its line, so that an apostrophe in prose does not start one that spans lines."""
 _MOST_FACTS = 400
+_FEW_FACTS = 2
+_SMALL = 1000
+_NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_GENERIC = frozenset(
+    "the and for with value result answer output number count total size length len type int float list dict".split()  # noqa: SIM905
+)
+"""Words that name no quantity."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _TYPE = re.compile(r"[A-Za-z_][\w.]*:? ")
 _NO_ROWS = re.compile(r"Empty DataFrame\s+Columns: [^\n]*\s+Index: \[[^\n]*")
@@ -41,11 +48,13 @@ def outputs_agree(one: Experience, other: Experience) -> bool:
     left, right = result_text(one.observation), result_text(other.observation)
     if not (is_informative(left) and is_informative(right)) or _contradict(one.observation, other.observation):
         return False
+    if _may_coincide(left, right) and _name_differently(one.observation, other.observation):
+        return False
     values = _value(left), _value(right)
     if None not in values:
         return values[0] == values[1]
     return _normalize_text(left) == _normalize_text(right) or (
-        _mostly_equal(_facts(left), _facts(right)) and not _share_no_kind(one.observation, other.observation)
+        _mostly_equal(find_facts(left), find_facts(right)) and not _share_no_kind(one.observation, other.observation)
     )
 
 
@@ -75,7 +84,33 @@ def _normalize_text(text: str) -> str:
     return " ".join(strip_addresses(text).split())
 
 
-def _facts(text: str) -> list[object]:
+def _may_coincide(left: str, right: str) -> bool:
+    """Whether the texts have so little in them that two quantities may have it in common: two small integers."""
+    facts = {*find_facts(left), *find_facts(right)}
+    small = all(isinstance(fact, float) and fact.is_integer() and abs(fact) < _SMALL for fact in facts)
+    return small and len(facts) <= _FEW_FACTS
+
+
+def _name_differently(one: Observation, other: Observation) -> bool:
+    """Whether both name what they show, without a word in common."""
+    names, others = _quantity_words(one), _quantity_words(other)
+    return bool(names and others) and not names & others
+
+
+def _quantity_words(observation: Observation) -> frozenset[str]:
+    """Return the words that are printed beside the values, or else the words in the names that were bound."""
+    text = observation.text if is_informative(observation.text) else ""
+    bound = " ".join(change.name for change in observation.changes if _kind(change.type))
+    return _plain_words(_FACT.sub(" ", text)) or _plain_words(bound)
+
+
+def _plain_words(text: str) -> frozenset[str]:
+    words = (word.lower().rstrip("s") for word in _NAME_PART.findall(text))
+    return frozenset(word for word in words if len(word) > 2 and word not in _GENERIC)
+
+
+@heuristic("comparing outputs", lambda text: [])
+def find_facts(text: str) -> list[object]:
     """Return numbers, quoted strings and truth values, in order."""
     found = islice(_FACT.finditer(strip_addresses(text)), _MOST_FACTS)
     return [_fact(match.group()) for match in found]

@@ -23,6 +23,8 @@ from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_pas
 from exploracoder_jupyter.pipeline.retrieval.web_query_filter import filter_queries
 from exploracoder_jupyter.pipeline.step_context import Run
 
+_LONGEST_README: Final = 9000
+"""Maximum number of characters of the libraries' own text in the request for a briefing."""
 _LONGEST_OVERVIEW: Final = 3000
 """Maximum number of characters of the libraries' own text in a plan's prompt."""
 _SHOWN_ATTEMPTS: Final = 2
@@ -44,7 +46,7 @@ async def introduce(run: Run) -> Introduction:
     knowledge = run.knowledge
     if not run.as_published:
         announce_libraries(run)
-        return Introduction(shorten(knowledge.overview().text, _LONGEST_OVERVIEW))
+        return Introduction(shorten_overview(run, knowledge.overview(), _LONGEST_OVERVIEW))
     introduction = (run.given and run.given.introduction) or knowledge.introduction(run.model.name)
     if introduction is None:
         overview = knowledge.overview()
@@ -58,9 +60,19 @@ async def _summarize(run: Run, overview: Overview) -> str:
     if not overview.text.strip():
         return "(The library has no introductory documentation.)"
     try:
-        return await ask_text(run, "introduce", IntroduceInputs(run.task.libraries, overview.text))
+        text = shorten_overview(run, overview, _LONGEST_README)
+        return await ask_text(run, "introduce", IntroduceInputs(run.task.libraries, text))
     except ReplyError:
-        return shorten(overview.text, 1500)
+        return shorten_overview(run, overview, 1500)
+
+
+def shorten_overview(run: Run, overview: Overview, most: int) -> str:
+    """Return the libraries' own text in about `most` characters, of which each library has its share."""
+    starts = {overview.text.find(f"# {library.titled}\n") for library in run.knowledge.libraries}
+    places = sorted({0, *(place for place in starts if place > 0)})
+    ends = [*places[1:], len(overview.text)]
+    texts = [overview.text[start:end].strip() for start, end in zip(places, ends, strict=True)]
+    return "\n\n".join(shorten(text, most // len(texts)) for text in texts)
 
 
 async def _draw_planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
@@ -139,19 +151,36 @@ def _titles_and_queries(items: Sequence[str | MarkedReply]) -> list[tuple[str, s
     return [(title, query) for text, query in pairs for title in clean_titles([text])]
 
 
-def revise(run: Run, subtask: Subtask, titles: Sequence[str], reason: str) -> None:
-    """Replace the subtasks after `subtask`, within the limits on revisions and subtasks."""
-    agenda, wanted = run.agenda, clean_titles(titles)
-    done = agenda.plan.subtasks[: agenda.plan.subtasks.index(subtask) + 1]
-    unchanged = wanted == [item.title for item in agenda.plan.subtasks[len(done) :]]
-    room = run.settings.subtasks - len(done)
-    if unchanged or not may_revise(run) or len(wanted) > room:
-        return
+def revise(
+    run: Run, subtask: Subtask, titles: Sequence[str] | None, reason: str, restated: str | None = None
+) -> Subtask:
+    """Replace the subtasks after `subtask`, and it as well, within the limits on revisions and subtasks.
+
+    Args:
+        run: the run.
+        subtask: the one that is about to be explored.
+        titles: the subtasks after it; `None` keeps them.
+        reason: why the plan changes.
+        restated: what is done in place of it; `None` keeps it.
+
+    Returns:
+        The subtask to explore now.
+    """
+    agenda, place = run.agenda, run.agenda.plan.subtasks.index(subtask)
+    done, now, later = agenda.plan.subtasks[:place], [subtask.title], agenda.plan.subtasks[place + 1 :]
+    before = [*now, *(item.title for item in later)]
+    wanted = [*(clean_titles([restated or ""]) or now), *(before[1:] if titles is None else clean_titles(titles))]
+    if wanted == before or not may_revise(run) or len(done) + len(wanted) > run.settings.subtasks:
+        return subtask
+    kept = 1 if wanted[0] == subtask.title else 0
     online = {item.title: item.online for item in agenda.plan.subtasks}
-    revised = agenda.new_subtasks(wanted, [online.get(title, "") for title in wanted])
-    agenda.plan = Plan((*done, *revised), agenda.plan.revision + 1)
+    revised = agenda.new_subtasks(wanted[kept:], [online.get(title, "") for title in wanted[kept:]])
+    agenda.plan = Plan((*done, *([subtask] * kept), *revised), agenda.plan.revision + 1)
     agenda.revisions += 1
+    current = agenda.plan.subtasks[place]
+    agenda.hints |= {current.id: agenda.hints[subtask.id]} if subtask.id in agenda.hints else {}
     run.emit(PlanMade(agenda.plan, reason))
+    return current
 
 
 def may_revise(run: Run) -> bool:

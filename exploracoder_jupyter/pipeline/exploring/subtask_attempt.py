@@ -19,6 +19,7 @@ from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, Usag
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, mark_rerun, notify_branching_change
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, result_text
+from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection, with_objection
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
@@ -126,12 +127,14 @@ class Attempt:
         run.meter.charge("execute", Usage(seconds=observation.seconds))
         types = known_types(self.state.experience) | dict(observation.names)
         before = [item.candidate.code for item in self.state.experience if item.observation.ran]
-        apis = find_called_apis(candidate.code, run.knowledge, recommended=self.search.apis, types=types, before=before)
-        experience = Experience(self.subtask, candidate, observation, apis)
+        known = (*self.search.apis, *run.progress.looked_up.values())
+        apis = find_called_apis(candidate.code, run.knowledge, recommended=known, types=types, before=before)
+        self.search.add_used(apis)
+        experience = with_objection(Experience(self.subtask, candidate, observation, apis))
         self.experiences.append(experience)
         if observation.ran:
             run.agenda.ran[candidate.id] = experience
-        run.emit(CandidateObserved(candidate.id, observation, apis))
+        run.emit(CandidateObserved(candidate.id, experience.observation, apis))
 
     @property
     def none_ran(self) -> bool:
@@ -139,10 +142,12 @@ class Attempt:
         return not any(item.observation.ran for item in self.experiences)
 
     @property
-    def none_informative(self) -> bool:
-        """Whether candidates ran, but none of them shows anything of its result."""
-        ran = [item.observation for item in self.experiences if item.observation.ran]
-        return bool(ran) and not any(is_informative(result_text(observation)) for observation in ran)
+    def none_suffices(self) -> bool:
+        """Whether candidates ran, but each of them shows nothing of its result, or contradicts the subtask."""
+        ran = [item for item in self.experiences if item.observation.ran]
+        return bool(ran) and not any(
+            is_informative(result_text(item.observation)) and not find_objection(item) for item in ran
+        )
 
     async def close_losers(self, winner: str | None) -> None:
         """Close the branches of all candidates but one."""

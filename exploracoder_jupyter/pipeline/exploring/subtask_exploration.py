@@ -25,7 +25,7 @@ from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_co
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs, ProposeInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
-from exploracoder_jupyter.pipeline.retrieval.api_recommendation import Recommendation, recommend
+from exploracoder_jupyter.pipeline.retrieval.api_recommendation import Recommendation, recommend, retrieve
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import drop_stale_snippets
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 from exploracoder_jupyter.pipeline.task_groups import task_group
@@ -47,8 +47,9 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
         retrieved=merge_apis(state.retrieved, advice.retrieved),
         passages=deduplicate((*state.passages, *advice.passages)),
     )
-    if advice.remaining is not None:
-        revise(run, subtask, advice.remaining, advice.reason)
+    now = revise(run, subtask, advice.remaining, advice.reason, advice.restated)
+    if now is not subtask:
+        return await _explore_instead(run, state, now, advice)
     if advice.satisfied:
         run.emit(SubtaskFinished(subtask.id, "skipped", advice.reason or _SHOWN))
         return state
@@ -56,9 +57,23 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
     return await _experiment(run, state, subtask, advice)
 
 
+async def _explore_instead(run: Run, state: State, subtask: Subtask, advice: Recommendation) -> State:
+    """Explore what a revision of the plan put in place of the subtask for which the advice was given."""
+    found, passages = await retrieve(run, subtask, subtask.title)
+    await raise_if_cancelled()
+    chosen = {item.api.path for item in advice.apis}
+    apis = (*advice.apis, *(item for item in found if item.api.path not in chosen))
+    run.emit(SubtaskStarted(subtask.id, apis))
+    retrieved = merge_apis(tuple(item.api for item in found), advice.retrieved)
+    advice = replace(advice, apis=apis, retrieved=retrieved, passages=deduplicate((*passages, *advice.passages)))
+    return await _experiment(run, state, subtask, advice)
+
+
 async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommendation) -> State:
     apis = tuple(item.api for item in advice.apis)
     search = Search(run, subtask, apis, advice.passages, advice.retrieved)
+    for item in state.experience:
+        search.add_used(item.apis)
     attempt = Attempt.start(run, state, search)
     winner: str | None = None
     try:
@@ -75,7 +90,7 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         await raise_if_cancelled()
         if not attempt.experiences:
             return _give_up(run, state, subtask, attempt.problem)
-        chosen, selection = select(attempt.experiences, [api.path for api in search.apis])
+        chosen, selection = select(attempt.experiences, [api.path for api in search.apis], run.task.text)
         run.emit(CandidateSelected(selection))
         winner = chosen.candidate.id if chosen.observation.ran else None
         _expect_next(attempt, winner)
@@ -169,13 +184,13 @@ async def _debug(attempt: Attempt, round_: int) -> None:
     """Run one round of self-debugging if needed, after searching again with the failure.
 
     Each distinct failure of the previous round is repaired once (section 3.4). If candidates ran but none shows a
-    result, the best of them is rewritten once.
+    result, or all contradict the subtask, the best of them is rewritten once.
     """
     latest = [item for item in attempt.experiences if item.candidate.round == round_ - 1]
     if attempt.none_ran:
         await _repair_each(attempt, distinct_failures(latest), round_)
-    elif round_ == 1 and attempt.none_informative and attempt.run.model.name != OFFLINE:
-        best, _ = select(latest, [api.path for api in attempt.search.apis])
+    elif round_ == 1 and attempt.none_suffices and attempt.run.model.name != OFFLINE:
+        best, _ = select(latest, [api.path for api in attempt.search.apis], attempt.run.task.text)
         with suppress(BudgetExceeded, EndpointError):  # candidates that ran remain selectable; the next request raises
             await _repair_each(attempt, [best], round_)
 

@@ -21,6 +21,8 @@ _SECTION = re.compile(
 )
 """Where the opening of a docstring ends."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
+_LONGEST_SIGNATURE: Final = 120
+_LONGEST_SUMMARY: Final = 140
 _LONGEST_PARAMETER: Final = 400
 _LONGEST_BRIEF: Final = 130
 _LONGEST_RETURNS: Final = 200
@@ -29,7 +31,7 @@ _LONGEST_RETURNS: Final = 200
 @heuristic("describing an API", lambda api: f"- {api.path}")
 def summary_line(api: ApiDoc) -> str:
     """Return path, signature and first sentence on one line."""
-    return f"- {api.path}{truncate(api.signature, 160)}: {truncate(api.summary, 200)}"
+    return f"- {api.path}{truncate(api.signature, _LONGEST_SIGNATURE)}: {truncate(api.summary, _LONGEST_SUMMARY)}"
 
 
 @heuristic("describing an API", lambda api, most: f"### {api.path}")

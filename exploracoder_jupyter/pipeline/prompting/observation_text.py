@@ -8,6 +8,8 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import Change, ErrorInfo, Experience, Observation
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.prose_shortening import shorten_prose
+from exploracoder_jupyter.pipeline.prompting.repeated_facts import drop_repeated_members, drop_shown_facts
 
 MOST_CHARACTERS: Final = 4000
 """Maximum number of characters of one observation, not counting its code."""
@@ -25,22 +27,26 @@ if there is nothing to show."""
 
 
 def format_experience(experience: Iterable[Experience], most: int) -> str:
-    """Render cells with their observations in about `most` characters: short ones in full, the others equally long."""
-    items = list(experience)
+    """Render cells with their observations in about `most` characters: see `format_cells`."""
+    return "\n\n".join(format_cells(experience, most))
+
+
+def format_cells(experience: Iterable[Experience], most: int) -> list[str]:
+    """Render each cell with its observation, all in about `most` characters; short ones in full, the others alike."""
+    items = drop_repeated_members(experience)
     full = [_cell(item) for item in items]
     share = most // max(len(items), 1)
     short = [text for text in full if len(text) <= share]
     room = max((most - sum(map(len, short))) // max(len(items) - len(short), 1), _LEAST)
-    parts = (text if len(text) <= room else _cell(item, room) for item, text in zip(items, full, strict=True))
-    return "\n\n".join(parts)
+    return [text if len(text) <= room else _cell(item, room) for item, text in zip(items, full, strict=True)]
 
 
 def shorten(text: str, most: int) -> str:
-    """Return the text, or its head and tail with a line between them that states how much is missing."""
-    if len(text) <= most:
-        return text
-    head, tail = most * 2 // 3, most // 3
-    return f"{text[:head]}\n... ({len(text) - head - tail} characters left out) ...\n{text[-tail:]}"
+    """Return the text, or its head and tail with a line between them that states how much is missing.
+
+    Of a text with a grammar in it, the grammar is kept instead.
+    """
+    return shorten_prose(text, most)
 
 
 @heuristic(
@@ -125,9 +131,7 @@ def _change(change: Change, shown: str) -> str:
 
 
 def _value(change: Change, shown: str) -> str:
-    summary = change.summary.strip()
-    if summary and summary in shown:
-        return f"{change.type}, as shown above"
+    summary = drop_shown_facts(change, shown)
     return summary if summary.startswith(change.type) else f"{change.type}: {summary}".removesuffix(": ")
 
 

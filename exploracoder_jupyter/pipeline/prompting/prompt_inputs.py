@@ -77,6 +77,8 @@ class RecommendGlobalInputs:
     subtasks: tuple[Subtask, ...]
     apis: tuple[ApiDoc, ...]
     count: int
+    experience: tuple[Experience, ...] = ()
+    """The work done, of which the calls are shown."""
 
 
 @dataclass(frozen=True, slots=True)

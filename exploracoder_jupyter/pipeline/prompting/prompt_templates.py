@@ -5,6 +5,9 @@ raises. A strategy's template is in its own package, and can include the parts i
 shortened by filters, which always note what they cut: `pack` fits retrieved text into a budget (`passage_packing`),
 `table` is the retrieval table of ExploraCoder section 3.3, `tell` renders experience (`observation_text`). Text from a
 library, a page, a file or a run is quoted (`quoting`), and the system message explains the quotation marks.
+
+The steps of an exploration begin alike: the same system message, the task, the cells that ran. What one prompt adds
+comes after that, so that a provider that caches the beginnings of prompts reads them once.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from jinja2 import ChoiceLoader, PackageLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
 
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Message, Step
+from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection
 from exploracoder_jupyter.pipeline.prompting import observation_text, passage_packing
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.passage_packing import pack
@@ -67,7 +71,7 @@ def _environment(package: str) -> SandboxedEnvironment:
         autoescape=False,
     )
     environment.filters.update(packed=pack, table=api_table, tell=format_experience, shorten=shorten, quoted=quote)
-    environment.filters.update(names_of_check=unmentioned_names)
+    environment.filters.update(names_of_check=unmentioned_names, objection=find_objection)
     return environment
 
 
@@ -77,5 +81,8 @@ def api_table(apis: Sequence[ApiDoc]) -> str:
 
 
 def format_experience(experience: Iterable[Experience], most: int) -> str:
-    """Render cells with their observations, quoted, in about `most` characters."""
-    return quote(observation_text.format_experience(experience, most))
+    """Render cells with their observations in about `most` characters.
+
+    Each is quoted by itself, so that its marks stay as they are when another one follows in a later prompt.
+    """
+    return "\n\n".join(map(quote, observation_text.format_cells(experience, most)))

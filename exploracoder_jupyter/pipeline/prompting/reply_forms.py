@@ -116,6 +116,12 @@ def _revision(value: object) -> object:
     return None if isinstance(texts, list) and all(_NO_CHANGE.fullmatch(text) for text in texts) else texts
 
 
+def _restatement(value: object) -> object:
+    """Convert to one sentence; `None` if it is empty, or only words for an unchanged subtask."""
+    text = value if isinstance(value, str) else _text_of(value)
+    return None if not text.strip() or _NO_CHANGE.fullmatch(text) else text
+
+
 Text = Annotated[str, AfterValidator(encodable)]
 Texts = Annotated[list[Text], BeforeValidator(_texts)]
 Paths = Annotated[list[str], BeforeValidator(_paths)]
@@ -166,6 +172,8 @@ class RecommendReply(BaseModel):
 class RevisingReply(RecommendReply):
     """Reply to `recommend` where the plan may still change."""
 
+    subtask: Annotated[Text | None, BeforeValidator(_restatement)] = None
+    """What is done now in place of this subtask; `None` keeps it."""
     remaining: Annotated[list[Text] | None, BeforeValidator(_revision)] = None
     """The revised subtasks after this one, at least one; `None` keeps the plan."""
 

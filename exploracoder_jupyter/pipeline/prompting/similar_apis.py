@@ -1,7 +1,9 @@
 """Suggests documented APIs with names similar to one that an error reports as missing ("did you mean").
 
 Suggestions that the sibling found in its namespace come first and are kept; the index adds APIs from elsewhere in the
-libraries, such as a function that was mistaken for a method. Only names are compared; the model is not asked.
+libraries, such as a function that was mistaken for a method. An undefined name can only stand for what can be imported,
+and most are variables, so it must nearly have the name of a function or a class. Only names are compared; the model is
+not asked.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from exploracoder_jupyter.core.types import ApiDoc, ErrorInfo, Observation
@@ -21,6 +24,9 @@ _MOST_MORE = 3
 _MOST_NAMES = 12
 _LONGEST_SIGNATURE = 160
 _LONGEST_SUMMARY = 100
+_IMPORTABLE = ("function", "class", "module")
+_LEAST_MISSPELLED = 4
+"""Characters of an undefined name from which on it may be a misspelling: `df` is a variable, whatever is called `f`."""
 
 _NAME = r"'([A-Za-z_][\w.]*)'"
 _FORMS = {
@@ -38,6 +44,8 @@ class _Missing(NamedTuple):
     """Last part of the class or module it was looked up in; empty if there is none."""
     exact: bool = False
     """Whether the name exists but was called incorrectly."""
+    variable: bool = False
+    """Whether it was used without being bound, so that only what can be imported may be meant."""
 
 
 @heuristic("looking for similar names", lambda run, observation: observation)
@@ -78,17 +86,28 @@ def _missing_name(error: ErrorInfo) -> _Missing | None:
     owner, _, name = ".".join(parts).rpartition(".")
     if error.name == "TypeError" and name == "__init__":
         owner, _, name = owner.rpartition(".")
-    return _Missing(name, owner.rpartition(".")[2], error.name == "TypeError")
+    return _Missing(name, owner.rpartition(".")[2], error.name == "TypeError", error.name == "NameError")
 
 
 def _ranked(missing: _Missing, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
     """Sort APIs with similar names by owner, similarity of the name, deprecation and length of the path."""
+    if missing.variable:
+        apis = [api for api in apis if api.kind in _IMPORTABLE and _is_misspelling(missing.name, api.name)]
     names = [missing.name] if missing.exact else most_similar(missing.name, {api.name for api in apis}, _MOST_NAMES)
     rank = {name: index for index, name in enumerate(names)}
     like = [api for api in apis if api.name in rank]
     return sorted(
         like, key=lambda api: (not _belongs(api, missing), rank[api.name], bool(api.deprecated), len(api.path))
     )
+
+
+def _is_misspelling(name: str, other: str) -> bool:
+    """Whether two names differ in capitals and underscores only, or in one letter of several."""
+    one, another = (text.replace("_", "").casefold() for text in (name, other))
+    if one == another or min(len(one), len(another)) < _LEAST_MISSPELLED or name[0].isupper() != other[0].isupper():
+        return one == another
+    same = sum(block.size for block in SequenceMatcher(None, one, another, autojunk=False).get_matching_blocks())
+    return max(len(one), len(another)) - same <= 1
 
 
 def _belongs(api: ApiDoc, missing: _Missing) -> bool:

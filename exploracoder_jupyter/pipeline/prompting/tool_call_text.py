@@ -1,9 +1,9 @@
 """Finds the look-ups that a model writes into the text of its reply, and removes them from the code.
 
 The requested form is ToolCoder's (section 3): `APISearch(what you want to do)` alone on a line, optionally followed by
-an arrow and a made-up answer. Servers that do not know their model's native form of tool calls leave it in the text, as
-JSON between tags or alone; it has the same meaning. A reply whose code is complete requests nothing, whatever it
-mentions, unless a look-up is the last thing in it.
+an arrow and a made-up answer; every tool has such a form. Servers that do not know their model's native form of tool
+calls leave it in the text, as JSON between tags or alone; it has the same meaning. A reply whose code is complete
+requests nothing, whatever it mentions, unless a look-up is the last thing in it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import parse_code, rais
 SEARCH: Final = "search_api"
 TOOLS: Final = (SEARCH, "get_signature", "get_source", "get_examples")
 """Names of the available tools."""
+_FORMS: Final = dict(zip(("APISearch", "APISignature", "APISource", "APIExamples"), TOOLS, strict=True))
+"""The tools as they are written in text."""
+_FORM: Final = "|".join(_FORMS)
 
 _LINE = re.compile(
-    r"^[ \t]*(?:[-*>][ \t]+)?[`*]*(?:<API>)?APISearch\((?P<query>[^\n]+?)\)"
+    rf"^[ \t]*(?:[-*>][ \t]+)?[`*]*(?:<API>)?(?P<form>{_FORM})\((?P<query>[^\n]+?)\)"
     r"[ \t]*(?:(?:->|→)[^\n]*?)?(?:</API>)?[`*]*[ \t]*$",
     re.MULTILINE,
 )
-_NESTED = re.compile(r"(?:APISearch\()+")
+_NESTED = re.compile(rf"(?:(?:{_FORM})\()+")
 _FUNCTION = re.compile(r"<function=(?P<name>\w+)>(?P<body>(?:(?!<function=).)*?)</function>", re.DOTALL)
 """Qwen's form, with or without its tags."""
 _TAGGED = re.compile(
@@ -97,6 +100,11 @@ def parse_code_without_calls(text: str) -> str:
     return code
 
 
+def write_call(call: Call) -> str:
+    """Return the line of text that requests the same as a call of a tool."""
+    return f"{next((form for form, tool in _FORMS.items() if tool == call.tool), 'APISearch')}({call.argument})"
+
+
 def parse_argument(given: JsonValue) -> str:
     """Return the single text argument of a tool call, from JSON or its text, under any name."""
     if isinstance(given, str):
@@ -112,7 +120,7 @@ def _search_lines(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
         if query != match["query"]:
             query = query.rstrip(")")
         if query := query.strip().strip(_QUOTES).strip():
-            yield match, [Call(SEARCH, query)]
+            yield match, [Call(_FORMS[match["form"]], query)]
 
 
 def _tagged_calls(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:

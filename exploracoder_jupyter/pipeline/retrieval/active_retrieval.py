@@ -61,6 +61,11 @@ class Search:
         self._add(apis, passages)
         await self._ask_web(failed)
 
+    def add_used(self, paths: Sequence[str]) -> None:
+        """Add the APIs among these that the model has looked up, for the prompts that follow."""
+        looked_up = self.run.progress.looked_up
+        self.apis = merge_apis(self.apis, tuple(looked_up[path] for path in paths if path in looked_up))
+
     @heuristic("searching the documentation", lambda self, query: ())
     async def _search_index(self, query: Query) -> tuple[ApiDoc, ...]:
         """Return the results, best first, until enough of them are new: the failed code was written with the others."""

@@ -15,6 +15,7 @@ from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import ApiDoc, Passage, ScoredApi, Subtask
 from exploracoder_jupyter.pipeline.exploring.planning import may_revise
+from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
@@ -23,6 +24,8 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import RecommendGlobalR
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages, gather_web_passages
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 
+_MOST_UNRANKED: Final = 6
+"""Maximum number of APIs that are recommended although the model named none of them."""
 _MOST_CALLED: Final = 6
 """Maximum number of APIs that are recommended only because retrieved code calls them."""
 
@@ -36,6 +39,8 @@ class Recommendation:
     passages: tuple[Passage, ...] = ()
     satisfied: bool = False
     reason: str = ""
+    restated: str | None = None
+    """What is to be done in place of the subtask."""
     remaining: tuple[str, ...] | None = None
 
 
@@ -43,7 +48,8 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
     """Retrieve APIs for the subtask and let the model re-rank and drop them.
 
     Without a usable reply the retrieved order is kept. Except as published, the model is only asked where the plan may
-    have to change: after a subtask that failed, or with a hint of the user's. The request for code shows the list then.
+    have to change: after a subtask that failed or gave something else, or with a hint of the user's. The request for
+    code shows the list then.
     """
     hint, plan = run.agenda.hints.get(subtask.id, ""), run.agenda.plan
     found, passages = await retrieve(run, subtask, f"{subtask.title} {hint}".strip())
@@ -60,14 +66,17 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
         return Recommendation(found, apis, passages)
     requested = subtask.id in run.agenda.hints  # the user asked to explore it again, so it is not done
     satisfied = reply.satisfied and not requested and any(item.observation.ran for item in state.experience)
-    revised = reply.remaining if isinstance(reply, RevisingReply) else None
-    remaining = None if revised is None else tuple(revised)
-    return Recommendation(_rank(run, reply.apis, found), apis, passages, satisfied, reply.reason, remaining)
+    ranked = _rank(run, reply.apis, found)
+    if not isinstance(reply, RevisingReply):
+        return Recommendation(ranked, apis, passages, satisfied, reply.reason)
+    remaining = None if reply.remaining is None else tuple(reply.remaining)
+    return Recommendation(ranked, apis, passages, satisfied, reply.reason, reply.subtask, remaining)
 
 
 def _went_wrong(state: State) -> bool:
-    """Whether the latest subtask failed."""
-    return bool(state.experience) and not state.experience[-1].observation.ran
+    """Whether the latest subtask failed, or its result is not what it asks for."""
+    latest = state.experience[-1] if state.experience else None
+    return latest is not None and (not latest.observation.ran or bool(find_objection(latest)))
 
 
 @heuristic("searching the documentation", lambda run, subtask, query: ((), ()))
@@ -97,20 +106,22 @@ def _apis_called_by(run: Run, passages: Sequence[Passage], known: Collection[str
 async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     """Return the set A_G: at most k_G APIs that matter for the task as a whole.
 
-    Chosen from the APIs that serve all subtasks together and those retrieved for each; none if nothing was retrieved.
-    Except as published, the model chooses only if a subtask failed: otherwise the calls that ran are known.
+    Chosen from the APIs that serve all subtasks together and those retrieved for each, without those of the cells that
+    ran, which are documented anyway; none if nothing was retrieved. Except as published, the model chooses only if a
+    subtask failed: otherwise the calls that ran are known.
     """
     if not state.retrieved:
         return ()
     count = run.settings.retrieved_global
     titles = [subtask.title for subtask in run.agenda.plan.subtasks]
     together = await _search_together(run, titles, count)
-    pool = merge_apis(together, state.retrieved)[: count * 3]
-    paths = tuple(api.path for api in pool)
-    run.emit(KnowledgeSearched("solution", 0, "subtask", "; ".join(titles), paths))
+    found = merge_apis(together, state.retrieved)[: count * 2]
+    run.emit(KnowledgeSearched("solution", 0, "subtask", "; ".join(titles), tuple(api.path for api in found)))
+    known = {path for item in state.experience if item.observation.ran for path in item.apis}
+    pool = tuple(api for api in found if api.path not in known)
     if not (run.as_published or any(not item.observation.ran for item in state.experience)):
         return pool[:count]
-    inputs = RecommendGlobalInputs(run.task, run.agenda.plan.subtasks, pool, count)
+    inputs = RecommendGlobalInputs(run.task, run.agenda.plan.subtasks, pool, count, state.experience)
     try:
         reply = await ask_json(run, "recommend_global", inputs, RecommendGlobalReply)
     except ReplyError:
@@ -128,7 +139,8 @@ async def _search_together(run: Run, titles: Sequence[str], count: int) -> tuple
 def _rank(run: Run, paths: Sequence[str], found: Sequence[ScoredApi]) -> tuple[ScoredApi, ...]:
     """Return the APIs in the model's order, resolving other paths of the same API and dropping invented ones.
 
-    A reply that names none of them is uninformative, so the retrieved order is kept.
+    An empty reply means that none of them helps. One that names only invented APIs shows nothing, so the first of the
+    retrieved ones are kept.
     """
     by_path = {item.api.path: item for item in found}
     kept: dict[str, ScoredApi] = {}
@@ -137,4 +149,4 @@ def _rank(run: Run, paths: Sequence[str], found: Sequence[ScoredApi]) -> tuple[S
         api = known.api if known else run.knowledge.lookup(path)
         if api:
             kept[api.path] = by_path.get(api.path) or ScoredApi(api, 0.0)
-    return tuple(kept.values()) or tuple(found)
+    return tuple(kept.values()) or (tuple(found[:_MOST_UNRANKED]) if paths else ())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 import anyio
@@ -17,7 +18,7 @@ import anyio
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.events import LookedUp
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.core.types import ApiDoc, Call, Message, Parameter
+from exploracoder_jupyter.core.types import ApiDoc, Call, Message, Parameter, SourceKind
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Reply, Tool
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
@@ -31,12 +32,15 @@ from exploracoder_jupyter.pipeline.step_context import Run
 _PATIENCE: Final = 0.6
 """Time limit in seconds for one answer (ToolCoder, section 3.3)."""
 _MOST_FOUND: Final = 6
+_MOST_MEMBERS: Final = 40
+"""Maximum number of members of a class that are listed."""
 _LONGEST_QUERY: Final = 400
 _LONGEST_SIGNATURE: Final = 3000
 _LONGEST_SOURCE: Final = 6000
 _LONGEST_EXAMPLES: Final = 3000
 _LONGEST_BEST: Final = 1600
 """Maximum number of characters about the first API that a search finds, not counting its example."""
+_GUIDES: Final[tuple[SourceKind, ...]] = ("documentation",)
 _MOST_AT_ONCE: Final = 8
 """Maximum number of calls of one reply that are answered."""
 
@@ -110,6 +114,7 @@ class ApiLookups:
         api = self._resolve(path)
         if api is None:
             return f"There is no API {path!r}. {self._suggest_names(path)}"
+        self._remember([api])
         if tool == "get_signature":
             return quote(_signature(api))
         return await (self._source(api) if tool == "get_source" else self._examples(api))
@@ -129,10 +134,33 @@ class ApiLookups:
         found = [item.api for item in await self.run.knowledge.search(query, _MOST_FOUND)]
         apis = [*([named] if named else []), *(api for api in found if api != named)]
         if not apis:
-            return f"Nothing is found for {query!r}. {self._suggest_names(query)}"
+            guide = await self._guide(query)
+            return quote(guide[0]) if guide else f"Nothing is found for {query!r}. {self._suggest_names(query)}"
+        members = self._members(apis[0])
+        self._remember([*apis, *members])
         best = "\n".join([_signature(apis[0], _LONGEST_BEST), *map(_code_block, _shortest_example(apis[0]))])
-        text = "\n\n".join(filter(None, [best, api_table(apis[1:])]))
+        listed = f"Its members:\n{api_table(members)}" if members else ""
+        others = api_table([api for api in apis[1:] if api not in members])
+        text = "\n\n".join(filter(None, [best, listed, others, *await self._guide(query)]))
         return f"Nearest, best first:\n{quote(text)}"
+
+    async def _guide(self, query: str) -> list[str]:
+        """Return the best passage of documents, such as the README, if there is one."""
+        if "documentation" not in self.run.soup.kinds:
+            return []
+        found = await self.run.soup.search(query, 1, among=_GUIDES)
+        return [f"From {hit.passage.origin}:\n{shorten(hit.passage.text, _LONGEST_BEST)}" for hit in found]
+
+    def _members(self, owner: ApiDoc) -> list[ApiDoc]:
+        """Return the first methods and properties of a class, whether they are documented or not; none of others."""
+        if owner.kind != "class":
+            return []
+        members = (api for api in self.run.knowledge.apis if api.path.rpartition(".")[0] == owner.path)
+        return list(islice(members, _MOST_MEMBERS))
+
+    def _remember(self, apis: Sequence[ApiDoc]) -> None:
+        """Record what the model was shown, so that it stays documented in later prompts once it is used."""
+        self.run.progress.looked_up |= {api.path: api for api in apis}
 
     async def _source(self, api: ApiDoc) -> str:
         source = await self.run.knowledge.source(api.path)

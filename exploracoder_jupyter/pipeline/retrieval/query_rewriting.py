@@ -27,6 +27,7 @@ LONGEST_QUERY: Final = 600
 _ENOUGH_TOKENS: Final = 8000
 """If fewer tokens are left in the budget, nothing is explained."""
 _MOST_NAMES: Final = 8
+_UNDEFINED: Final = ("NameError", "UnboundLocalError")
 _VALUE = re.compile(r"0x[0-9a-fA-F]+|(?<![\w.])-?\d[\d_.,]*(?:[eE][+-]?\d+)?|\[[^\]]*\]|\{[^}]*\}")
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
@@ -77,11 +78,14 @@ def error_query(run: Run, failed: Experience) -> str:
 
 @heuristic("writing a search query", lambda run, failed: "")
 def _error(run: Run, failed: Experience) -> str:
-    """Return type and message of the error, without values; empty if there is none."""
+    """Return type and message of the error, without values.
+
+    Empty if there is none, or if a variable is undefined: no documentation helps there, whatever has a similar name.
+    """
     error = redact_experience(failed, run.sharing).observation.error
-    return (
-        f"{error.name} {_strip_values(error.message, failed.candidate.code)}".strip()[:LONGEST_QUERY] if error else ""
-    )
+    if error is None or error.name in _UNDEFINED:
+        return ""
+    return f"{error.name} {_strip_values(error.message, failed.candidate.code)}".strip()[:LONGEST_QUERY]
 
 
 @heuristic("writing a search query", lambda run, failed: "")

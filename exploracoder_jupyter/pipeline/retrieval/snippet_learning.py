@@ -1,11 +1,13 @@
 """Stores code that ran for later tasks on the same libraries, and drops code that no longer runs (ARKS, section 2.1).
 
 A snippet must run in a fresh session, so it includes the earlier cells that it needs. One that needs the user's
-variables is not stored.
+variables is not stored, nor is one that makes a call as a program made it that failed its check, and that the accepted
+solution does without.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -37,10 +39,10 @@ async def store_snippets(run: Run, experience: Sequence[Experience], result: Run
     acceptable = ("solved",) if run.model.name == OFFLINE else ("solved", "unchecked")
     if not run.retrieval.snippets or result.verdict.outcome not in acceptable:
         return
-    found = [
-        *_cell_snippets(run, [item for item in experience if item.observation.ran]),
-        *_solution_snippets(run, result),
-    ]
+    ran = [item for item in experience if item.observation.ran]
+    refuted = _refuted_calls(run, result)
+    cells = [snippet for snippet in _cell_snippets(run, ran) if not refuted & _calls(snippet.code, snippet.apis)]
+    found = [*cells, *_solution_snippets(run, result)]
     distinct = {fingerprint(snippet.code): snippet for snippet in found}
     if distinct:
         with anyio.move_on_after(_PATIENCE, shield=True):
@@ -70,6 +72,33 @@ def _cell_snippets(run: Run, ran: Sequence[Experience]) -> Iterable[Snippet]:
         code = slice_dependencies(ran[: index + 1])
         shown = item.observation.text.strip() if run.sharing == "values" else ""
         yield from _make_snippet(run, item.subtask.title, code, item.apis, shorten(shown, _LONGEST_SHOWN))
+
+
+def _refuted_calls(run: Run, result: RunResult) -> set[str]:
+    """Return the calls of programs that failed their check and that the accepted solution does without."""
+    if result.solution is None:
+        return set()
+    calls = {call for item in run.progress.refuted for call in _calls(item.candidate.code, item.apis)}
+    return calls - _calls(result.solution.code, result.solution.apis)
+
+
+def _calls(code: str, apis: Sequence[str]) -> set[str]:
+    """Return the calls of these APIs in the code, with variables left open: `floor(_, 2, mode='down')`."""
+    names = {path.rpartition(".")[2] for path in apis}
+    try:
+        calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    return {_open_call(call) for call in calls if ast.unparse(call.func).rpartition(".")[2] in names}
+
+
+def _open_call(call: ast.Call) -> str:
+    given = [*map(_open_argument, call.args), *(f"{one.arg}={_open_argument(one.value)}" for one in call.keywords)]
+    return f"{ast.unparse(call.func).rpartition('.')[2]}({', '.join(given)})"
+
+
+def _open_argument(value: ast.expr) -> str:
+    return repr(value.value) if isinstance(value, ast.Constant) else "_"
 
 
 def _solution_snippets(run: Run, result: RunResult) -> Iterable[Snippet]:

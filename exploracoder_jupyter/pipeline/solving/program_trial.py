@@ -68,7 +68,8 @@ def _record(run: Run, state: State, subtask: Subtask, candidate: Candidate, obse
     observation = add_suggestions(run, observation)
     run.meter.charge("execute", Usage(seconds=observation.seconds))
     types = known_types(state.experience) | dict(observation.names)
-    apis = find_called_apis(candidate.code, run.knowledge, types=types)
+    looked_up = run.progress.looked_up.values()
+    apis = find_called_apis(candidate.code, run.knowledge, recommended=looked_up, types=types)
     if subtask is EXAMPLE:
         run.emit(CandidateProposed(candidate))
     run.emit(CandidateObserved(candidate.id, observation, apis))

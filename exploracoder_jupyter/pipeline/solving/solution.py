@@ -6,6 +6,7 @@ If enabled, a solution that ran and passed the user's check then undergoes corre
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from exploracoder_jupyter.core.events import CandidateSelected, KnowledgeSearched
 from exploracoder_jupyter.core.types import ApiDoc, Candidate, Experience, Passage, Selection, Verdict
@@ -21,6 +22,8 @@ from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 
+_SHARE_AFTER_SUCCESS: Final = 0.6
+"""Part of the token budget for documentation that the solution gets if every subtask ran: the cells show the calls."""
 _NOTHING_LEFT = (
     "The solution ran, and the model found by its output that it does the task; nothing else checked it. Give a check "
     "with --check, or explore it step by step with --effort explore."
@@ -80,9 +83,13 @@ async def propose_solution(attempts: SolutionAttempts, search: Search) -> Candid
     run, state = attempts.run, attempts.state
     room = run.retrieval.context_tokens
     if not attempts.tried:
+        if all(item.observation.ran for item in state.experience):
+            room = int(room * _SHARE_AFTER_SUCCESS) if state.experience else room
         first = SolveInputs(run.task, search.apis, state.experience, search.passages, context_tokens=room)
         return await attempts.propose("solve", first)
     tried = tuple(attempts.tried)
+    for item in tried:
+        search.add_used(item.apis)
     inputs = RepairInputs(run.task, search.apis, state.experience, tried, search.passages, context_tokens=room)
     return await attempts.propose("repair", inputs)
 

@@ -135,6 +135,8 @@ class SolutionAttempts:
             self.run, self.state, candidate, self.check, cell if example.strip() else None, inspection
         )
         self.tried.append(tried[0])
+        if tried[0].observation.unmet == "check":
+            self.run.progress.refuted += tried[:1]
         await raise_if_cancelled()
         return tried
 

@@ -200,8 +200,10 @@ def _with_search_results(section: Section, progress: CarriedSubtask) -> CarriedS
     """Add the APIs that were recommended and the passages that were found for the subtask."""
     found = [path for search in section.searches for path in search.apis]
     passages: list[Passage] = [one for search in section.searches for one in search.passages]
+    used = {path for one in section.ordered if one.candidate.code == progress.code for path in one.apis}
     return replace(
         progress,
+        used=tuple(sorted(used)),
         apis=tuple(ScoredApi(api, 0.0) for api in section.apis),
         retrieved=tuple(dict.fromkeys([*found, *(api.path for api in section.apis)])),
         passages=tuple(passages),

@@ -80,7 +80,7 @@ def test_the_command_alone_shows_its_help(capsys):
 def test_advice_names_what_the_front_end_has():
     """Issue 14, item 18: no magic at a terminal, and there only while its command runs."""
     offline, keys = Settings(), Secrets()
-    assert "%explora config" in model_notices(offline, keys)[0].text and "%explora config key" in key_remedy()
+    assert "%explora setup" in model_notices(offline, keys)[0].text and "%explora config key" in key_remedy()
     with terminal_wording():
         for text in (model_notices(offline, keys)[0].text, key_remedy()):
             assert "%" not in text and "EXPLORACODER_" in text

@@ -140,3 +140,8 @@ def test_a_hostile_docstring_or_readme_takes_no_minutes(doc):
 def test_a_comment_that_is_not_closed_stays_and_others_go():
     """Issue 14, item 9: the README's prose is the same as before."""
     assert docstring_examples.strip_markup("a <!-- x\ny --> b <!-- c --> [d](e) ![f](g) <!-- h") == "a  b  d  <!-- h"
+
+
+def test_the_variables_of_a_grammar_are_no_markup():
+    grammar = "<query> ::= <term> | <query> and <term>"
+    assert docstring_examples.strip_markup(f"<p align='left'>Queries</p>\n\n{grammar}") == f"Queries\n\n{grammar}"

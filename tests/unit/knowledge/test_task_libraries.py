@@ -424,3 +424,59 @@ async def test_a_kept_body_that_makes_no_sense_is_read_anew(tmp_path, kind):
     library = await opened(tmp_path, walkers=walkers, environment="here")
     assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
     assert library.report()[0].cached == (kind != "surface")
+
+
+class Shipping(Walkers):
+    """Libraries that ship a guide, examples in several modules, and a README in common."""
+
+    README = "# Goods\n\nWhat all goods have in common."
+    GUIDE = """# Guide
+
+## Installation
+
+Put the query of prices on a shelf, then query the prices.
+
+## Queries
+
+A query of goods by prices is written in a language of its own:
+
+```
+query ::= field ':' range
+range ::= low '..' high
+```
+"""
+
+    async def __call__(self, module, args):
+        async for line in super().__call__(module, args):
+            about = json.loads(line).get("library")
+            if isinstance(about, dict) and "readme" in about:
+                name = about["name"]
+                about |= {"readme": f"{self.README}\n\nOnly {name}.", "guides": [["docs/guide.md", self.GUIDE]]}
+                line = json.dumps({"library": about})
+            yield line
+
+
+async def test_the_guide_that_a_library_ships_is_found_whole_and_only_by_its_words(tmp_path):
+    library = await opened(tmp_path, walkers=Shipping())
+    [hit] = await library.documents.search("query goods by prices", 5)
+    assert "range ::= low '..' high" in hit.passage.text and "docs/guide.md" in hit.passage.origin
+    assert await library.documents.search("sort the shelf of the till", 5) == []
+    again = await opened(tmp_path, walkers=Shipping())
+    assert [hit.passage for hit in await again.documents.search("query goods by prices", 5)] == [hit.passage]
+
+
+async def test_what_two_libraries_say_alike_is_in_the_overview_once(tmp_path):
+    text = (await opened(tmp_path, "shop", "till", walkers=Shipping())).overview().text
+    assert text.count("What all goods have in common.") == 1
+    assert all(part in text for part in ("Only shop.", "Only till.", "The shop.", "The till."))
+
+
+async def test_the_first_examples_of_an_overview_come_from_all_modules(tmp_path):
+    def example(module, number):
+        doc = f"Sort goods.\n\n>>> shop.{module}.f{number}([{number}, 2, 1])\n[1, 2]"
+        return row(f"shop.{module}.f{number}", doc)
+
+    rows = [example(module, number) for module in ("one", "two", "three") for number in range(9)]
+    examples = (await opened(tmp_path, walkers=Walkers(shop=rows))).overview().examples
+    documented = [code for code in examples if code.startswith("shop.")]
+    assert {code.split(".")[1] for code in documented[:3]} == {"one", "two", "three"}

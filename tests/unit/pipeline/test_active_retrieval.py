@@ -209,7 +209,7 @@ async def test_the_context_is_as_small_as_the_settings_say():
     long = tuple(api(f"math.f{i}", "the root of a number " * 200) for i in range(20))
     sizes = []
     for tokens in (500, 4000):
-        model = answers(plan=("the root",))
+        model = answers(plan=("the root",), recommend=json.dumps({"apis": [item.path for item in long]}))
         await run_task(replace(a_run(model, apis=long), retrieval=Retrieval(context_tokens=tokens)))
         [prompt] = [r.messages[1].content for r in model.requests if r.step == "propose"]
         sizes.append(len(prompt))
@@ -358,3 +358,8 @@ async def test_an_error_is_searched_for_beside_its_explanation_not_drowned_in_it
     run.knowledge.search_together = search_together
     await run_task(run)
     assert (explained, "ValueError the quay is adrift") in asked
+
+
+def test_an_undefined_variable_is_not_searched_by_its_name():
+    item = failed("lib.show(df)", "NameError", "name 'df' is not defined")
+    assert error_query(a_run(answers()), item) == "show"

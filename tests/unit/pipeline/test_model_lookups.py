@@ -29,7 +29,7 @@ from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ProposeInputs, SolveInputs
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from tests.patience import patience
-from tests.unit.world import MATH, FewApis, a_run, api, happened
+from tests.unit.world import MATH, FewApis, FewPassages, a_run, api, happened
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "lookups.md"
 ROOT = "```python\nprint(16 ** 0.5)\n```"
@@ -421,3 +421,43 @@ async def test_replaying_a_run_with_look_ups_gives_it_again():
     assert len([record for record in records if isinstance(record.event, LookedUp)]) == 3
     again = looking_up(ReplayModel(exchanges))
     assert outcome(again, await run_task(again)) == first
+
+
+async def test_the_members_of_a_class_are_listed_whether_they_are_documented_or_not():
+    jar = api("beans.Jar", "A jar of beans.", "()", "class")
+    said = await answer("APISearch(beans.Jar)", apis=(jar, *BEANS, api("beans.Jar.shake", "", "(times)", "method")))
+    assert all(f"- beans.Jar.{call}" in said for call in ("fill(n=1)", "pour(n)", "shake(times)"))
+    assert "- beans.Jar.fill" not in said.partition("beans.count")[2]
+
+
+async def test_a_guide_answers_what_no_api_describes():
+    grammar = "query ::= field ':' value"
+    soup = FewPassages(Passage("documentation", "Queries", f"The query language: {grammar}", "README.md"))
+    for apis in (BEANS, ()):
+        run = replace(looking_up(ScriptedModel(["APISearch(query language)", ROOT]), apis=apis), soup=soup)
+        await drafts(run)
+        assert grammar in happened(run, "looked_up")[0].answer
+
+
+def model_that_looks_up_a_method(request):
+    said = [message for message in request.messages if message.role == "assistant"]
+    match request.step:
+        case "plan":
+            return '{"subtasks": ["Fill the jar", "Count them"]}'
+        case "recommend" | "recommend_global":
+            return '{"apis": ["beans.count"]}'
+        case "propose" if not said and request.subject == "1":
+            return "APISearch(beans.Jar.fill)"
+        case _:
+            return "class Jar:\n    def fill(self, n):\n        return n\n\njar = Jar()\nprint(jar.fill(3))"
+
+
+async def test_what_was_looked_up_and_used_is_documented_from_then_on():
+    model = ScriptedModel(model_that_looks_up_a_method)
+    run = looking_up(model, apis=BEANS, candidates=1)
+    ending = await run_task(run)
+    later = {request.step: request.inputs for request in model.requests if request.subject != "1"}
+    assert all("beans.Jar.fill" in [api.path for api in later[step].apis] for step in ("propose", "solve"))
+    assert "beans.Jar.pour" not in [api.path for api in later["propose"].apis]
+    [ran, *_] = later["recommend_global"].experience
+    assert ran.apis == ("beans.Jar.fill",) and "beans.Jar.fill" in ending.solution.apis

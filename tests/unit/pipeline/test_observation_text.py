@@ -178,3 +178,40 @@ def test_prompts_of_equal_runs_differ_in_nothing_but_measurements_and_marks():
     assert slow != fast
     first, second = (mask_marks(strip_costs(text)).split() for text in (slow, fast))
     assert first == second and "done" in first
+
+
+COLUMNS = "pandas.DataFrame: 2 rows x 2 columns\n  a: int64\n"
+TABLE = f"{COLUMNS}  all rows:\n    a | b\n    1 | x\n    2 | y\n  a: int64, mean 1.5"
+
+
+@pytest.mark.parametrize(
+    ("type_", "summary", "printed", "left"),
+    [
+        ("pandas.DataFrame", TABLE, "   a  b\n0  1  x\n1  2  y", ["a: int64, mean 1.5"]),
+        ("dict", "dict: 2 items\n  'a': 1\n  'b': [1, 2]", "{'a': 1, 'b': [1, 2]}", []),
+        ("list", "list: 3 items: int\n  [1, 2, 3]", "found [1, 2, 3]", []),
+        ("int", "int: 17", "count: 17", []),
+        ("str", "str: 'hello'", "hello", []),
+    ],
+)
+def test_what_was_printed_is_not_summarized_beside_it(type_, summary, printed, left):
+    shown = lines(Observation("ok", text=printed, changes=(Change("x", "new", type_, summary),)))
+    head, *facts = shown[shown.index("Names now:") + 1 :]
+    assert "as shown above" in head and [fact.strip() for fact in facts] == left
+
+
+@pytest.mark.parametrize("printed", ["170 beans", "(2, 2)", ""])
+def test_what_was_not_printed_is_summarized(printed):
+    changes = (Change("n", "new", "int", "int: 17"), Change("t", "new", "pandas.DataFrame", TABLE))
+    text = told(Observation("ok", text=printed, changes=changes))
+    assert "int: 17" in text and "    2 | y" in text
+
+
+GRAMMAR = "query ::= term | query 'and' term\nterm  ::= field ':' value\nfield ::= letter+"
+
+
+def test_a_grammar_is_not_cut_where_prose_can_be():
+    prose = "\n\n".join(f"Paragraph {n}. {'It is a language. ' * 15}" for n in range(60))
+    text = told(Observation("ok", text=f"{prose}\n\n{GRAMMAR}\n\n{prose}"))
+    assert GRAMMAR in text and "characters left out" in text
+    assert len(text) < MOST_CHARACTERS * 1.2

@@ -14,6 +14,7 @@ import pytest
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
+    Change,
     ErrorInfo,
     Experience,
     Introduction,
@@ -54,7 +55,7 @@ INPUTS = {
     "planners": prompt_inputs.PlannersInputs(("beanlib",), ("import beanlib\nbeanlib.fill(jar, 1)",), 4),
     "plan": prompt_inputs.PlanInputs(TASK, INTRODUCTION, 8),
     "recommend": prompt_inputs.RecommendInputs(TASK, SUBTASKS[0], SUBTASKS[1:], APIS, (RAN,), True, "look at len"),
-    "recommend_global": prompt_inputs.RecommendGlobalInputs(TASK, SUBTASKS, APIS, 20),
+    "recommend_global": prompt_inputs.RecommendGlobalInputs(TASK, SUBTASKS, APIS, 20, (RAN,)),
     "propose": prompt_inputs.ProposeInputs(TASK, SUBTASKS[1], INTRODUCTION, APIS, (RAN,), "look at len", True),
     "debug": prompt_inputs.DebugInputs(TASK, SUBTASKS[1], APIS, (RAN,), FAILED, True),
     "explain": prompt_inputs.ExplainInputs(TASK, SUBTASKS[1], FAILED),
@@ -96,10 +97,11 @@ def test_the_form_of_a_recommendation_is_valid_json_that_changes_nothing(may_rev
 @pytest.mark.parametrize("step", ["propose", "debug"])
 def test_what_failed_is_not_told_as_what_exists(step):
     text = prompt_templates.render(step, replace(INPUTS[step], experience=(FAILED, RAN)))[1].content
-    exists, gone = text.index("exist now:"), text.index("nothing of it exists now:")
+    exists, gone = text.index("that ran, in order:"), text.index("nothing is left:")
     assert exists < text.index("beanlib.fill(jar, 3)") < gone < text.index("jar.size()")
     assert "beanlib.Lid" not in text
-    assert "exist now:" not in prompt_templates.render(step, replace(INPUTS[step], experience=(FAILED,)))[1].content
+    failed = prompt_templates.render(step, replace(INPUTS[step], experience=(FAILED,)))[1].content
+    assert "that ran, in order:" not in failed
 
 
 @pytest.mark.parametrize("step", ["debug", "explain"])
@@ -127,3 +129,60 @@ def test_long_documentation_is_cut_and_says_so():
 def test_braces_and_tags_in_a_task_stay_as_they_are():
     inputs = prompt_inputs.SolveInputs(Task("use {{ x }} and <b>", ("beanlib",)), (), ())
     assert "use {{ x }} and <b>" in prompt_templates.render("solve", inputs)[1].content
+
+
+EXPLORING = ("recommend", "propose", "debug", "solve", "repair")
+
+
+def start_in_common(one, other):
+    """Characters with which two prompts begin alike."""
+    texts = ["".join(message.content for message in prompt) for prompt in (one, other)]
+    different = (place for place, (left, right) in enumerate(zip(*texts, strict=False)) if left != right)
+    return next(different, min(map(len, texts)))
+
+
+def test_the_prompts_of_an_exploration_begin_alike_up_to_the_cells_that_ran():
+    prompts = [prompt_templates.render(step, INPUTS[step]) for step in EXPLORING]
+    whole = prompts[0][1].content
+    shown = len(prompts[0][0].content) + whole.index("<Jar of 3>")
+    assert all(start_in_common(prompts[0], prompt) > shown for prompt in prompts)
+
+
+def test_a_prompt_begins_as_the_one_before_it_when_another_cell_has_run():
+    more = replace(RAN, subtask=SUBTASKS[1], candidate=Candidate("2.1", "2", "print(jar.count())"))
+    before, after = (
+        prompt_templates.render("propose", replace(INPUTS["propose"], experience=seen))
+        for seen in ((RAN,), (RAN, more))
+    )
+    text = before[1].content
+    assert start_in_common(before, after) > len(before[0].content) + text.index("New names: jar")
+
+
+@pytest.mark.parametrize("setup", ["", "jar = beanlib.Jar('green')"])
+@pytest.mark.parametrize("step", ["solve", "repair", "invent"])
+def test_a_program_that_starts_from_variables_is_not_asked_for_a_session_without_them(step, setup):
+    there = prompt_templates.render(step, replace(INPUTS[step], task=replace(TASK, setup=setup)))[1].content
+    bare = prompt_templates.render(step, replace(INPUTS[step], task=replace(TASK, uses=())))[1].content
+    assert "a fresh session" in bare
+    assert "fresh session" not in there and "exist before anything else runs" in there
+
+
+def test_the_request_for_the_global_list_shows_which_calls_ran():
+    text = prompt_templates.render("recommend_global", INPUTS["recommend_global"])[1].content
+    assert "ran: beanlib.fill" in text[: text.index("beanlib.fill(jar, n)")]
+
+
+@pytest.mark.parametrize("step", ["debug", "explain"])
+def test_a_repair_names_what_contradicts_the_subtask(step):
+    warned = replace(FAILED, observation=Observation("ok", text="3", warnings=("UserWarning: it has no effect",)))
+    text = prompt_templates.render(step, replace(INPUTS[step], failed=warned))[1].content
+    assert "it ran, but it warned that a statement had no effect" in text
+
+
+def test_members_of_a_type_are_listed_once_in_a_prompt():
+    jar = "beanlib.Jar: <Jar of {}>\n  size = {}\n  properties: full\n  methods: count()"
+    changes = tuple(Change(f"jar{n}", "new", "beanlib.Jar", jar.format(n, n)) for n in range(3))
+    cell = replace(RAN, observation=replace(RAN.observation, changes=changes))
+    text = prompt_templates.render("solve", replace(INPUTS["solve"], experience=(cell, cell)))[1].content
+    assert text.count("methods: count()") == 1 == text.count("properties: full")
+    assert all(text.count(f"size = {n}") == 2 for n in range(3))

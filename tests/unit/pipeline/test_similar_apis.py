@@ -79,3 +79,17 @@ def test_a_signature_that_the_sibling_told_is_enough():
 def test_what_ran_is_left_as_it_is():
     observation = Observation("ok", text="4")
     assert add_suggestions(a_run(None, apis=GRAPHS), observation) is observation
+
+
+@pytest.mark.parametrize("name", ["df", "f", "edge", "nodes_list", "add_edge", "layouts_of"])
+def test_an_undefined_variable_is_no_attribute_of_the_library(name):
+    apis = (*GRAPHS, api("nx.f", "Noise."), api("nx.Graph.edge", "An edge.", "", kind="property"))
+    error = ErrorInfo("NameError", f"name '{name}' is not defined")
+    found = add_suggestions(a_run(None, apis=apis), Observation("error", error=error)).error.nearest
+    assert found == (("nx.f(x): Noise.",) if name == "f" else ())
+
+
+@pytest.mark.parametrize(("name", "meant_path"), [("graph", "nx.Graph("), ("shortest_pth", "nx.shortest_path(")])
+def test_a_function_that_was_not_imported_is_still_suggested(name, meant_path):
+    [line] = meant("NameError", f"name '{name}' is not defined")
+    assert line.startswith(meant_path)

@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.types import Candidate, Change, Experience, Obser
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.exploring.dependency_slice import contained_in, is_self_contained, slice_dependencies
 from tests.unit.pipeline.test_task_run import answers, fenced
-from tests.unit.world import FewPassages, a_run, happened
+from tests.unit.world import MATH, FewPassages, a_run, api, happened
 
 ROOT = "import math\nroot = math.sqrt(16)\nprint(root)"
 FLOOR = "import math\nlow = math.floor(root)\nprint(low)"
@@ -242,3 +242,18 @@ async def test_a_second_task_on_the_library_takes_fewer_calls_because_of_what_wa
         assert not any(event.round for event in happened(run, "knowledge_searched"))
         calls.append(run.meter.total.calls)
     assert calls == [7, 5]
+
+
+async def test_a_call_that_a_check_refuted_is_not_kept():
+    programs = iter([f"{ROOT}\nlow = math.floor(root - 1)", f"{ROOT}\nlow = math.ceil(root)"])
+    model = two_steps(solve=lambda request: fenced(next(programs)))
+    apis = (*MATH, api("math.ceil", "Round up."))
+    soup = FewPassages()
+    run = replace(a_run(model, check="assert low == 4", apis=apis), soup=soup, python="3.11.9")
+    assert (await run_task(run)).verdict.outcome == "solved"
+    assert [snippet.title for snippet in soup.learned] == ["take the root", "Compute the root of 16"]
+
+
+async def test_calls_of_a_refuted_program_that_the_solution_makes_too_are_kept():
+    programs = iter([f"{ROOT}\nlow = math.floor(root) + 1", f"{ROOT}\n{FLOOR}"])
+    assert len(await learned(two_steps(solve=lambda request: fenced(next(programs))), check="assert low == 4")) == 3

@@ -242,7 +242,7 @@ async def test_the_hint_goes_to_the_model_for_that_subtask_alone():
 
 
 async def test_the_hint_is_looked_for_too():
-    run, _ = steered({("propose", "2"): [Retry("2", "greatest divisor")]}, recommend="{}")
+    run, _ = steered({("propose", "2"): [Retry("2", "greatest divisor")]}, recommend='{"apis": ["math.invented"]}')
     await run_task(run)
     first, again = [e.apis[0].api.path for e in happened(run, "subtask_started") if e.subtask == "2"]
     assert (first, again) == ("math.sqrt", "math.gcd")

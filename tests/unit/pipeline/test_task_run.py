@@ -9,6 +9,7 @@ import pytest
 from exploracoder_jupyter.core.configuration.settings import Budget
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import Record, dump
+from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from tests.unit.world import MATH, FewApis, InlineBranch, a_run, api, happened
@@ -488,3 +489,77 @@ async def test_all_branches_but_the_root_are_closed_at_the_end(monkeypatch, stee
     assert open_[-1] == (2 if steerable else 1), "before the solution is run"
     assert all(branch.closed for branch in made)
     assert not run.root.closed
+
+
+async def test_an_empty_recommendation_shows_no_api_and_an_unusable_one_few():
+    many = [api(f"math.f{number}", "Take the root.") for number in range(30)]
+    for reply, shown in ((json.dumps({"apis": []}), 0), (json.dumps({"apis": ["math.invented"]}), 6)):
+        run = a_run(answers(recommend=reply, recommend_global=reply), apis=many)
+        await run_task(run)
+        [propose] = [request for request in run.model.requests if request.step == "propose"]
+        assert len(propose.inputs.apis) == shown
+
+
+async def test_the_global_list_is_chosen_by_the_work_done_and_leaves_out_what_ran():
+    run = a_run(answers())
+    await run_task(run)
+    [request] = [request for request in run.model.requests if request.step == "recommend_global"]
+    assert [item.apis for item in request.inputs.experience] == [("math.sqrt",)]
+    assert "math.sqrt" not in [api.path for api in request.inputs.apis]
+    [solve] = [request for request in run.model.requests if request.step == "solve"]
+    assert solve.inputs.apis[0].path == "math.sqrt"
+
+
+async def test_a_revision_mends_the_step_under_way():
+    def recommend(request):
+        mend = {"subtask": "take the root again", "remaining": ["floor it"], "reason": "the root was wrong"}
+        return json.dumps({"apis": ["math.sqrt"], **(mend if request.subject == "2" else {})})
+
+    run = a_run(answers(plan=("take the root", "floor it"), recommend=recommend), plan_revisions=1)
+    await run_task(run)
+    plans = [[(s.id, s.title) for s in e.plan.subtasks] for e in happened(run, "plan_made")]
+    assert plans[1] == [("1", "take the root"), ("3", "take the root again"), ("4", "floor it")]
+    proposed = [request.inputs.subtask.title for request in run.model.requests if request.step == "propose"]
+    assert proposed == ["take the root", "take the root again", "floor it"]
+
+
+class WarningBranch(InlineBranch):
+    """Turns what a cell prints after `!` into a warning."""
+
+    async def run(self, code, *, timeout):
+        observation = await super().run(code, timeout=timeout)
+        _, mark, warning = observation.text.partition("!")
+        return replace(observation, warnings=(warning.strip(),)) if mark else observation
+
+    async def fork(self, n):
+        return [WarningBranch(self.codes, self.log) for _ in range(n)]
+
+
+async def test_a_cell_that_warned_that_it_did_nothing_is_repaired_and_never_counts_as_done_silently():
+    futile = fenced("print('4 ! UserWarning: this attribute is ignored')")
+    run = replace(a_run(answers(propose=[futile])), root=WarningBranch())
+    await run_task(run)
+    [debug] = [request for request in run.model.requests if request.step == "debug"]
+    assert "no effect" in debug.inputs.failed.observation.note
+    assert happened(run, "candidate_selected")[0].selection.candidate == "1.1r1"
+
+    run = replace(a_run(answers(propose=[futile], debug=futile)), root=WarningBranch())
+    await run_task(run)
+    assert "no effect" in happened(run, "candidate_selected")[0].selection.reasons[0]
+
+
+async def test_a_briefing_of_two_libraries_is_made_from_both_texts():
+    class Two(FewApis):
+        libraries = (LibraryInfo("one", "one", "1"), LibraryInfo("two", "two", "2"))
+
+    def text(name):
+        return f"# {name}\n\nThe start of {name.split()[0]}. " + "word " * 2000 + f"The end of {name.split()[0]}."
+
+    knowledge = Two(MATH, readme=f"{text('one 1')}\n\n{text('two 2')}")
+    knowledge.libraries = Two.libraries
+    run = a_run(answers(introduce="Both."), knowledge=knowledge)
+    await run_task(run)
+    [request] = [request for request in run.model.requests if request.step == "introduce"]
+    shown = request.messages[1].content
+    assert all(part in shown for part in ("start of one", "end of one", "start of two", "end of two"))
+    assert len(shown) < 11_000

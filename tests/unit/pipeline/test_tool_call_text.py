@@ -8,13 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.core.types import Call
+from exploracoder_jupyter.core.types import Call, Task
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import SolveInputs
+from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import (
     parse_argument,
     parse_calls,
     parse_code_without_calls,
     pending_calls,
+    write_call,
 )
+from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS
 
 QUERY = st.text(string.ascii_letters + string.digits + " .,_()'=-", min_size=1, max_size=60).filter(
     lambda text: any(letter.isalpha() for letter in text) and "->" not in text and text[0].isalpha()
@@ -128,3 +132,11 @@ def test_no_text_confuses_it(text):
 )
 def test_the_argument_of_a_tool_is_one_text(given, text):
     assert parse_argument(given) == text
+
+
+@pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
+def test_each_tool_that_is_offered_has_a_form_in_text_that_the_prompt_shows(tool):
+    line = write_call(Call(tool, "beans.Jar"))
+    assert pending_calls(f"I am not sure.\n{line}") == (Call(tool, "beans.Jar"),)
+    inputs = SolveInputs(Task("Fill the jar", ("beans",)), (), (), lookups=2)
+    assert line.partition("(")[0] in render("solve", inputs)[1].content

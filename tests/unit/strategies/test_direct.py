@@ -20,7 +20,7 @@ async def written(*replies, **more):
 
 async def test_one_prompt_has_the_task_and_its_variables_and_no_documentation():
     result, [prompt], run = await written(fenced(RIGHT), check="assert root == 4")
-    assert "Compute the root of 16" in prompt and "exist before the program runs: number" in prompt
+    assert "Compute the root of 16" in prompt and "exist before anything else runs: number" in prompt
     assert "math.sqrt" not in prompt and "assert" not in prompt and "APISearch" not in prompt
     assert (run.meter.total.calls, run.meter.total.executions) == (1, 0)
     assert result.solution.code == RIGHT and result.solution.apis == ("math.sqrt",)

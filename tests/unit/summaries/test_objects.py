@@ -1,9 +1,10 @@
 """Functions, classes, and objects of classes that nothing else is known of."""
 
+import abc
 import functools
 import json
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 import attrs
 import pydantic
@@ -213,3 +214,30 @@ def test_exceptions_with_their_cause():
         assert tell(error) == ("ValueError: outer\n  caused by KeyError", "ValueError\n  caused by KeyError")
     assert tell(OSError(2, "gone")).text == "FileNotFoundError: [Errno 2] gone"
     assert tell(ValueError()).text == "ValueError: no message"
+
+
+class Declared(Protocol):
+    def promised(self) -> int: ...
+
+
+class Base:
+    def left_open(self):
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def to_be_written(self):
+        """By others."""
+
+    def inherited(self):
+        return 1
+
+
+class Complete(Declared, Base):
+    def own(self):
+        return 2
+
+
+def test_methods_that_are_only_declared_do_not_belong_to_the_object():
+    [summary] = Summarizer().tell([Complete()])
+    assert "methods: own(), inherited()" in summary.text
+    assert not any(name in summary.text for name in ("promised", "left_open", "to_be_written"))

@@ -105,9 +105,14 @@ def _field_facts(fields: list[_Field], options: SummaryOptions) -> Iterator[Fact
 
 
 def _public_members(kind: type) -> dict[str, Any]:
-    """Return the public members of the class and its bases, the nearest first, except those of the interpreter."""
+    """Return the public members of the class and its bases, the nearest first, except those of the interpreter.
+
+    Protocols are left out too: they declare what an object may have, and their methods do nothing.
+    """
     members: dict[str, Any] = {}
     for cls in _bases(kind):
+        if "_is_protocol" in _dict(cls) and _dict(cls)["_is_protocol"] is True:
+            continue
         if cls.__module__ in ("builtins", "typing", "abc") or cls.__module__.startswith("pydantic."):
             continue
         for name, member in _dict(cls).items():
@@ -135,7 +140,14 @@ def _method_fact(kind: type, options: SummaryOptions) -> Iterator[Fact]:
 
 def _unwrap_function(member: Any) -> Callable[..., Any] | None:
     function = member.__func__ if type(member) in (classmethod, staticmethod) else member
-    return function if type(function) is FunctionType else None
+    return function if type(function) is FunctionType and not _is_stub(function) else None
+
+
+def _is_stub(function: FunctionType) -> bool:
+    """Return whether a function only declares what subclasses may have: abstract, or it raises NotImplementedError."""
+    return bool(getattr(function, "__isabstractmethod__", False)) or function.__code__.co_names == (
+        "NotImplementedError",
+    )
 
 
 def _format_signature(function: Callable[..., Any], options: SummaryOptions | None) -> str:

@@ -1,0 +1,89 @@
+"""Finds what contradicts a subtask in the result of a cell that ran without an error.
+
+Two kinds are recognized by their words: a warning that a statement had no effect, and a number of rows or items that
+differs from the number that the subtask asks for. An objection costs a candidate its preference and a repair, so both
+are recognized only where little else can be meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from exploracoder_jupyter.core.types import Experience, Observation
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+
+_NO_EFFECT: Final = re.compile(
+    r"\b(?:does(?:n't| not) allow|(?:has|had|have|having) no effect|(?:is|are|was|were|will be|being) ignored"
+    r"|did nothing|nothing (?:was|is) (?:done|changed|written|added))\b",
+    re.IGNORECASE,
+)
+_NUMBERS: Final = {word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}  # noqa: SIM905
+_NOUNS: Final = r"rows?|records?|entr(?:y|ies)|items?|elements?|results?|pairs?"
+_ASKED: Final = re.compile(
+    r"\b(?:take|keep|select|pick|get|return|find|list|choose|extract|fetch|query)\b(?P<between>[^.;:]{0,40}?)"
+    rf"\b(?P<number>\d+|{'|'.join(_NUMBERS)})\s+(?:[\w-]+\s+){{0,2}}?(?P<noun>{_NOUNS})\b",
+    re.IGNORECASE,
+)
+_OF_INPUT: Final = re.compile(r"\b(?:of|from|in|among|over|across|between|for|per|each|every|least|most|than)\b", re.I)
+"""Words before a number that is not the size of the result."""
+_SIZE: Final = re.compile(r"(?<![\w.])(?P<size>\d[\d,]*) (?:rows?|items?|values?)\b|shape \((?P<length>\d+)")
+_SHORT_SUMMARY: Final = re.compile(r"^[\w.]+: empty")
+_WORD: Final = re.compile(r"[\w,]+")
+
+
+@heuristic("comparing a result with its subtask", lambda item: "")
+def find_objection(item: Experience) -> str:
+    """Return why the result of a cell that ran is not what its subtask asks for, as a clause; empty if nothing is."""
+    if not item.observation.ran:
+        return ""
+    return _no_effect(item.observation) or _wrong_size(item)
+
+
+def with_objection(item: Experience) -> Experience:
+    """Return the experience with the objection to its result, if there is one, as a remark on the observation."""
+    if not (objection := find_objection(item)):
+        return item
+    remark = f"{item.observation.note} {objection[:1].upper()}{objection[1:]}.".strip()
+    return replace(item, observation=replace(item.observation, note=remark))
+
+
+def _no_effect(observation: Observation) -> str:
+    found = next((warning for warning in observation.warnings if _NO_EFFECT.search(warning)), "")
+    return "it warned that a statement had no effect" if found else ""
+
+
+def _wrong_size(item: Experience) -> str:
+    asked = _asked_size(item.subtask.title)
+    sizes = [*_sizes(item.observation)]
+    if asked is None or not sizes or asked in sizes or _mentions(item.observation.text, asked):
+        return ""
+    return f"its result has {sizes[0]} where the subtask asks for {asked}"
+
+
+def _asked_size(title: str) -> int | None:
+    """Return the only number of rows or items that the subtask asks for; `None` if there is none, or several."""
+    found = {_number(match["number"]) for match in _ASKED.finditer(title) if not _OF_INPUT.search(match["between"])}
+    return found.pop() if len(found) == 1 else None
+
+
+def _number(text: str) -> int:
+    return _NUMBERS.get(text.lower()) or int(text)
+
+
+def _sizes(observation: Observation) -> Iterator[int]:
+    """Yield the sizes of the values that the cell bound, those that it mentions last first."""
+    for change in observation.changes:
+        head = change.summary.partition("\n")[0]
+        if _SHORT_SUMMARY.match(head):
+            yield 0
+        elif found := _SIZE.search(head):
+            yield int((found["size"] or found["length"]).replace(",", ""))
+
+
+def _mentions(text: str, number: int) -> bool:
+    """Whether the output has the number in it, or that many lines."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return str(number) in _WORD.findall(text) or len(lines) == number

@@ -1,0 +1,88 @@
+"""Removes from the summaries of values what a prompt already states: what was printed, and the members of a type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Final
+
+from exploracoder_jupyter.core.types import Change, Experience
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+
+_MEMBERS: Final = re.compile(r"^  (?:properties|methods): .*\n?", re.MULTILINE)
+"""Facts about the type of a value, written by `kernel_agent.summaries.objects.python_objects`."""
+_PUNCTUATION: Final = re.compile(r"[\s|,:='\"()\[\]{}]+")
+_ZERO_FRACTION: Final = re.compile(r"(?<=\d)\.0+(?!\d)")
+_LABEL: Final = re.compile(r"^[^\n:=]{1,60}[:=]\s*")
+_LEAST_WORDS: Final = 2
+_LEAST_CHARACTERS: Final = 4
+"""A line of fewer words and characters may be printed by coincidence."""
+
+
+@heuristic("shortening results", lambda experience: list(experience))
+def drop_repeated_members(experience: Iterable[Experience]) -> list[Experience]:
+    """Return the experiences, with the properties and methods of each type only at the first value of that type."""
+    known: set[str] = set()
+    return [_with_new_members(item, known) if item.observation.ran else item for item in experience]
+
+
+@heuristic("shortening results", lambda change, shown: change.summary)
+def drop_shown_facts(change: Change, shown: str) -> str:
+    """Return the summary of a value without the facts that the shown output states too."""
+    summary = _without_prefixes(change.summary.strip())
+    if not shown.strip() or not summary:
+        return summary
+    if summary in shown or _is_printed(summary.removeprefix(change.type).removeprefix(": "), shown):
+        return f"{change.type}, as shown above"
+    head, *facts = summary.splitlines()
+    printed = f" {_words(shown)} "
+    fresh = [*_without_empty_headings([line for line in facts if not _repeats(line, printed)])]
+    return "\n".join([head if len(fresh) == len(facts) else f"{head}, as shown above", *fresh])
+
+
+def _with_new_members(item: Experience, known: set[str]) -> Experience:
+    """Return the experience without the members of known types, and add its own types to these."""
+    changes = []
+    for change in item.observation.changes:
+        changes.append(
+            replace(change, summary=_MEMBERS.sub("", change.summary).rstrip()) if change.type in known else change
+        )
+        if _MEMBERS.search(change.summary):
+            known.add(change.type)
+    return replace(item, observation=replace(item.observation, changes=tuple(changes)))
+
+
+def _without_prefixes(summary: str) -> str:
+    """Drop the lines that another line of the summary continues: the type of a column, where its values follow."""
+    lines = summary.splitlines()
+    return "\n".join(line for line in lines if not any(other.startswith(f"{line}, ") for other in lines))
+
+
+def _is_printed(value: str, shown: str) -> bool:
+    """Whether a line of the output is this value, alone or after a label."""
+    literal = value.strip().strip("'\"")
+    lines = (line.strip() for line in shown.splitlines())
+    return bool(literal) and any(literal in (line, _LABEL.sub("", line)) for line in lines)
+
+
+def _repeats(line: str, printed: str) -> bool:
+    words = _words(line)
+    enough = len(words.split()) >= _LEAST_WORDS or len(words) >= _LEAST_CHARACTERS
+    return enough and f" {words} " in printed
+
+
+def _words(text: str) -> str:
+    return _ZERO_FRACTION.sub("", _PUNCTUATION.sub(" ", text)).strip().casefold()
+
+
+def _without_empty_headings(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines except for headings under which nothing is left."""
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
+        if not line.rstrip().endswith(":") or _indent(following) > _indent(line):
+            yield line
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
