@@ -8,6 +8,7 @@ ignored on reading, so that newer traces open in older versions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
@@ -315,12 +316,15 @@ class Record:
     event: Event
 
 
-_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+@cache
+def _records() -> TypeAdapter[Record]:
+    """Return the parser of records; building it takes longer than most searches."""
+    return TypeAdapter(Record)
 
 
 def dump(record: Record) -> str:
     """Serialize a record to one line of JSON."""
-    return _RECORD.dump_json(record).decode()
+    return _records().dump_json(record).decode()
 
 
 def load(line: str | bytes) -> Record:
@@ -329,4 +333,4 @@ def load(line: str | bytes) -> Record:
     Raises:
         pydantic.ValidationError: the line is not a record.
     """
-    return _RECORD.validate_json(line)
+    return _records().validate_json(line)
