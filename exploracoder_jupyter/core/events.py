@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
@@ -330,17 +331,20 @@ class Record:
     event: Event
 
 
-_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+@cache
+def _records() -> TypeAdapter[Record]:
+    """Return the parser of records; building it takes longer than most searches."""
+    return TypeAdapter(Record)
 
 
 def dump(record: Record) -> str:
     """Serialize a record to one line of JSON."""
-    return _RECORD.dump_json(record).decode()
+    return _records().dump_json(record).decode()
 
 
 def dump_changed(record: Record) -> dict[str, Any]:
     """Return a record as JSON, without the fields that have their default value; `load` reads it too."""
-    raw: dict[str, Any] = json.loads(_RECORD.dump_json(record, exclude_defaults=True))
+    raw: dict[str, Any] = json.loads(_records().dump_json(record, exclude_defaults=True))
     raw["event"]["kind"] = record.event.kind
     return raw
 
@@ -351,4 +355,4 @@ def load(line: str | bytes) -> Record:
     Raises:
         pydantic.ValidationError: the line is not a record.
     """
-    return _RECORD.validate_json(line)
+    return _records().validate_json(line)

@@ -87,6 +87,10 @@ class Parameter:
     """Its description in the docstring, on one line."""
 
 
+_BOXES = re.compile(r"\A(?:(?:!!!|\?\?\?) [^\n]*\n(?:[ \t]+[^\n]*\n|[ \t]*\n)*)+")
+"""Boxes of MkDocs at the beginning of a docstring: their title, and what is indented below it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ApiDoc:
     """One public API: a row of the retrieval table (ExploraCoder, section 3.3)."""
@@ -124,8 +128,8 @@ class ApiDoc:
 
     @property
     def summary(self) -> str:
-        """First sentence of the description, on one line."""
-        paragraph = " ".join(self.description.strip().split("\n\n", 1)[0].split())
+        """First sentence of the description, on one line; titles of boxes (`!!! note`) are not sentences."""
+        paragraph = " ".join(_BOXES.sub("", self.description.lstrip()).split("\n\n", 1)[0].split())
         return re.split(r"(?<=[.!?])\s", paragraph, maxsplit=1)[0]
 
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, S
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.abc import ByteReceiveStream, Process
@@ -20,10 +20,9 @@ from anyio.streams.text import TextReceiveStream
 
 from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
-from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
-from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
-from exploracoder_jupyter.kernels.sandbox.spawn_isolation import FileView
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.kernels.launcher import Launcher
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 """Runs the module of `kernel_agent` with that name and these arguments; yields the lines it prints, without line ends.
@@ -61,6 +60,9 @@ def local_inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect
     """
 
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
+        # Imported late: a search in what was read before starts no program.
+        from exploracoder_jupyter.kernels.launcher import open_launcher
+
         async with AsyncExitStack() as stack:
             folder = (workdir or Path.cwd()).resolve()
             launcher = await stack.enter_async_context(open_launcher(sandbox, workdir=folder))
@@ -79,6 +81,9 @@ async def inspect(
     Raises:
         KernelError: the program could not be started, or failed.
     """
+    from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
+    from exploracoder_jupyter.kernels.sandbox.spawn_isolation import FileView
+
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)
     view = FileView(
@@ -134,6 +139,8 @@ async def _split_lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:
 
 
 async def _terminate(process: Process, *, supervised: bool) -> None:
+    from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
+
     if process.returncode is None:
         await ProcessTree(process.pid).end(root_follows=supervised)
     await process.aclose()

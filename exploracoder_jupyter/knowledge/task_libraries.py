@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 import numpy as np
@@ -18,8 +19,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, LibraryInfo, Overview, ScoredApi
-from exploracoder_jupyter.knowledge.documents import DocumentSource, OpenReader, PageProcess, unambiguous_names
-from exploracoder_jupyter.knowledge.documents.shipped_guides import guide_passages
 from exploracoder_jupyter.knowledge.extraction.api_source import read_source
 from exploracoder_jupyter.knowledge.extraction.library_overview import build_overview
 from exploracoder_jupyter.knowledge.extraction.library_reader import (
@@ -33,6 +32,9 @@ from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, diges
 from exploracoder_jupyter.knowledge.search.api_index import FORMAT, ApiIndex
 from exploracoder_jupyter.knowledge.search.dense_index import Embedder
 from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings, embed_apis, embedder_fallback_message
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.knowledge.documents import DocumentSource, OpenReader
 
 _INTRODUCTION: TypeAdapter[Introduction] = TypeAdapter(Introduction)
 
@@ -95,7 +97,7 @@ class TaskLibraries:
         embedder: Embedder | None = None,
         progress: ShowProgress | None = None,
         docs: Sequence[Path] = (),
-        open_reader: OpenReader = PageProcess,
+        open_reader: OpenReader | None = None,
         say: Callable[[str], None] | None = None,
         acquainted: bool = True,
     ) -> TaskLibraries:
@@ -126,7 +128,10 @@ class TaskLibraries:
         apis = tuple({api.path: api for one in found.read for api in one.surface.apis}.values())
         key = digest(str(FORMAT), *sorted(found.keys))
         # A walk cut short by its time limit may find other APIs next time, so the index is keyed by these exact paths.
-        index = await _open_index(apis, digest(key, *(api.path for api in apis)), store=store, show=show)
+        introduction = "\n".join(
+            text for one in found.read for text in (one.surface.introduction, *one.surface.programs)
+        )
+        index = await _open_index(apis, introduction, digest(key, *(api.path for api in apis)), store=store, show=show)
         meaning = await _embeddings(apis, embedder, store=store, show=show, say=say) if embedder else None
         return cls(found, index, meaning=meaning, store=store, key=key, inspect=inspect, say=say, acquainted=acquainted)
 
@@ -138,6 +143,9 @@ class TaskLibraries:
     @property
     def documents(self) -> DocumentSource | None:
         """The searchable passages of the given documents and of those that the libraries ship; None without any."""
+        from exploracoder_jupyter.knowledge.documents import DocumentSource, unambiguous_names
+        from exploracoder_jupyter.knowledge.documents.shipped_guides import guide_passages
+
         shipped = [passage for one in self._read for passage in guide_passages(one.surface)]
         given = self._documents.passages if self._documents else ()
         names = unambiguous_names(self._index.apis)
@@ -245,12 +253,14 @@ async def _embeddings(
         return None
 
 
-async def _open_index(apis: Sequence[ApiDoc], key: str, *, store: KnowledgeCache, show: ShowProgress) -> ApiIndex:
+async def _open_index(
+    apis: Sequence[ApiDoc], introduction: str, key: str, *, store: KnowledgeCache, show: ShowProgress
+) -> ApiIndex:
     cached = await anyio.to_thread.run_sync(_cached_index, apis, key, store, abandon_on_cancel=True)
     if cached:
         return cached
     show(f"Indexing the documentation of {len(apis):,} APIs", 0, 0)
-    index = await anyio.to_thread.run_sync(ApiIndex.build, apis, abandon_on_cancel=True)
+    index = await anyio.to_thread.run_sync(ApiIndex.build, apis, introduction, abandon_on_cancel=True)
     await anyio.to_thread.run_sync(lambda: store.put("index", key, pack_arrays(index.arrays())))
     return index
 

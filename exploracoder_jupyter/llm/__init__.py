@@ -8,14 +8,21 @@
 - `endpoint_presets` maps names to addresses; `is_local` checks whether an address is on this machine.
 """
 
-from exploracoder_jupyter.llm.endpoint.endpoint_embeddings import EndpointEmbedder
-from exploracoder_jupyter.llm.endpoint.endpoint_presets import is_local
-from exploracoder_jupyter.llm.endpoint.endpoint_probe import Probe, probe, resolve_model
-from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
-from exploracoder_jupyter.llm.recorded_replies import ArchivedRepliesModel, ReplyRecording
-from exploracoder_jupyter.llm.replay_model import RecordedRepliesModel, ReplayModel
-from exploracoder_jupyter.llm.reply_archive import ReplyArchive
-from exploracoder_jupyter.llm.scripted_model import ScriptedModel
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.core.lazy_imports import lazy_getattr
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.llm.endpoint.endpoint_embeddings import EndpointEmbedder
+    from exploracoder_jupyter.llm.endpoint.endpoint_presets import is_local
+    from exploracoder_jupyter.llm.endpoint.endpoint_probe import Probe, probe, resolve_model
+    from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
+    from exploracoder_jupyter.llm.recorded_replies import ArchivedRepliesModel, ReplyRecording
+    from exploracoder_jupyter.llm.replay_model import RecordedRepliesModel, ReplayModel
+    from exploracoder_jupyter.llm.reply_archive import ReplyArchive
+    from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 
 __all__ = [
     "ArchivedRepliesModel",
@@ -31,3 +38,22 @@ __all__ = [
     "probe",
     "resolve_model",
 ]
+
+if not TYPE_CHECKING:  # lazy: who asks an endpoint for vectors needs no model
+    __getattr__ = lazy_getattr(
+        __name__,
+        {
+            "EndpointEmbedder": "endpoint.endpoint_embeddings",
+            "is_local": "endpoint.endpoint_presets",
+            "Probe": "endpoint.endpoint_probe",
+            "probe": "endpoint.endpoint_probe",
+            "resolve_model": "endpoint.endpoint_probe",
+            "OpenAIModel": "endpoint.openai_model",
+            "ArchivedRepliesModel": "recorded_replies",
+            "ReplyRecording": "recorded_replies",
+            "RecordedRepliesModel": "replay_model",
+            "ReplayModel": "replay_model",
+            "ReplyArchive": "reply_archive",
+            "ScriptedModel": "scripted_model",
+        },
+    )

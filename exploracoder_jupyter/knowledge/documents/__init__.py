@@ -12,18 +12,30 @@ from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.knowledge.documents.document_loader import read_documents
+    from exploracoder_jupyter.knowledge.documents.document_merger import MissingLibrary, merge_documents
     from exploracoder_jupyter.knowledge.documents.document_set import Documents
     from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource, unambiguous_names
     from exploracoder_jupyter.knowledge.documents.reading_process import OpenReader, PageProcess
 
-__all__ = ["DocumentSource", "Documents", "OpenReader", "PageProcess", "read_documents", "unambiguous_names"]
+__all__ = [
+    "DocumentSource",
+    "Documents",
+    "MissingLibrary",
+    "OpenReader",
+    "PageProcess",
+    "merge_documents",
+    "read_documents",
+    "unambiguous_names",
+]
 
-if not TYPE_CHECKING:  # lazy: the process that reads documents does not need the index
+if not TYPE_CHECKING:  # lazy: a search without documents needs no reader, and the process that reads documents no index
     __getattr__ = lazy_getattr(
         __name__,
         {
             "DocumentSource": "document_source",
             "Documents": "document_set",
+            "MissingLibrary": "document_merger",
+            "merge_documents": "document_merger",
             "OpenReader": "reading_process",
             "PageProcess": "reading_process",
             "unambiguous_names": "document_source",

@@ -10,10 +10,12 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-import griffe
+from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.core.types import Parameter
+
+if TYPE_CHECKING:
+    import griffe  # imported where a library is read: a search in what was read must not wait for it
 
 _SECTIONED = re.compile(
     r"^(?:-{3,}|={3,}|[ \t]*:(?:param|returns?|rtype|type|keyword)\b|[A-Z]\w+(?: \w+)?:[ \t]*$)", re.MULTILINE
@@ -73,6 +75,8 @@ def parse_docstring(doc: str) -> DocstringInfo:
 def _sections(doc: str) -> list[griffe.DocstringSection]:
     if not _SECTIONED.search(doc):
         return []
+    import griffe
+
     try:
         return griffe.Docstring(doc).parse("auto", per_style_options=_NO_WARNINGS)
     except Exception:  # a docstring may contain anything, and the parsers raise undocumented exceptions
@@ -80,17 +84,15 @@ def _sections(doc: str) -> list[griffe.DocstringSection]:
 
 
 def _parameters(sections: Sequence[griffe.DocstringSection]) -> Iterator[Parameter]:
-    kinds = (griffe.DocstringSectionKind.parameters, griffe.DocstringSectionKind.other_parameters)
     for section in sections:
-        for one in section.value if section.kind in kinds else ():
+        for one in section.value if section.kind.value in ("parameters", "other parameters") else ():
             kind = _documented_type(one)
             choices = f"{{{kind}}}" if re.match(r"['\"\d].*, ", kind) else kind
             yield Parameter(one.name, choices, str(one.value or ""), _truncate(one.description, _MAX_DESCRIPTION_CHARS))
 
 
 def _returns(sections: Sequence[griffe.DocstringSection]) -> str:
-    kinds = (griffe.DocstringSectionKind.returns, griffe.DocstringSectionKind.yields)
-    found = [one for section in sections if section.kind in kinds for one in section.value]
+    found = [one for section in sections if section.kind.value in ("returns", "yields") for one in section.value]
     return "; ".join(filter(None, map(_format_return, found)))[:_MAX_RETURNS_CHARS]
 
 

@@ -6,24 +6,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.knowledge.documents import (
-    Documents,
-    DocumentSource,
-    OpenReader,
-    PageProcess,
-    read_documents,
-    unambiguous_names,
-)
-from exploracoder_jupyter.knowledge.documents.document_merger import MissingLibrary, merge_documents
+from exploracoder_jupyter.knowledge import documents as document_reading
 from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.public_surface import FoundLibrary, Inspect, Surface
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.knowledge.documents import Documents, DocumentSource, MissingLibrary, OpenReader
 
 ShowProgress = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and the total (0 if unknown)."""
@@ -62,8 +58,8 @@ class LibraryReader:
     show: ShowProgress
     environment: str | None = None
     """Cache key for the interpreter's answers (see `LibraryNameCache`); None disables that cache."""
-    open_reader: OpenReader = PageProcess
-    """Opens the reader that parses documents one by one."""
+    open_reader: OpenReader | None = None
+    """Opens the reader that parses documents one by one; by default a process."""
 
     async def libraries(self, names: Sequence[str], docs: Sequence[Path]) -> LoadedLibraries:
         """Read the libraries of these names, together with the documents at these paths.
@@ -86,15 +82,17 @@ class LibraryReader:
     def _add_documents(
         self, rows: Sequence[tuple[LoadedLibrary | MissingLibrary, str]], documents: Documents
     ) -> LoadedLibraries:
-        parts = merge_documents([one.surface if isinstance(one, LoadedLibrary) else one for one, _ in rows], documents)
+        parts = document_reading.merge_documents(
+            [one.surface if isinstance(one, LoadedLibrary) else one for one, _ in rows], documents
+        )
         read = tuple(
             replace(one, surface=surface)
             if isinstance(one, LoadedLibrary)
             else LoadedLibrary(surface, 0.0, documents.reopened)
             for (one, _), surface in zip(rows, parts.surfaces, strict=True)
         )
-        names = unambiguous_names(api for one in read for api in one.surface.apis)
-        source = DocumentSource(parts.passages, names=names, store=self.store)
+        names = document_reading.unambiguous_names(api for one in read for api in one.surface.apis)
+        source = document_reading.DocumentSource(parts.passages, names=names, store=self.store)
         keys = (documents.digest, *(key for _, key in rows))
         return LoadedLibraries(read, keys, source, (*_notices(read), *parts.notices), parts.unread)
 
@@ -103,9 +101,10 @@ class LibraryReader:
             self.show("Reading documents", done, total)
 
         advance(0, 0)
-        with self.open_reader() as read_page:
+        with (self.open_reader or document_reading.PageProcess)() as read_page:
             return await anyio.to_thread.run_sync(
-                lambda: read_documents(docs, self.store, advance, read=read_page), abandon_on_cancel=True
+                lambda: document_reading.read_documents(docs, self.store, advance, read=read_page),
+                abandon_on_cancel=True,
             )
 
     async def _try_read(self, name: str) -> tuple[LoadedLibrary | MissingLibrary, str]:
@@ -114,7 +113,7 @@ class LibraryReader:
             (found,) = await self._find_libraries([name])
             return await self._load(found), found.key
         except (UsageError, MissingRequirement) as error:
-            return MissingLibrary(name, error), f"absent {name}"
+            return document_reading.MissingLibrary(name, error), f"absent {name}"
 
     async def _find_libraries(self, names: Sequence[str]) -> list[FoundLibrary]:
         remembered = LibraryNameCache(self.store, self.environment) if self.environment else None

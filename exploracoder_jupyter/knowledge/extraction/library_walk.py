@@ -95,6 +95,8 @@ class WalkState:
     about: About | None = None
     """Arrives last."""
     loading: str = ""
+    found: int = 0
+    """APIs found so far, as reported."""
 
 
 _LINE: TypeAdapter[Line] = TypeAdapter(Line)
@@ -136,7 +138,9 @@ async def _walk_once(
                 state.rows.append(line.api)
             if line.loading is not None:
                 state.loading = line.loading
-            advance(line.progress or len(state.rows))
+            if (found := line.progress or len(state.rows)) > state.found:  # never back to nothing while a module loads
+                state.found = found
+                advance(found)
             if isinstance(line.library, About):
                 state.about = line.library
 

@@ -18,14 +18,20 @@ from exploracoder_jupyter.core.types import ApiDoc, ScoredApi
 from exploracoder_jupyter.knowledge.search import indexed_text, word_embedder
 from exploracoder_jupyter.knowledge.search.api_names import ApiNames
 from exploracoder_jupyter.knowledge.search.api_prior import prior
+from exploracoder_jupyter.knowledge.search.borrowed_text import borrowed_texts, own_descriptions
 from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
 from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings
-from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, drop_library_names, find_named_apis
+from exploracoder_jupyter.knowledge.search.query_terms import (
+    drop_filler_words,
+    drop_library_names,
+    find_named_apis,
+    synonyms,
+)
 from exploracoder_jupyter.knowledge.search.rank_fusion import combine_queries, diversify, rescale_positive, scale_to_max
-from exploracoder_jupyter.text.lexical_index import Arrays, LexicalIndex
+from exploracoder_jupyter.text.lexical_index import Arrays, Field, LexicalIndex
 from exploracoder_jupyter.text.tokenizer import tokens
 
-FORMAT = 5
+FORMAT = 6
 """Version of the stored arrays and of the indexed texts; incrementing it invalidates stored indexes."""
 
 _DENSE_ROWS = 1000
@@ -34,6 +40,10 @@ _WORD_VECTOR_WEIGHT = 0.5
 """Weight of similarity by general word vectors; the best lexical score counts 1."""
 _EMBEDDER_WEIGHT = 1.0
 """Weight of similarity by an external embedding model."""
+_BORROWED_WEIGHT = 1.5
+"""Weight of the field of texts that an API borrows."""
+_SYNONYM_WEIGHT = 0.4
+"""How much a synonym of a word counts; the word counts 1."""
 _NAMED_BONUS = 0.9
 """Bonus if the query names the API outright."""
 _SPELLED_BONUS = 0.3
@@ -53,15 +63,20 @@ class ApiIndex:
     prior: NDArray[np.float32]
 
     @classmethod
-    def build(cls, apis: Sequence[ApiDoc]) -> ApiIndex:
-        """Index these APIs with the built-in word vectors. Takes seconds for thousands of APIs."""
-        heads = [indexed_text.dense_text(api) for api in apis]
+    def build(cls, apis: Sequence[ApiDoc], introduction: str = "") -> ApiIndex:
+        """Index these APIs with the built-in word vectors. Takes seconds for thousands of APIs.
+
+        `introduction`: the libraries' READMEs and example programs, which call what is wanted most.
+        """
+        described = own_descriptions(apis)
+        borrowed = borrowed_texts(described)
+        heads = [f"{indexed_text.dense_text(api)}\n{text}" for api, text in zip(described, borrowed, strict=True)]
         return cls(
             apis,
             ApiNames(apis),
-            LexicalIndex.of(indexed_text.index_fields(apis)),
+            LexicalIndex.of([*indexed_text.index_fields(described), Field(borrowed, _BORROWED_WEIGHT)]),
             _build_dense(heads),
-            prior(apis),
+            prior(apis, introduction),
         )
 
     @classmethod
@@ -104,7 +119,8 @@ class ApiIndex:
         """Score how well each row matches the query; 0 if nothing matches."""
         without_libraries = drop_library_names(query, self.names.libraries)
         terms = drop_filler_words(without_libraries, self.names.terms)
-        lexical = scale_to_max(self.lexical.scores(terms))
+        words = self.lexical.scores(terms) + _SYNONYM_WEIGHT * self.lexical.scores(synonyms(terms))
+        lexical = scale_to_max(words)
         if meaning:
             dense = _EMBEDDER_WEIGHT * rescale_positive(await meaning.scores(without_libraries, most=_DENSE_ROWS))
         else:

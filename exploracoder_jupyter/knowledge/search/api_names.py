@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -10,10 +11,13 @@ from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.search import indexed_text
+from exploracoder_jupyter.knowledge.search.borrowed_text import NAME_PARTS
 from exploracoder_jupyter.text.tokenizer import tokens
 
 _MAX_WORDS = 4
 """The longest name, in words, that is looked for in a query."""
+_GRAMMAR = frozenset("a an and as at by for from if in into is it of on or that the this to with".split())  # noqa: SIM905
+"""Words that no question does without; they spell no name."""
 
 
 class ApiNames:
@@ -31,6 +35,9 @@ class ApiNames:
         for row, name in enumerate(self.row_names):
             if len(parts := tokens(name)) > 1:
                 self._rows_by_words[" ".join(parts[1:])].append(row)
+            elif not parts:
+                for word in NAME_PARTS.get(name, name.strip("_").lower()).split():
+                    self._rows_by_words[word].append(row)
         self.terms = frozenset(term for name in self._rows_by_name for term in tokens(name))
         """The terms that occur in names."""
 
@@ -41,11 +48,14 @@ class ApiNames:
     def rows_spelled_in(self, query: str) -> NDArray[np.float32]:
         """Return 1 for each row whose name the query spells in words.
 
-        "The shortest paths of a graph" spells `shortest_path`.
+        "The shortest paths of a graph" spells `shortest_path`, "a where condition" spells `where`, which is no index
+        term, and "convert" spells `to`.
         """
         terms = tokens(query)
         spans = ((at, at + length) for at in range(len(terms)) for length in range(2, _MAX_WORDS + 1))
-        return self._mark_rows(self._rows_by_words.get(" ".join(terms[start:end]), []) for start, end in spans)
+        spelled = [" ".join(terms[start:end]) for start, end in spans]
+        words = {*re.findall(r"\w+", query.lower())} - _GRAMMAR
+        return self._mark_rows(self._rows_by_words.get(name, []) for name in (*spelled, *words))
 
     def _mark_rows(self, groups: Iterable[Sequence[int]]) -> NDArray[np.float32]:
         found = np.zeros(len(self.row_names), dtype=np.float32)

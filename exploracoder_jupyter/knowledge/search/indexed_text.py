@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.knowledge.search.borrowed_text import name_meanings
 from exploracoder_jupyter.text.lexical_index import Field
 
 _SECTION = re.compile(
@@ -26,8 +27,9 @@ _MAX_SIGNATURE_CHARS = 300
 def index_fields(apis: Sequence[ApiDoc]) -> list[Field]:
     """Return the fields of these APIs for the lexical index, each with its weight."""
     openings = [opening(api) for api in apis]
+    names = zip(apis, name_meanings(apis), strict=True)
     return [
-        Field([" ".join(api_names(api)) for api in apis], 3),
+        Field([" ".join((*api_names(api), meaning)) for api, meaning in names], 3),
         Field([_path_in_library(api) for api in apis], 1),
         Field([api.summary for api in apis], 2),
         Field(openings, 1),

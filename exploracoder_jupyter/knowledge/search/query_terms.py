@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable
+from functools import cache
+from pathlib import Path
 
 from exploracoder_jupyter.text.tokenizer import stem, tokens
 
@@ -20,12 +23,12 @@ _NAME_PATTERNS = tuple(
     )
 )
 _FILLER_WORDS = """
-    above achieve actually aim anyone anything appreciate basically below best better changed clearly code coding
+    above achieve actually aim anyone anything appreciate basically below best better clearly code coding
     come detail easily easiest easy efficient elegant example fast fastest final finally find firstly following get
-    give given goal got help helpful idea implement input know like look maybe moreover need new obviously output
+    give given goal got help helpful idea implement input know like look maybe moreover need new obviously one output
     particular pleased possible practical probably problem program python pythonic question quick quickly reason
     result say secondly seem shorthand simple simplest simply solution solve someone something specially specific
-    suggest task tell thank tried try understand want way wonder work
+    suggest task tell thank tried try two understand want way wonder work
     """.split()  # noqa: SIM905
 _FILLER_STEMS = frozenset(map(stem, _FILLER_WORDS))
 
@@ -54,3 +57,20 @@ def drop_filler_words(query: str, name_terms: Collection[str]) -> str:
     filler = _FILLER_STEMS.difference(name_terms)
     rest = re.sub(r"[A-Za-z]+", lambda word: " " if stem(word[0].lower()) in filler else word[0], query)
     return rest if tokens(rest) else query
+
+
+def synonyms(query: str) -> str:
+    """Return the synonyms of the words of a query, in the language of programming; not the words themselves."""
+    given = dict.fromkeys(tokens(query))
+    found = dict.fromkeys(word for term in given for word in _synonyms().get(term, ()))
+    return " ".join(word for word in found if not given.keys() & {*tokens(word)})
+
+
+@cache
+def _synonyms() -> dict[str, list[str]]:
+    """Return the words that occur in one line with each stem in `synonyms.txt`."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for line in Path(__file__).with_name("synonyms.txt").read_text().splitlines():
+        for word in (words := line.split()):
+            groups[stem(word)] += words
+    return dict(groups)

@@ -1,15 +1,13 @@
-"""Creates a run's adapters (the model, the embedder and the knowledge) according to its settings."""
+"""Checks and describes what a run uses according to its settings: the model, the endpoint and the libraries."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from platformdirs import user_cache_path
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core import plugins
@@ -17,90 +15,29 @@ from exploracoder_jupyter.core.configuration.settings import OFFLINE, Endpoint, 
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, Secrets, as_json, merge_sources
 from exploracoder_jupyter.core.configuration.web_settings import web_key
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.core.events import Event, Notice
+from exploracoder_jupyter.core.events import Notice
 from exploracoder_jupyter.core.message_wording import choose_wording
 from exploracoder_jupyter.core.required_libraries import check_libraries, is_checked_here
 from exploracoder_jupyter.core.secrets.secret_names import replaceable_values
-from exploracoder_jupyter.kernels import Inspect, gateway_token
+from exploracoder_jupyter.kernels import gateway_token
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
-from exploracoder_jupyter.knowledge import Embedder, TaskLibraries, embedder_fallback_message
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.public_surface import find_libraries
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
-from exploracoder_jupyter.llm import EndpointEmbedder, is_local, probe, resolve_model
+from exploracoder_jupyter.llm import is_local, probe, resolve_model
 from exploracoder_jupyter.llm.endpoint.endpoint_presets import redact_address
-from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
+from exploracoder_jupyter.runs.construction.knowledge_adapter import cache_folder
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
 from exploracoder_jupyter.runs.environment_key import environment_key
 
-Advance = Callable[[str, int, int], None]
-"""Called with a description of the current work, the amount done, and the total (0: unknown)."""
-
 _OFFLINE_SOLUTION_ROUNDS = 20
 """Maximum rounds for the offline model: solutions cost it no tokens, so it may try more of them."""
-
-
-def cache_folder() -> Path:
-    """Return the folder where indexes are stored between runs."""
-    return user_cache_path("exploracoder_jupyter")
 
 
 def uses_endpoint(settings: Settings) -> bool:
     """Whether anything is sent to the endpoint: model requests, or texts to embed."""
     embeds = settings.endpoint.embedding_model and not settings.retrieval.embedding_folder
     return not (is_offline(settings.endpoint) or model_plugin(settings.endpoint)) or bool(embeds)
-
-
-async def open_knowledge(
-    libraries: Sequence[str],
-    settings: Settings,
-    keys: Secrets,
-    *,
-    inspect: Inspect,
-    advance: Advance,
-    emit: Callable[[Event], None],
-    stack: AsyncExitStack,
-    folder: Path | None = None,
-    acquainted: bool = True,
-) -> TaskLibraries:
-    """Read and index the libraries, with embeddings from a local model folder or from the endpoint if configured.
-
-    Args:
-        libraries: import or distribution names.
-        settings: the settings of the run.
-        keys: credentials of the endpoint.
-        inspect: runs code in the environment of the libraries.
-        advance: called with progress.
-        emit: called once with a notice if embeddings fail, now or in a later search; the built-in ones replace them.
-        stack: closes the embedder's connection.
-        folder: base of relative paths; by default the working directory of the process.
-        acquainted: whether introductions are stored between runs.
-
-    Raises:
-        UsageError, MissingRequirement: a library is unknown or cannot be imported, or documents or the folder are
-            unreadable.
-    """
-
-    def say(sentence: str) -> None:
-        emit(Notice(sentence, "warning"))
-
-    def report(sentence: str) -> None:
-        advance(sentence, 0, 0)
-
-    library = await TaskLibraries.open(
-        libraries,
-        inspect=inspect,
-        cache=cache_folder(),
-        environment=environment_key(settings.sandbox, folder or Path.cwd()),
-        embedder=await _open_embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
-        progress=advance,
-        docs=[_resolve_path(path, folder) for path in settings.retrieval.docs],
-        say=say,
-        acquainted=acquainted,
-    )
-    for sentence in library.notices:
-        say(sentence)
-    return library
 
 
 async def check_libraries_at_target(libraries: Sequence[str], settings: Settings, *, folder: Path) -> None:
@@ -120,33 +57,6 @@ async def check_libraries_at_target(libraries: Sequence[str], settings: Settings
         await find_libraries(
             libraries, inspect=local_inspector(settings.sandbox, workdir=folder), remembered=remembered
         )
-
-
-def _resolve_path(given: str, folder: Path | None) -> Path:
-    try:
-        return (folder or Path()) / Path(given).expanduser()
-    except RuntimeError:  # no such user
-        return Path(given)
-
-
-async def _open_embedder(
-    settings: Settings,
-    keys: Secrets,
-    *,
-    say: Callable[[str], None],
-    report: Callable[[str], None],
-    stack: AsyncExitStack,
-    folder: Path | None,
-) -> Embedder | None:
-    if settings.retrieval.embedding_folder:
-        return LocalEmbedder(_resolve_path(settings.retrieval.embedding_folder, folder))
-    if not settings.endpoint.embedding_model:
-        return None
-    try:
-        return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys, report=report))
-    except EndpointError as error:
-        say(embedder_fallback_message(error))
-        return None
 
 
 async def with_resolved_model(settings: Settings, keys: Secrets) -> Settings:

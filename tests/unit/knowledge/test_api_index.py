@@ -25,7 +25,7 @@ from exploracoder_jupyter.text.tokenizer import split_identifier, stem, tokens
 
 
 def api(path: str, description: str, **more) -> ApiDoc:
-    return ApiDoc(path, "function", "(x)", description, path.partition(".")[0], "1.0", **more)
+    return ApiDoc(path, more.pop("kind", "function"), "(x)", description, path.partition(".")[0], "1.0", **more)
 
 
 SHOP = (
@@ -252,6 +252,67 @@ def test_the_prior_is_against_what_every_exception_has():
     everywhere = api("shop.Torn.add_note", BaseException.add_note.__doc__)
     likely = prior((own, everywhere))
     assert likely[1] < likely[0] - 1
+
+
+def test_what_a_class_inherits_from_a_builtin_type_comes_after_the_library_own():
+    apis = (
+        api("sql.Dialects.translate", str.translate.__doc__, kind="method"),
+        api("sql.Dialects.maketrans", str.maketrans.__doc__, kind="method"),
+        api("sql.transpile", "Write a statement in another dialect."),
+    )
+    assert search(ApiIndex.build(apis), "translate a statement to another dialect")[0] == "sql.transpile"
+
+
+def test_a_text_that_properties_of_many_names_share_describes_none_of_them():
+    text = "A value that holds a chart of a sheet."
+    shared = [api(f"book.Layout.{name}", text, kind="property") for name in ("left", "right", "top")]
+    apis = (*shared, api("book.BarChart", "Bars. Goes onto a sheet."))
+    assert search(ApiIndex.build(apis), "chart of a sheet")[0] == "book.BarChart"
+
+
+def test_what_has_no_text_is_found_by_what_its_name_means_elsewhere():
+    apis = (
+        *(api(f"nd.{name}", "") for name in ("where", "reshape", "asarray", "astype", "swap")),
+        api("nd.Column.swap", "Exchange the rows of a column."),
+        api("nd.Array", "User-facing objects that hold elements."),
+    )
+    index = ApiIndex.build(apis)
+    assert search(index, "choose elements by a condition")[0] == "nd.where"
+    assert "nd.astype" in search(index, "convert to another data type", 2)
+    assert "nd.asarray" in search(index, "make an array from a list")
+    assert "nd.swap" in search(index, "exchange rows", 2)
+
+
+def test_a_name_of_function_words_is_found():
+    apis = (
+        api("q.Quantity.to", "Rescaled to different units.", kind="method"),
+        api("q.Select.where", "Append to or set the expressions.", kind="method"),
+        *(api(f"q.Unit.{name}", f"The {name} of the units.") for name in ("scale", "name", "system", "power")),
+    )
+    index = ApiIndex.build(apis)
+    assert search(index, "convert miles to metres")[0] == "q.Quantity.to"
+    assert search(index, "add a where condition")[0] == "q.Select.where"
+
+
+def test_a_synonym_finds_but_the_word_itself_counts_more():
+    apis = (api("i.blur", "Blur an image."), api("i.Photo", "A photo."), api("i.save", "Save it."))
+    assert search(ApiIndex.build(apis), "photo", 2) == ["i.Photo", "i.blur"]
+
+
+def test_the_prior_prefers_what_the_readme_calls():
+    first, second = prior((api("s.a1", "Adds."), api("s.b1", "Adds.")), "s.b1(1)")
+    assert second > first
+
+
+def test_the_prior_is_not_against_a_deprecated_way_of_calling():
+    said = "Add up what the goods in a cart cost."
+    plain, partial = prior((api("s.a", said), api("s.b", said, deprecated="1.7 Using lists is deprecated.")))
+    assert plain == partial
+
+
+def test_the_title_of_a_box_is_no_summary():
+    assert api("s.a", '!!! abstract "Usage"\n    [Models](models.md)\n\nWrites JSON. Fast.').summary == "Writes JSON."
+    assert api("s.a", "!!!").summary == "!!!"
 
 
 def test_an_index_holds_plain_arrays_only(index):

@@ -1,0 +1,111 @@
+"""Opens the libraries of a run or a search: reads and indexes them, with the embedder that the settings name.
+
+A search imports this and nothing of the models; an embedder is imported where one is configured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from exploracoder_jupyter.core.configuration.settings import Settings
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.events import Event, Notice
+from exploracoder_jupyter.kernels import Inspect
+from exploracoder_jupyter.knowledge import Embedder, TaskLibraries, embedder_fallback_message
+from exploracoder_jupyter.runs.environment_key import environment_key
+
+Advance = Callable[[str, int, int], None]
+"""Called with a description of the current work, the amount done, and the total (0: unknown)."""
+
+
+def cache_folder() -> Path:
+    """Return the folder where indexes are stored between runs."""
+    return user_cache_path("exploracoder_jupyter")
+
+
+async def open_knowledge(
+    libraries: Sequence[str],
+    settings: Settings,
+    keys: Secrets,
+    *,
+    inspect: Inspect,
+    advance: Advance,
+    emit: Callable[[Event], None],
+    stack: AsyncExitStack,
+    folder: Path | None = None,
+    acquainted: bool = True,
+) -> TaskLibraries:
+    """Read and index the libraries, with embeddings from a local model folder or from the endpoint if configured.
+
+    Args:
+        libraries: import or distribution names.
+        settings: the settings of the run.
+        keys: credentials of the endpoint.
+        inspect: runs code in the environment of the libraries.
+        advance: called with progress.
+        emit: called once with a notice if embeddings fail, now or in a later search; the built-in ones replace them.
+        stack: closes the embedder's connection.
+        folder: base of relative paths; by default the working directory of the process.
+        acquainted: whether introductions are stored between runs.
+
+    Raises:
+        UsageError, MissingRequirement: a library is unknown or cannot be imported, or documents or the folder are
+            unreadable.
+    """
+
+    def say(sentence: str) -> None:
+        emit(Notice(sentence, "warning"))
+
+    def report(sentence: str) -> None:
+        advance(sentence, 0, 0)
+
+    library = await TaskLibraries.open(
+        libraries,
+        inspect=inspect,
+        cache=cache_folder(),
+        environment=environment_key(settings.sandbox, folder or Path.cwd()),
+        embedder=await _open_embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
+        progress=advance,
+        docs=[_resolve_path(path, folder) for path in settings.retrieval.docs],
+        say=say,
+        acquainted=acquainted,
+    )
+    for sentence in library.notices:
+        say(sentence)
+    return library
+
+
+def _resolve_path(given: str, folder: Path | None) -> Path:
+    try:
+        return (folder or Path()) / Path(given).expanduser()
+    except RuntimeError:  # no such user
+        return Path(given)
+
+
+async def _open_embedder(
+    settings: Settings,
+    keys: Secrets,
+    *,
+    say: Callable[[str], None],
+    report: Callable[[str], None],
+    stack: AsyncExitStack,
+    folder: Path | None,
+) -> Embedder | None:
+    if settings.retrieval.embedding_folder:
+        from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
+
+        return LocalEmbedder(_resolve_path(settings.retrieval.embedding_folder, folder))
+    if not settings.endpoint.embedding_model:
+        return None
+    from exploracoder_jupyter.llm import EndpointEmbedder
+
+    try:
+        return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys, report=report))
+    except EndpointError as error:
+        say(embedder_fallback_message(error))
+        return None
