@@ -14,7 +14,6 @@ HEAVY = (
     "pydantic",
     "openai",
     "anyio",
-    "faiss",
     "sklearn",
     "numpy",
     "jinja2",

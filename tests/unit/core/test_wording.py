@@ -82,8 +82,7 @@ def test_advice_names_what_the_front_end_has():
     offline, keys = Settings(), Secrets()
     assert "%explora setup" in model_notices(offline, keys)[0].text and "%explora config key" in key_remedy()
     with terminal_wording():
-        for text in (model_notices(offline, keys)[0].text, key_remedy()):
-            assert "%" not in text and "EXPLORACODER_" in text
+        assert "%" not in model_notices(offline, keys)[0].text + key_remedy() and "EXPLORACODER_" in key_remedy()
         assert asyncio.run(_asked()) == "terminal"
     assert choose_wording(terminal="terminal", notebook="notebook") == "notebook"
 

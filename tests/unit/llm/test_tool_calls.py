@@ -131,7 +131,7 @@ async def test_a_server_that_refuses_tools_is_told_in_words_from_then_on(status,
     assert sent[-1]["stream_options"] == {"include_usage": True}
     assert sent[-1]["messages"] == [
         {"role": "user", "content": "Write."},
-        {"role": "assistant", "content": "Let me see.\nAPISearch(merge)\nAPISearch(m.f)"},
+        {"role": "assistant", "content": "Let me see.\nAPISearch(merge)\nAPISource(m.f)"},
         {"role": "user", "content": "m.merge(a, b)\n\ndef f(): ..."},
     ]
 
