@@ -58,7 +58,7 @@ def _own_world(monkeypatch, _homes, request):
     if "/tests/unit/" not in str(request.path):
         config = home / "xdg_config_home" / "exploracoder_jupyter" / "config.toml"
         config.parent.mkdir(parents=True)
-        config.write_text('[exploration]\neffort = "explore"\n', encoding="utf-8")
+        config.write_text('[exploration]\neffort = "explore"\nfirst_candidates = 20\n', encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)

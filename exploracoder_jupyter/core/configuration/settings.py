@@ -65,6 +65,9 @@ class Exploration(_Section):
         str | None, Setting("another method of solving the task, by its registered name; none: by the effort")
     ] = None
     candidates: Annotated[int, Setting("snippets per subtask", ge=1, le=20), Option(metavar="m")] = 5
+    first_candidates: Annotated[
+        int, Setting("snippets of a subtask that are tried first; the others follow where these fail", ge=1, le=20)
+    ] = 2
     subtasks: Annotated[int, Setting("maximum number of subtasks", ge=1, le=20), Option(metavar="n")] = 8
     debug_rounds: Annotated[
         int, Setting("repair rounds when all candidates of a subtask fail", ge=0, le=5), Option(metavar="r")

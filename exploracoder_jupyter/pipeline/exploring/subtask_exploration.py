@@ -30,8 +30,6 @@ from exploracoder_jupyter.pipeline.retrieval.snippet_learning import drop_stale_
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
-_FIRST: Final = 2
-"""Number of candidates that are proposed at first, except as published (section 5.1: all of 5)."""
 _DONE: Final = "done"
 """What the model replies if a subtask's result is shown already, as the prompt requires it."""
 _SHOWN: Final = "earlier work already shows its result"
@@ -134,8 +132,8 @@ def _give_up(run: Run, state: State, subtask: Subtask, problem: str) -> State:
 
 def first_candidates(run: Run) -> int:
     """Return how many candidates are proposed at first; the rest are proposed only where these fail."""
-    free = run.model.name == OFFLINE
-    return run.settings.candidates if run.as_published or free else min(_FIRST, run.settings.candidates)
+    settings, free = run.settings, run.model.name == OFFLINE
+    return settings.candidates if run.as_published or free else min(settings.first_candidates, settings.candidates)
 
 
 async def _propose(attempt: Attempt, count: int) -> bool:

@@ -79,7 +79,8 @@ class Server:
     def _settings(self, folder):
         config = self.home / ".config" / "exploracoder_jupyter" / "config.toml"
         config.parent.mkdir(parents=True)
-        config.write_text('[exploration]\neffort = "explore"\n')  # most stories script an exploration from its start
+        # Most stories script an exploration from its start.
+        config.write_text('[exploration]\neffort = "explore"\nfirst_candidates = 20\n')
         chosen = {"apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False}}
         for name, value in chosen.items():
             path = folder / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
