@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.cli import bench, check, doctor, export, fork, history, index, replay, run, snippets
+from exploracoder_jupyter.cli import bench, check, doctor, export, fork, history, index, replay, repo, run, snippets
 from exploracoder_jupyter.core.configuration.command_options import OptionParser
 from exploracoder_jupyter.core.version import __version__
 
@@ -31,6 +31,7 @@ _COMMANDS = (
     _Command("index", "read and index libraries", index.index, index.configure_index),
     _Command("search", "find the APIs of a library that match a query", index.search, index.configure_search),
     _Command("snippets", "show or remove stored code snippets", snippets.execute, snippets.configure),
+    _Command("repo", "ask about the code of a repository, and apply or undo a patch", repo.execute, repo.configure),
     _Command("doctor", "check the installation and suggest fixes for problems", doctor.execute),
     _Command("fork", "fork a running kernel and serve the fork until interrupted", fork.execute, fork.configure),
     _Command("export", "convert a trace to another format", export.execute, export.configure),

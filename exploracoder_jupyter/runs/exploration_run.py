@@ -190,6 +190,7 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             retrieval=settings.retrieval,
             soup=soup,
             python=environment.python,
+            workdir=order.workdir.resolve(),
         )
         try:
             await run_task(run, plugins.get("strategies", method.strategy))

@@ -77,6 +77,9 @@ class Exploration(_Section):
     ] = False
     test_inputs: Annotated[int, Setting("maximum number of generated inputs", ge=1, le=5)] = 3
     test_rounds: Annotated[int, Setting("maximum number of corrections from judged outputs (N_f)", ge=0, le=10)] = 3
+    oracle_calls: Annotated[
+        int, Setting("maximum number of attempts whose tests are run in a repository (RRR, section 4.1)", ge=1, le=20)
+    ] = 5
     review: Annotated[
         bool,
         Setting("pause after planning, so that you can change the plan before anything runs"),
