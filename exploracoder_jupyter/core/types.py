@@ -88,6 +88,11 @@ class Task:
     repository: RepositoryTask | None = None
     """Set if the solution is a class or function of a repository."""
 
+    @property
+    def subject(self) -> str:
+        """What it is about, as text: the libraries, or the target in a repository."""
+        return ", ".join(self.libraries) or (self.repository.target if self.repository else "")
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

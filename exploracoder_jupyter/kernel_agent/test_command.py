@@ -59,7 +59,7 @@ def run_tests(request: Json) -> None:
         report = _run(request, folder)
     from IPython import display
 
-    display.display({MIME: report, "text/plain": f"{len(report['rows'])} reports"}, raw=True)
+    display.display({MIME: report, "text/plain": f"{len(report['rows'])} reports"}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def _run(request: Json, folder: str) -> Json:

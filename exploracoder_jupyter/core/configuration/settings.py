@@ -18,6 +18,9 @@ OFFLINE = "offline"
 EXPLORE = "explore"
 """Name of the strategy that plans the task and explores each subtask."""
 
+RRR = "rrr"
+"""Name of the strategy that writes code for a repository unless another one is named."""
+
 Formulation = Literal["task", "subtask", "error", "code", "explained"]
 """What a query was made from (ARKS, section 2.2): the text of the task or subtask, the error that occurred, the code
 that was tried, or that code explained in words."""
@@ -33,6 +36,11 @@ PRESETS: dict[str, dict[str, int | bool]] = {
     "thorough": {"candidates": 8, "debug_rounds": 3, "solution_rounds": 5, "tests": True},
 }
 """Values that each preset sets in `Exploration`; `standard` stands for the defaults."""
+
+
+def is_repository_strategy(name: str) -> bool:
+    """Return whether the strategy of this name writes code for a repository."""
+    return name == RRR or name.startswith("repository-")
 
 
 class _Section:

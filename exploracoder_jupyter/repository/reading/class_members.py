@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Final
-
-import jedi
+from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.repository.reading.code_model import Definition, SourceFile
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+
+if TYPE_CHECKING:
+    import jedi
 
 _MAX_BASES: Final = 40
 """Classes that are followed from one class."""
@@ -141,6 +142,8 @@ def _read_external(root: Path, base: ExternalBase) -> None:
 
 
 def _with_jedi(root: Path, base: ExternalBase) -> tuple[Definition, ...]:
+    import jedi  # takes a third of a second and is rarely needed
+
     project = _project(root)
     script = jedi.Script(f"{base.statement}\n{base.name}.", path=root / base.file, project=project)
     names = (item for item in script.complete() if not item.name.startswith("_"))
@@ -158,4 +161,6 @@ _known: dict[tuple[Path, ExternalBase], tuple[Definition, ...]] = {}
 
 @lru_cache(maxsize=8)
 def _project(root: Path) -> jedi.Project:
+    import jedi
+
     return jedi.Project(root, added_sys_path=[str(root / "src")], load_unsafe_extensions=False)

@@ -7,6 +7,7 @@ cache folder. Nothing is written into the repository. Definitions are found by n
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -30,6 +31,7 @@ LIMITS: Final = Limits(files=20_000, folders=20_000, entries=200_000, bytes=400_
 """What is indexed of a repository at most."""
 _FORMAT: Final = 1
 """Raised when the parsers change, so that cached files are parsed again."""
+_TEST_FILE: Final = re.compile(r"(^|/)(tests?/|test_[^/]*\.py$|[^/]*_test\.py$|conftest\.py$|[^/]*Tests?\.java$)")
 _SOURCE_FOLDERS: Final = ("src", "lib", "python")
 
 
@@ -141,12 +143,22 @@ class RepositoryIndex:
         """Return the source code of a definition."""
         return "\n".join(self.lines(definition.file)[definition.line - 1 : definition.end])
 
+    def without_tests(self) -> RepositoryIndex:
+        """Return the index without test files, so that what decides about an attempt is not retrieved for it."""
+        files = tuple(file for file in self.files if not _is_test(file.path))
+        digest = hashlib.sha256(f"{self.digest}\0without tests".encode()).hexdigest()
+        return RepositoryIndex(self.root, files, digest, self.notice, self.overlay)
+
     def replaced(self, path: str, text: str) -> RepositoryIndex:
         """Return the index with another text for one file, which need not exist."""
         files = tuple(file for file in self.files if file.path != path)
         digest = hashlib.sha256(f"{self.digest}\0{path}\0{text}".encode()).hexdigest()
         changed = parse_source(self.root, path, text.encode(), set(self.by_path))
         return RepositoryIndex(self.root, (*files, changed), digest, self.notice, {**self.overlay, path: text})
+
+
+def _is_test(path: str) -> bool:
+    return bool(_TEST_FILE.search(path))
 
 
 def parse_source(root: Path, path: str, text: bytes, paths: set[str]) -> SourceFile:

@@ -93,7 +93,7 @@ class Attempts:
             name = run.settings.strategy
             raise UsageError(f"The strategy {name!r} writes code for a repository.", remedy="Add --repo and --target.")
         run.emit(Progress("Reading the repository"))
-        index = await to_thread.run_sync(RepositoryIndex.open, run.workdir)
+        index = (await to_thread.run_sync(RepositoryIndex.open, run.workdir)).without_tests()
         target = find_target(index, task.target)
         announce_libraries(run)
         for sentence in filter(None, [index.notice, similar_target(index, target), _unshared(run)]):
@@ -221,6 +221,7 @@ def _excluded(run: Run, index: RepositoryIndex, target: Target, report: TestRepo
     """
     module = report.missing_module()
     roots = {name.partition(".")[0] for name in index.modules} | {PurePosixPath(target.path).stem}
+    roots |= {entry.stem for entry in run.workdir.iterdir()}
     if module and module.partition(".")[0] not in roots:
         raise MissingRequirement(
             f"The tests need the module {module!r}, which is not installed where they run.",

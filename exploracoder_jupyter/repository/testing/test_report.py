@@ -22,7 +22,7 @@ _NO_TESTS: Final = 5
 _USAGE: Final = 4
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 """Addresses differ in every run, and prompts must not, so that a resumed run can reuse its replies."""
-_MISSING_MODULE: Final = re.compile(r"No module named '([\w.]+)'")
+_MISSING_MODULE: Final = re.compile(r"No module named '?([\w.]+)")
 _LONGEST_FAILURE: Final = 1500
 _MOST_SHOWN: Final = 5
 
@@ -177,8 +177,6 @@ def _problem(report: _Report, results: Sequence[TestResult]) -> str:
         return "The tests did not end within the time limit."
     if results:
         return ""
-    if "No module named pytest" in report.output:
-        return "pytest is not installed in the environment of the experiments."
     if report.status == _NO_TESTS:
         return "There are no tests that --tests selects."
     if report.status == _USAGE:

@@ -67,7 +67,7 @@ def parse_patch(text: str) -> list[FilePatch]:
         UsageError: it is no such patch.
     """
     starts = list(_FILE.finditer(text))
-    ends = [match.start() for match in starts[1:]] + [len(text)]
+    ends = [*(match.start() for match in starts), len(text)][1:]
     found = [_file_patch(match["path"], text[match.end() : end]) for match, end in zip(starts, ends, strict=True)]
     if not found:
         raise UsageError("This is not a patch of an exploration.", remedy="Give a trace, or a patch exported from one.")
@@ -142,7 +142,7 @@ def _file_patch(path: str, text: str) -> FilePatch:
     index, hunks = _INDEX.search(text), list(_HUNK.finditer(text))
     if index is None or not hunks:
         raise UsageError(f"The patch of {path} is damaged.", remedy="Export it again from its trace.")
-    ends = [match.start() for match in hunks[1:]] + [len(text)]
+    ends = [*(match.start() for match in hunks), len(text)][1:]
     parts = tuple(
         (_start(match), tuple(_hunk_lines(text[match.end() : end].partition("\n")[2])))
         for match, end in zip(hunks, ends, strict=True)

@@ -152,6 +152,10 @@ def _solution_cells(
     if solution:
         observation = _observation_of(section, solution)
         cell = _solution_cell(run, solution, observation)
+        if solution.patch:
+            yield {**cell, "cell_type": "markdown"}
+            yield from _notice_cells(run, section)
+            return
         yield _code_cell(cell, outputs(observation) if standalone else ())
     yield from _notice_cells(run, section)
 
@@ -255,7 +259,8 @@ def _solution_cell(run: RunState, solution: Solution, observation: Observation |
     }
     if observation:
         fields["seconds"] = round(observation.seconds, 3)
-    return _cell(run, "solution", "", solution.code, fields, [TAG_SOLUTION])
+    source = cell_markdown.patch_markdown(solution.patch) if solution.patch else solution.code
+    return _cell(run, "solution", "", source, fields, [TAG_SOLUTION])
 
 
 def _notice_cells(run: RunState, section: Section) -> Iterator[Cell]:
