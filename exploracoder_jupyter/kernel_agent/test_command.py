@@ -76,7 +76,8 @@ def _run(request: Json, folder: str) -> Json:
 
 
 def _pytest(tests: list[str]) -> list[str]:
-    return [sys.executable, "-m", "pytest", *tests, "-p", "explora_report", "-q", "--color=no"]
+    options = ["-p", "explora_report", "-q", "--color=no", "--continue-on-collection-errors"]
+    return [sys.executable, "-m", "pytest", *tests, *options]
 
 
 def _environment(folder: str, log: str) -> dict[str, str]:

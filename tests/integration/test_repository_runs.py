@@ -15,7 +15,7 @@ from exploracoder_jupyter.repository.reading.repository_index import RepositoryI
 from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
 from exploracoder_jupyter.runs import Order, in_repository, replay, run
 from exploracoder_jupyter.runs.recorded.run_replay import prepare_replay
-from tests.unit.repository.shop import CART, FILES, IMPORTS, contents, without_cart, write_shop
+from tests.unit.repository.shop import CART, IMPORTS, contents, without_cart, write_shop
 
 TARGET = "src/shop/cart.py::Cart"
 WRONG = CART.replace("self.put(self", "self.insert(self")
@@ -45,9 +45,7 @@ def written(folder, monkeypatch, replies, task, **sandbox):
 def test_attempts_are_tested_and_the_patch_is_applied_and_undone_by_the_user_alone(
     tmp_path, monkeypatch, capsys, branching
 ):
-    folder = write_shop(
-        without_cart(tmp_path / "repository"), **{"src/shop/cart.py": None, "tests/test_other.py": OTHER_TEST}
-    )
+    folder = write_shop(tmp_path / "repository", **{"src/shop/cart.py": None, "tests/test_other.py": OTHER_TEST})
     before = contents(folder)
     replies = [fenced(WRONG), "get_signature: Container.put", "It is put.", fenced(CART)]
     model, summary = written(folder, monkeypatch, replies, RepositoryTask(TARGET, ("tests",)), branching=branching)
@@ -61,9 +59,10 @@ def test_attempts_are_tested_and_the_patch_is_applied_and_undone_by_the_user_alo
     trace = Path(summary["trace"])
     assert trace.parent == tmp_path / "notes" / "explorations"
     cells = nbformat.read(trace, 4).cells
+    assert main(["check", str(trace)]) == 2 and "replay" in capsys.readouterr().err
     assert any("```diff" in cell.source and "+class Cart(Container):" in cell.source for cell in cells)
     assert main(["repo", "apply", str(trace)]) == 0
-    assert (folder / "src/shop/cart.py").read_text().split() == FILES["src/shop/cart.py"].split()[1:]
+    assert (folder / "src/shop/cart.py").read_text().split() == (IMPORTS + CART).split()
     assert main(["repo", "apply", str(trace)]) == 2 and "has changed" in capsys.readouterr().err
     assert main(["repo", "undo", str(trace), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["files"] == ["src/shop/cart.py"]
@@ -77,7 +76,7 @@ def test_a_run_in_a_repository_can_be_replayed(tmp_path, monkeypatch):
     asked = prepare_replay(Path(summary["trace"]), tmp_path / "again.ipynb")
     again = anyio.run(lambda: replay(asked, lambda record: None))
     assert again["status"] == "solved" and again["patch"] == summary["patch"]
-    assert again["replay"]["same"]
+    assert again["replay"]["same_course"]
 
 
 def test_a_test_command_decides_in_place_of_pytest(tmp_path, monkeypatch):
