@@ -10,11 +10,14 @@ import pytest
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.types import RepositoryTask, Task
+from exploracoder_jupyter.evaluation import Unit, run_unit, verify_problem
+from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 from exploracoder_jupyter.llm import ScriptedModel
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
 from exploracoder_jupyter.runs import Order, in_repository, replay, run
 from exploracoder_jupyter.runs.recorded.run_replay import prepare_replay
+from tests.toy_model import offer_toy, reply
 from tests.unit.repository.shop import CART, IMPORTS, contents, without_cart, write_shop
 
 TARGET = "src/shop/cart.py::Cart"
@@ -95,13 +98,33 @@ def test_the_command_line_refuses_what_it_cannot_do_in_a_sentence(tmp_path, caps
         ([], "--target"),
         (["--target", "src/shop/cart.py::Cart", "--library", "networkx"], "cannot be used with --repo"),
         (["--target", "nowhere/cart.py::Cart"], "no folder nowhere"),
-        (["--target", "src/shop/cart.py::Cart", "--tests", "tests/nothing.py"], "not found: tests/nothing.py"),
+        (["--target", "src/shop/cart.py::Cart", "--tests", "tests"], "offline model cannot write code"),
     ):
         assert main([*task, *more]) == 2
         assert words in capsys.readouterr().err
     assert main(["run", "-t", "x", "--target", "a.py::A", "--library", "networkx"]) == 2
     assert "--target requires --repo" in capsys.readouterr().err
     assert sorted(contents(folder)) == sorted(contents(without_cart(tmp_path / "other")))
+
+
+async def test_a_problem_in_a_repository_is_measured_without_showing_its_reference(tmp_path, httpserver):
+    write_shop(tmp_path / "shop")
+    row = {"id": "cart", "task": "Holds items.", "repository": "shop", "target": TARGET, "tests": ["tests"]}
+    (tmp_path / "set.jsonl").write_text(json.dumps(row))
+    [problem] = (await load_problems(tmp_path / "set.jsonl")).problems
+    assert await verify_problem(problem) == ""
+    prompts = []
+
+    def answer(request):
+        prompts.append(json.loads(request.data)["messages"][-1]["content"])
+        return reply(request, lambda prompt, at: fenced(CART.replace("round_price(sum", "(sum")))
+
+    layer = {"endpoint": {"model": "toy", "base_url": offer_toy(httpserver, answer)}}
+    unit = Unit(problem, "repository-rag", settings=layer)
+    result = await run_unit(unit, tmp_path / "results")
+    assert (result.fault, result.tests_passed, result.tests, result.failure) == ("", 2, 3, "wrong result")
+    assert not result.passed and result.calls == len(prompts)
+    assert "round_price(sum" not in prompts[0] and "self.catalogue.find" not in prompts[0]
 
 
 def test_members_of_a_class_that_is_not_in_the_repository_are_read_by_jedi(tmp_path):

@@ -10,6 +10,7 @@ from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.units.scoring import Score, score_solution
+from exploracoder_jupyter.repository.writing.removal import removable_target
 
 _EMPTY = "pass"
 _LARGEST = 2_000_000
@@ -28,6 +29,8 @@ async def verify_problem(problem: Problem, settings: Settings | None = None) -> 
         KernelError: no kernel could be started.
     """
     settings = settings or Settings()
+    if problem.repository:
+        return await _verify_in_repository(problem, settings)
     if not problem.tests:
         return "The problem has no tests."
     if found := _revealing_file(problem):
@@ -40,6 +43,21 @@ async def verify_problem(problem: Problem, settings: Settings | None = None) -> 
     if _passes(problem, empty):
         return "An empty solution passes all tests."
     return _describe_reference(problem, reference)
+
+
+async def _verify_in_repository(problem: Problem, settings: Settings) -> str:
+    """Return what is wrong: the reference passes no test, or one that does nothing passes all."""
+    assert problem.repository
+    try:
+        target = removable_target(problem.folder, problem.repository.target)
+        kind = "class" if target.present[0].kind == "class" else "def"
+        empty = f"{kind} {target.last_name}{'' if kind == 'class' else '(*_)'}: ..."
+        score = await score_solution(problem, empty if target.language == "python" else "", settings)
+    except ExploraError as error:
+        return str(error)
+    if not score.total:
+        return "The reference solution passes no test."
+    return "An empty solution passes all tests." if score.tests.passed == score.total else ""
 
 
 def _passes(problem: Problem, score: Score) -> bool:

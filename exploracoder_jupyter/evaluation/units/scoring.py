@@ -14,6 +14,7 @@ from exploracoder_jupyter.core.types import LibraryInfo, Task
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.units.api_usage import find_missing_apis, measure_gold_apis
 from exploracoder_jupyter.evaluation.units.hidden_tests import NO_SOLUTION, TestOutcome, run_hidden_tests
+from exploracoder_jupyter.evaluation.units.repository_scoring import score_in_repository
 from exploracoder_jupyter.kernels import Siblings, open_siblings
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.construction.port_adapters import open_knowledge
@@ -26,6 +27,8 @@ class Score:
     """What the tests and the libraries show about a solution."""
 
     tests: TestOutcome
+    total: int
+    """How many tests there are."""
     missing_apis: tuple[str, ...] = ()
     recall: float | None = None
     precision: float | None = None
@@ -33,7 +36,13 @@ class Score:
 
 def task_of(problem: Problem) -> Task:
     """Return the task of the problem, which contains neither its tests nor its reference solution."""
-    return Task(problem.task, problem.libraries, solution_name=problem.solution_name, setup=problem.setup)
+    return Task(
+        problem.task,
+        problem.libraries,
+        solution_name=problem.solution_name,
+        setup=problem.setup,
+        repository=problem.repository,
+    )
 
 
 async def score_solution(
@@ -51,8 +60,11 @@ async def score_solution(
         UsageError: the problem's setup fails.
         KernelError: no kernel could be started.
     """
+    if problem.repository:
+        return Score(*await score_in_repository(problem, code, settings))
+    total = len(problem.tests)
     if not code.strip():
-        return Score(TestOutcome(failure=NO_SOLUTION))
+        return Score(TestOutcome(failure=NO_SOLUTION), total)
     async with AsyncExitStack() as stack:
         try:
             folder = problem.folder if problem.folder != Path() else Path(stack.enter_context(TemporaryDirectory()))
@@ -65,7 +77,7 @@ async def score_solution(
             recall, precision = await _gold(siblings, stack, problem, code, tests, settings)
         except Exception as error:
             raise unwrap_group(error) from None
-    return Score(tests, missing, recall, precision)
+    return Score(tests, total, missing, recall, precision)
 
 
 async def _missing(

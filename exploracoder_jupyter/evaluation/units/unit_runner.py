@@ -18,6 +18,7 @@ from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.problems.problem import Problem
+from exploracoder_jupyter.evaluation.units.repository_scoring import prepare_repository
 from exploracoder_jupyter.evaluation.units.scoring import Score, score_solution, task_of
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.llm import ReplyRecording
@@ -101,6 +102,8 @@ def _order(unit: Unit, trace: Path) -> Order:
 
 def _working_folder(problem: Problem, traces: Path) -> Path:
     """Return the working directory of the run: an empty one beside the traces if the problem has none."""
+    if problem.repository:
+        return prepare_repository(problem, traces.with_name("repositories"))
     if problem.folder != Path():
         return problem.folder.resolve()
     empty = traces.with_name("workdir")
@@ -141,9 +144,10 @@ async def _scored(unit: Unit, log: _RunLog, result: UnitResult) -> UnitResult:
         score = await score_solution(unit.problem, log.code, unit.resolved, libraries=log.libraries)
     except Exception as error:
         return replace(result, failure=FAULT, fault=result.fault or format_error(error))
-    passed = score.tests.ran and 0 < score.tests.passed == result.tests
+    passed = score.tests.ran and 0 < score.tests.passed == score.total
     return replace(
         result,
+        tests=score.total,
         passed=passed,
         ran=score.tests.ran,
         tests_passed=score.tests.passed,

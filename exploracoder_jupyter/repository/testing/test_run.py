@@ -14,8 +14,9 @@ from typing import Final
 import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged
-from exploracoder_jupyter.core.types import Observation, RepositoryTask, Usage
+from exploracoder_jupyter.core.types import RepositoryTask, Usage
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, notify_branching_change
+from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.testing.test_report import TestReport, read_report
 
@@ -42,24 +43,32 @@ async def run_tests(run: Run, task: RepositoryTask, files: Mapping[str, str]) ->
         BudgetExceeded: no more executions are allowed.
         KernelError: no branch could be made.
     """
-    code = _test_code(task, files, seconds=run.settings.timeout)
-    for _ in range(MOST_CHANGES):
+    for changes in range(MOST_CHANGES + 1):
+        run.meter.reserve()
         try:
-            observation = await _execute(run, code)
+            report = await run_tests_in_fork(run.root, task, files, seconds=run.settings.timeout)
             break
         except BranchingChanged as change:
+            if changes == MOST_CHANGES:
+                raise
             notify_branching_change(run, change)
-    else:
-        observation = await _execute(run, code)
-    run.meter.charge("execute", Usage(seconds=observation.seconds))
-    return read_report(observation, command=task.command)
+    run.meter.charge("execute", Usage(seconds=report.seconds))
+    return report
 
 
-async def _execute(run: Run, code: str) -> Observation:
-    run.meter.reserve()
-    [branch] = await run.root.fork(1)
+async def run_tests_in_fork(
+    root: Branch, task: RepositoryTask, files: Mapping[str, str], *, seconds: float
+) -> TestReport:
+    """Write files in a new fork of a branch, run the tests there for at most `seconds`, and return the report.
+
+    Raises:
+        BranchingChanged: see `Branch.run`.
+        KernelError: no fork could be made.
+    """
+    code = _test_code(task, files, seconds=seconds)
+    [branch] = await root.fork(1)
     try:
-        return await branch.run(code, timeout=run.settings.timeout + _GRACE)
+        return read_report(await branch.run(code, timeout=seconds + _GRACE), command=task.command)
     finally:
         with anyio.CancelScope(shield=True):
             await branch.close()

@@ -65,7 +65,7 @@ def find_target(index: RepositoryIndex, given: str) -> Target:
         raise UsageError(f"{path} is not a Python or Java file.", remedy=_EXAMPLE)
     if not place.parent.is_dir():
         raise UsageError(f"The repository has no folder {PurePosixPath(path).parent}.", remedy="Check the target.")
-    text = read_text(place, path)
+    text = index.overlay[path] if path in index.overlay else read_text(place, path)
     current = index.replaced(path, text or "")
     definitions = current.by_path[path].source.definitions
     owner_name = name.rpartition(".")[0]

@@ -11,6 +11,7 @@ from exploracoder_jupyter.core.errors import ReplyError, UsageError
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.writing.insertion import insert, parse_definition, without_target
 from exploracoder_jupyter.repository.writing.patch import apply_patch, make_patch
+from exploracoder_jupyter.repository.writing.removal import copy_without_target
 from exploracoder_jupyter.repository.writing.target import find_target, similar_target
 from tests.unit.repository.shop import CART, FILES, IMPORTS, contents, without_cart, write_shop
 
@@ -201,3 +202,17 @@ def test_a_patch_cannot_write_outside_of_the_repository(tmp_path):
     damaged = make_patch(CART_FILE, FILES[CART_FILE], "x = 1\n").replace("+x = 1", "+x = 2")
     with pytest.raises(UsageError, match="damaged"):
         apply_patch(repository, damaged)
+
+
+def test_a_target_is_removed_with_the_imports_that_only_it_uses(index, tmp_path):
+    (index.root / CART_FILE).write_text(f"import json\nimport os\n{FILES[CART_FILE]}\n\ndef f(x: Decimal): return os\n")
+    copy_without_target(index.root, f"{CART_FILE}::Cart", tmp_path / "copy")
+    text = (tmp_path / "copy" / CART_FILE).read_text()
+    assert "class Cart" not in text and "Catalogue" not in text and "Container" not in text
+    assert "import json" in text  # was unused before
+    assert "import os" in text and "from decimal import Decimal" in text and "def f(" in text
+    assert "class Cart" in (index.root / CART_FILE).read_text()
+    copy_without_target(index.root, "src/shop/catalogue.py::Catalogue.find", tmp_path / "other")
+    assert "def __init__" in (tmp_path / "other" / "src/shop/catalogue.py").read_text()
+    with pytest.raises(UsageError, match="Crat"):
+        copy_without_target(index.root, f"{CART_FILE}::Crat", tmp_path / "third")
