@@ -21,6 +21,8 @@ _TOOLS = {
     "get_method_body": "the source code of CLASS.METHOD or FUNCTION",
     "get_relevant_code": "the code nearest to a QUERY",
 }
+_PATIENCE = 20.0
+"""Seconds that reading a class of another package may take: longer than for a model, because it is the first time."""
 _CHANGES = {
     "apply": "write the patch of a TRACE or PATCH file into the repository",
     "undo": "undo that, as long as the files are as the patch left them",
@@ -65,7 +67,9 @@ def _ask(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"The repository has no source file {argument!r}.", remedy="Give a path relative to the repository."
         )
-    found = find(RepositoryTools(index), Call(arguments.action, argument), thought=arguments.thought)
+    found = find(
+        RepositoryTools(index, patience=_PATIENCE), Call(arguments.action, argument), thought=arguments.thought
+    )
     if arguments.json:
         print_json(
             {"tool": arguments.action, "repository": str(index.root), "findings": [asdict(one) for one in found]}
@@ -87,7 +91,7 @@ def _change(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"action": arguments.action, "repository": str(folder.resolve()), "files": [*changed]})
     else:
-        print_result(f"{'Undone' if undo else 'Applied'}: {', '.join(changed)} in {folder}.")
+        print_result(f"{'Undone' if undo else 'Applied'}: {', '.join(changed)} in {folder.resolve()}")
     if reservation and not undo:
         print_note(reservation)
     return 0

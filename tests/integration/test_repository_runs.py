@@ -15,7 +15,7 @@ from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 from exploracoder_jupyter.llm import ScriptedModel
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
-from exploracoder_jupyter.runs import Order, in_repository, replay, run
+from exploracoder_jupyter.runs import Order, in_repository, replay, resume_order, run
 from exploracoder_jupyter.runs.recorded.run_replay import prepare_replay
 from tests.toy_model import offer_toy, reply
 from tests.unit.repository.shop import CART, IMPORTS, contents, without_cart, write_shop
@@ -29,19 +29,26 @@ def fenced(code):
     return f"```python\n{IMPORTS}\n\n{code}\n```"
 
 
-def written(folder, monkeypatch, replies, task, **sandbox):
-    """The model and the summary of a run in a repository."""
+def ordered(folder, text="Holds items of the catalogue.", **settings):
+    layer = {"endpoint": {"model": "offline"}, "retrieval": {"snippets": False}, **settings}
+    (folder.parent / "notes").mkdir(exist_ok=True)
+    return Order(Task(text, ()), (layer,), workdir=folder.parent / "notes")
+
+
+def executed(order, monkeypatch, replies):
+    """The model and the summary of a run."""
     model = ScriptedModel(replies)
 
     async def choose(*_, **__):
         return model
 
     monkeypatch.setattr(sys.modules[run.__module__], "choose_model", choose)
-    layer = {"endpoint": {"model": "offline"}, "retrieval": {"snippets": False}, "sandbox": sandbox}
-    (folder.parent / "notes").mkdir(exist_ok=True)
-    order = Order(Task("Holds items of the catalogue.", ()), (layer,), workdir=folder.parent / "notes")
-    order = in_repository(order, folder, task)
     return model, anyio.run(lambda: run(order, lambda record: None))
+
+
+def written(folder, monkeypatch, replies, task, **settings):
+    """The model and the summary of a run in a repository."""
+    return executed(in_repository(ordered(folder, **settings), folder, task), monkeypatch, replies)
 
 
 @pytest.mark.parametrize("branching", ["auto", "rerun"])
@@ -51,7 +58,9 @@ def test_attempts_are_tested_and_the_patch_is_applied_and_undone_by_the_user_alo
     folder = write_shop(tmp_path / "repository", **{"src/shop/cart.py": None, "tests/test_other.py": OTHER_TEST})
     before = contents(folder)
     replies = [fenced(WRONG), "get_signature: Container.put", "It is put.", fenced(CART)]
-    model, summary = written(folder, monkeypatch, replies, RepositoryTask(TARGET, ("tests",)), branching=branching)
+    model, summary = written(
+        folder, monkeypatch, replies, RepositoryTask(TARGET, ("tests",)), sandbox={"branching": branching}
+    )
     assert summary["status"] == "solved" and summary["reason"].startswith("3 tests passed.")
     assert contents(folder) == before  # no cache, no byte code, no trace
     shown = model.requests[1].messages[-1].content
@@ -80,6 +89,17 @@ def test_a_run_in_a_repository_can_be_replayed(tmp_path, monkeypatch):
     again = anyio.run(lambda: replay(asked, lambda record: None))
     assert again["status"] == "solved" and again["patch"] == summary["patch"]
     assert again["replay"]["same_course"]
+
+
+def test_a_stopped_run_continues_with_the_replies_that_it_has(tmp_path, monkeypatch):
+    folder = without_cart(tmp_path / "repository")
+    replies = [fenced(WRONG), "", "", fenced(CART)]
+    model, stopped = written(folder, monkeypatch, replies, RepositoryTask(TARGET), budget={"executions": 2})
+    assert stopped["status"] == "stopped" and "+class Cart" in stopped["patch"] and len(model.requests) == 1
+    order = resume_order(ordered(folder, "", budget={"executions": 9}), Path(stopped["trace"]))
+    model, resumed = executed(order, monkeypatch, replies[1:])
+    assert resumed["status"] == "solved" and len(model.requests) == 3
+    assert Path(resumed["trace"]).parent == Path(stopped["trace"]).parent
 
 
 def test_a_test_command_decides_in_place_of_pytest(tmp_path, monkeypatch):

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _MAX_BASES: Final = 40
 """Classes that are followed from one class."""
-_SECONDS: Final = 1.0
-"""Time limit for reading one class that is not in the repository."""
 _PARAMETERS: Final = re.compile(r"\w\s*\(([^()]*)\)(?:\s*throws [\w., ]+)?$")
 _jedi_lock = Lock()
 
@@ -111,8 +109,7 @@ def _is_within(module: str, imported: str) -> bool:
 
 
 def _is_foreign(index: RepositoryIndex, modules: list[str]) -> bool:
-    roots = {module.partition(".")[0] for module in index.modules}
-    return not modules or all(module.partition(".")[0] not in roots for module in modules)
+    return not modules or all(module.partition(".")[0] not in index.roots for module in modules)
 
 
 def _import_of(file: SourceFile, name: str) -> str:
@@ -120,7 +117,7 @@ def _import_of(file: SourceFile, name: str) -> str:
     return next((item.statement for item in file.source.imports if item.name == first), "")
 
 
-def external_members(root: Path, base: ExternalBase) -> tuple[Definition, ...]:
+def external_members(root: Path, base: ExternalBase, *, seconds: float) -> tuple[Definition, ...]:
     """Return the public members of a class that is installed, as far as jedi finds its source or stub in time.
 
     Reading a large package for the first time may take jedi much longer than a look-up may last: then there are none,
@@ -130,7 +127,7 @@ def external_members(root: Path, base: ExternalBase) -> tuple[Definition, ...]:
         return ()
     reader = Thread(target=_read_external, args=(root, base), daemon=True)
     reader.start()
-    reader.join(scale_limit(_SECONDS))
+    reader.join(scale_limit(seconds))
     return _known.get((root, base), ())
 
 

@@ -99,7 +99,7 @@ def _wrongly_imported(index: RepositoryIndex, file: SourceFile) -> Iterator[str]
 def _exists(index: RepositoryIndex, item: Import) -> bool:
     """Whether what is imported exists, as far as the repository shows; packages of others always do."""
     root = item.module.partition(".")[0]
-    if root not in {module.partition(".")[0] for module in index.modules} or not item.attribute:
+    if root not in index.roots or not item.attribute:
         return True
     files = index.modules.get(item.module, [])
     if not files or f"{item.module}.{item.attribute}" in index.modules:

@@ -117,6 +117,11 @@ class RepositoryIndex:
                 found[item.name].append((file, item))
         return dict(found)
 
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """The first parts of the names of all modules and packages."""
+        return frozenset(module.partition(".")[0] for module in self.modules)
+
     def classes(self, name: str) -> list[Definition]:
         """Return every class of this name; of a dotted name the last parts have to match."""
         *owners, last = name.strip().split(".")

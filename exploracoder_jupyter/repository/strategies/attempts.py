@@ -228,7 +228,7 @@ def _excluded(run: Run, index: RepositoryIndex, target: Target, report: TestRepo
             remedy="Install it there, or choose the interpreter with --python.",
         )
     if report.problem:
-        raise UsageError(report.problem, remedy="Check --tests, which takes what pytest takes: a file or FILE::TEST.")
+        raise UsageError(report.problem, remedy="Check --tests, which takes what pytest takes, or raise --timeout.")
     unrelated = [item for item in report.failed if item.collected and not _mentions(item, index, target)]
     left = report.without(item.id for item in unrelated)
     names = ", ".join(item.id for item in unrelated[:_MOST_NAMED])

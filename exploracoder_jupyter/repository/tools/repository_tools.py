@@ -60,6 +60,8 @@ class RepositoryTools:
     index: RepositoryIndex
     cache: Path | None = None
     """Folder of caches; by default that of the user."""
+    patience: float = 0.3
+    """Seconds that reading a class of another package may take."""
 
     @cached_property
     def search(self) -> CodeSearch:
@@ -138,7 +140,7 @@ class RepositoryTools:
 
     def _from_outside(self, owner: Definition) -> Iterator[Member]:
         for base in lineage(self.index, owner).external:
-            for definition in external_members(self.index.root, base):
+            for definition in external_members(self.index.root, base, seconds=self.patience):
                 yield Member(definition, base.name)
 
     def _callables(self, owner: str | None, name: str) -> list[Definition]:

@@ -6,6 +6,7 @@ end; imports that the file lacks join those at its top. Whatever else of the fil
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import dedent, indent
 from typing import Final
@@ -98,9 +99,32 @@ def _replace(target: Target, text: str, body: str) -> str:
         end = target.owner.end - (1 if target.language == "java" else 0)
         lines[end:end] = ["", *body.split("\n")]
         return "\n".join(lines)
+    place = _place_before_use(target, text, body)
+    if place is not None:
+        lines[place:place] = [*body.split("\n"), "", ""]
+        return "\n".join(lines)
     start = text.rstrip("\n")
     gap = "\n\n\n" if target.language == "python" else "\n\n"
     return f"{start}{gap if start else ''}{body}\n"
+
+
+def _place_before_use(target: Target, text: str, body: str) -> int | None:
+    """Return the line before which a new definition is added: that of its first use; `None`: the end of the file.
+
+    Annotations, bases and decorators use names as the file is run. What the definition uses itself has to come before.
+    """
+    nodes = [node for node in _top_nodes(target.language, text) if node.type not in _IMPORTS]
+    uses = (place for place, node in enumerate(nodes) if _uses(node_text(node), target.name))
+    first = next(uses, None) if target.language == "python" else None
+    if first is None:
+        return None
+    names = (node_text((node.child_by_field_name("definition") or node).child_by_field_name("name")) for node in nodes)
+    needed = [place for place, name in enumerate(names) if name and _uses(body, name)]
+    return nodes[first].start_point.row if all(place < first for place in needed) else None
+
+
+def _uses(code: str, name: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", code) is not None
 
 
 def _method_text(target: Target, code: str, wanted: Sequence[Definition]) -> str:

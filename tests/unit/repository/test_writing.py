@@ -74,6 +74,14 @@ def test_a_new_class_is_added_at_the_end_and_its_imports_at_the_top(tmp_path):
     assert "".join(_inserted(index, "src/shop/new.py::Cart", code).split()) == "".join(code.split())
 
 
+def test_a_new_definition_precedes_what_uses_it_unless_it_uses_that_itself(index):
+    text = "import os\n\n\ndef first():\n    pass\n\n\ndef second() -> New:\n    return os\n"
+    (index.root / "src/shop/late.py").write_text(text)
+    written = _inserted(index, "src/shop/late.py::New", "class New:\n    y = first()\n")
+    assert written == text.replace("def second", "class New:\n    y = first()\n\n\ndef second")
+    assert _inserted(index, "src/shop/late.py::New", "New = 1\nclass New:\n    y = second\n").endswith("y = second\n")
+
+
 def test_helpers_come_along_and_what_the_file_has_is_not_repeated(index):
     code = '"""Catalogue."""\nLIMIT = 3\n\n\nclass Item:\n    """Another."""\n\n\nclass Catalogue:\n    limit = LIMIT\n'
     text = _inserted(index, "src/shop/catalogue.py::Catalogue", code)
