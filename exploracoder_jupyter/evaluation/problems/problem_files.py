@@ -13,13 +13,13 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
-from exploracoder_jupyter.core.configuration.settings import Settings
+from exploracoder_jupyter.core import plugins
+from exploracoder_jupyter.core.configuration.settings import RRR, Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_rows import ProblemRow, set_name
 from exploracoder_jupyter.evaluation.problems.public_sets import PublicRow, UnusableRow, find_form
 from exploracoder_jupyter.evaluation.problems.repository_rows import RepositoryRow
-from exploracoder_jupyter.repository.writing.removal import removable_target
 from exploracoder_jupyter.runs.construction.port_adapters import check_libraries_at_target
 
 _MAX_FAULTS: Final = 10
@@ -60,6 +60,10 @@ class _Reading:
         ]
 
     def _check_target(self, line: int, folder: Path, target: str) -> None:
+        plugins.get("strategies", RRR)  # names the extra if it is missing
+
+        from exploracoder_jupyter.repository.writing.removal import removable_target
+
         try:
             removable_target(folder, target)
         except UsageError as error:

@@ -10,7 +10,6 @@ from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.units.scoring import Score, score_solution
-from exploracoder_jupyter.repository.writing.removal import removable_target
 
 _EMPTY = "pass"
 _LARGEST = 2_000_000
@@ -47,6 +46,8 @@ async def verify_problem(problem: Problem, settings: Settings | None = None) -> 
 
 async def _verify_in_repository(problem: Problem, settings: Settings) -> str:
     """Return what is wrong: the reference passes no test, or one that does nothing passes all."""
+    from exploracoder_jupyter.repository.writing.removal import removable_target  # needs the extra `repo`
+
     assert problem.repository
     try:
         target = removable_target(problem.folder, problem.repository.target)

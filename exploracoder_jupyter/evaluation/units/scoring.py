@@ -14,7 +14,6 @@ from exploracoder_jupyter.core.types import LibraryInfo, Task
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.units.api_usage import find_missing_apis, measure_gold_apis
 from exploracoder_jupyter.evaluation.units.hidden_tests import NO_SOLUTION, TestOutcome, run_hidden_tests
-from exploracoder_jupyter.evaluation.units.repository_scoring import score_in_repository
 from exploracoder_jupyter.kernels import Siblings, open_siblings
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.construction.port_adapters import open_knowledge
@@ -61,6 +60,8 @@ async def score_solution(
         KernelError: no kernel could be started.
     """
     if problem.repository:
+        from exploracoder_jupyter.evaluation.units.repository_scoring import score_in_repository  # the extra `repo`
+
         return Score(*await score_in_repository(problem, code, settings))
     total = len(problem.tests)
     if not code.strip():

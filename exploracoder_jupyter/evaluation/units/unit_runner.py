@@ -18,7 +18,6 @@ from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.problems.problem import Problem
-from exploracoder_jupyter.evaluation.units.repository_scoring import prepare_repository
 from exploracoder_jupyter.evaluation.units.scoring import Score, score_solution, task_of
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.llm import ReplyRecording
@@ -103,6 +102,8 @@ def _order(unit: Unit, trace: Path) -> Order:
 def _working_folder(problem: Problem, traces: Path) -> Path:
     """Return the working directory of the run: an empty one beside the traces if the problem has none."""
     if problem.repository:
+        from exploracoder_jupyter.evaluation.units.repository_scoring import prepare_repository  # the extra `repo`
+
         return prepare_repository(problem, traces.with_name("repositories"))
     if problem.folder != Path():
         return problem.folder.resolve()

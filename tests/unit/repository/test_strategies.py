@@ -167,6 +167,24 @@ async def test_a_command_counts_as_one_test(solved):
     assert result.verdict.outcome == "solved" and branch.requests[1]["command"] == "make check"
 
 
+async def test_java_is_written_and_tested_by_a_command(solved, tmp_path):
+    (tmp_path / "repository" / "Box.java").write_text(
+        "package shop;\n\nclass Item {\n    int price() { return 1; }\n}\n"
+    )
+    task = RepositoryTask("Box.java::Box", command="javac Box.java")
+    replies = [
+        "```java\nclass Box { int total() { return new Item().cost(); } }\n```",
+        "get_class_info: Item",
+        "It is price().",
+        "```java\nimport java.util.List;\n\nclass Box { int total() { return new Item().price(); } }\n```",
+    ]
+    reports = [_ended(1, "no Box"), _ended(1, "cannot find symbol: method cost()"), _ended(0, "")]
+    result, shown, _, branch = await solved(rrr, replies, reports, task=task)
+    assert result.verdict.outcome == "solved" and "cannot find symbol" in shown[1] and "int price()" in shown[2]
+    written = branch.requests[-1]["files"]["Box.java"]
+    assert written.startswith("package shop;\nimport java.util.List;\n") and written.count("class Box") == 1
+
+
 async def test_basic_prompting_and_rag_write_once_and_are_tested_once(solved):
     for strategy, retrieves in ((basic_prompting, False), (naive_rag, True)):
         result, shown, run, _ = await solved(strategy, [fenced(RIGHT)], [[IMPORT_ERROR], ONE_FAILED])
