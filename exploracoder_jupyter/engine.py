@@ -25,7 +25,7 @@ from pydantic import JsonValue, ValidationError
 
 from exploracoder_jupyter.core.errors import InternalError, UsageError, to_explora_error
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.core.types import RepositoryTask, Task
 from exploracoder_jupyter.protocol import engine_messages
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.protocol.engine_messages import (
@@ -263,7 +263,7 @@ def _not_a_start_message() -> UsageError:
 
 
 def _build_order(start: Start, line: KernelForkClient) -> Order:
-    from exploracoder_jupyter.runs import Order, resume_order
+    from exploracoder_jupyter.runs import Order, in_repository, resume_order
 
     order = Order(
         task=Task(
@@ -285,6 +285,9 @@ def _build_order(start: Start, line: KernelForkClient) -> Order:
         steerable=True,
         given=_convert_given(start.given) if start.given else None,
     )
+    if given := start.repository:
+        task = RepositoryTask(given.target, tuple(given.tests), given.command)
+        order = in_repository(order, Path(given.path), task)
     resume = start.resume
     return resume_order(order, Path(resume.trace), cell=resume.cell, hint=resume.hint) if resume else order
 

@@ -65,6 +65,11 @@ class Exploration:
         found = final_solution(self.state)
         return found.code if found else None
 
+    @property
+    def patch(self) -> str:
+        """The change of a repository as a patch, which `jupyter explora repo apply` applies; empty without one."""
+        return str(self.summary.get("patch") or "")
+
     @cached_property
     def candidates(self) -> tuple[TriedCode, ...]:
         """Everything that was tried, by subtask; solutions come last."""

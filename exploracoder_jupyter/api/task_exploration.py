@@ -19,7 +19,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.message_wording import did_you_mean
-from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.core.types import RepositoryTask, Task
 from exploracoder_jupyter.ipython_extension.running.variable_sending import send_variables
 from exploracoder_jupyter.runs import Listener, Order, RunSteering
 
@@ -30,7 +30,9 @@ Progress = bool | Callable[[Record], None]
 def explore(
     task: str,
     *,
-    libraries: str | Sequence[str],
+    libraries: str | Sequence[str] = (),
+    repo: str | Path | None = None,
+    target: str = "",
     check: str | None = None,
     setup: str = "",
     name: str | None = None,
@@ -46,6 +48,9 @@ def explore(
     Args:
         task: what to do, in plain language.
         libraries: the libraries to explore, by distribution or import name.
+        repo: the folder of a repository for which code is written, instead of exploring libraries. Then `tests`
+            selects the tests as pytest does (a string, or several), or `test_command` is a shell command that tests.
+        target: what is written in the repository: `"src/shop/cart.py::Cart"`.
         check: Python assertions, `input -> output` pairs, a doctest, or the path of a pytest file. Without one,
             a solution is at most `"unchecked"`, unless generated inputs are asked for with `tests=True`.
         setup: code that makes the variables of which the task speaks; runs first, and is no part of the solution.
@@ -66,6 +71,8 @@ def explore(
         aexplore,
         task,
         libraries=libraries,
+        repo=repo,
+        target=target,
         check=check,
         setup=setup,
         name=name,
@@ -89,7 +96,9 @@ def explore(
 async def aexplore(
     task: str,
     *,
-    libraries: str | Sequence[str],
+    libraries: str | Sequence[str] = (),
+    repo: str | Path | None = None,
+    target: str = "",
     check: str | None = None,
     setup: str = "",
     name: str | None = None,
@@ -101,6 +110,7 @@ async def aexplore(
 ) -> Exploration:
     """The same as a coroutine. Cancelling it closes the trace; `steering` stops or steers it from another task."""
     names = (libraries,) if isinstance(libraries, str) else tuple(dict.fromkeys(libraries))
+    task_in_repository = _pop_repository_task(target, options) if repo is not None else None
     layer = _layer(options)
     folder = Path(workdir or Path.cwd())
     with ExitStack() as stack:
@@ -113,6 +123,8 @@ async def aexplore(
             variables=Path(values) if values else None,
             unsent=unsent,
         )
+        if repo is not None and task_in_repository:
+            order = runs.in_repository(order, Path(repo), task_in_repository)
         with _shown(progress) as listen:
             return await execute_order(order, listen, steering)
 
@@ -128,6 +140,20 @@ async def execute_order(order: Order, listen: Listener, steering: RunSteering | 
     summary = await runs.run(order, collect, steering=steering)
     trace = summary.get("trace")
     return Exploration(tuple(records), Path(str(trace)) if trace else None, summary)
+
+
+def _pop_repository_task(target: str, options: dict[str, Any]) -> RepositoryTask:
+    """Return what is written in a repository, removing its options.
+
+    Raises:
+        UsageError: there is no target.
+    """
+    if not target:
+        raise UsageError("`repo` requires a `target`.", remedy='For example: target="src/shop/cart.py::Cart"')
+    tests = options.pop("tests", None) or ()
+    return RepositoryTask(
+        target, (tests,) if isinstance(tests, str) else tuple(tests), options.pop("test_command", None) or ""
+    )
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The command line: `jupyter explora run|check|replay|history|index|search|snippets|setup|doctor|fork|export|
+"""The command line: `jupyter explora run|check|replay|history|index|search|snippets|repo|setup|doctor|fork|export|
 bench|completion`.
 
 `argument_parser` defines the commands; each command has a module of the same name. The modules in `display` show

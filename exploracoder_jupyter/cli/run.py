@@ -17,7 +17,12 @@ from exploracoder_jupyter.cli.display.run_display import run_with_display
 from exploracoder_jupyter.cli.display.standard_streams import print_code, print_json, print_note, print_result
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.cli.task_argument import read_check, read_setup, read_task
-from exploracoder_jupyter.core.configuration.command_options import add_options, settings_layer, validate_resume_options
+from exploracoder_jupyter.core.configuration.command_options import (
+    add_options,
+    settings_layer,
+    validate_repository_options,
+    validate_resume_options,
+)
 from exploracoder_jupyter.core.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
@@ -77,12 +82,15 @@ def _build_order(arguments: argparse.Namespace) -> Order:
     text, check, setup = _task_text(arguments), read_check(arguments.check), read_setup(arguments.setup)
     check_installed(arguments.library or (), arguments)
 
-    from exploracoder_jupyter.core.types import Task
-    from exploracoder_jupyter.runs import Order
+    from exploracoder_jupyter.core.types import RepositoryTask, Task
+    from exploracoder_jupyter.runs import Order, in_repository
 
     libraries = tuple(dict.fromkeys(arguments.library or ()))
     task = Task(text, libraries, check=check, solution_name=arguments.name, setup=setup)
     order = Order(task, (settings_layer(arguments),))
+    if arguments.repo is not None:
+        tests, command = tuple(arguments.test_selector or ()), arguments.test_command or ""
+        order = in_repository(order, Path(arguments.repo), RepositoryTask(arguments.target, tests, command))
     if arguments.resume is None:
         return order
 
@@ -108,8 +116,9 @@ def _task_text(arguments: argparse.Namespace) -> str:
         UsageError: there is no task, or more than one; no library is given; or an option requires `--resume`.
     """
     validate_resume_options(arguments)
+    validate_repository_options(arguments, arguments.library or ())
     if arguments.resume is None:
-        if not arguments.library:
+        if not arguments.library and arguments.repo is None:
             raise UsageError("No library is named.", remedy="Name at least one, e.g. --library networkx.")
         return read_task(arguments.task, arguments.taskfile)
     if arguments.task or arguments.taskfile is not None:
@@ -129,7 +138,11 @@ def print_summary(summary: Mapping[str, JsonValue]) -> None:
 
     solution = with_summary(RunState(), summary).offered_solution
     print_result(f"{str(summary['status']).capitalize()}: {summary.get('reason') or 'no reason was given.'}")
-    if solution:
+    if patch := summary.get("patch"):
+        print_result("")
+        print_code(str(patch), "diff")
+        print_result(f"Apply it with: jupyter explora repo apply {summary.get('trace') or 'TRACE'}")
+    elif solution:
         print_result("")
         print_code(solution)
         print_result("")

@@ -6,6 +6,7 @@ Listing them imports nothing and is cached (`kernel_agent.plugin_registry`). A p
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 from exploracoder_jupyter.core.errors import MissingRequirement, format_error
@@ -65,15 +66,17 @@ def _remedy(plugin: Plugin, error: BaseException) -> str:
 
 
 def _extra_with(distribution: str, module: str) -> str:
-    """Return the extra of the distribution that requires a distribution of the module's name; empty if none does."""
+    """Return the smallest extra of the distribution that requires a distribution of the module's name, or nothing."""
     from importlib import metadata  # slow to import, and seldom needed
 
     try:
         requirements = metadata.requires(distribution) or []
     except metadata.PackageNotFoundError:
         return ""
-    extras = (_EXTRA.match(requirement) for requirement in requirements)
-    return next((found[2] for found in extras if found and _normalize(found[1]) == _normalize(module)), "")
+    found = [match.groups() for match in map(_EXTRA.match, requirements) if match]
+    sizes = Counter(extra for _, extra in found)
+    extras = [extra for name, extra in found if _normalize(name) == _normalize(module)]
+    return min(extras, key=sizes.__getitem__, default="")
 
 
 def _normalize(name: str) -> str:

@@ -58,6 +58,18 @@ _MAX_HEADLINE = 300
 
 
 @dataclass(frozen=True, slots=True)
+class RepositoryTask:
+    """What is written in a repository, whose folder is the working directory of the run."""
+
+    target: str
+    """`FILE::NAME` (`--target`)."""
+    tests: tuple[str, ...] = ()
+    """Arguments of pytest that select the tests (`--tests`); empty: all of them."""
+    command: str = ""
+    """A test command for a shell, in place of pytest (`--test-command`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """The user's request."""
 
@@ -73,6 +85,13 @@ class Task:
     setup: str = ""
     """Code that makes the variables of which the task speaks (`--setup`): runs before everything else, and is no part
     of the solution."""
+    repository: RepositoryTask | None = None
+    """Set if the solution is a class or function of a repository."""
+
+    @property
+    def subject(self) -> str:
+        """What it is about, as text: the libraries, or the target in a repository."""
+        return ", ".join(self.libraries) or (self.repository.target if self.repository else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,6 +549,8 @@ class Solution:
     candidate: str
     """Id of the solution candidate that contains the code."""
     apis: tuple[str, ...] = ()
+    patch: str = ""
+    """The change of the repository in git's form, for a run in a repository."""
 
 
 @dataclass(frozen=True, slots=True)

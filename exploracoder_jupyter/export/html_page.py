@@ -68,7 +68,7 @@ def render_page(run: RunState, trace: Path) -> str:
         .get_template("page.html.j2")
         .render(
             run=run,
-            title=clip(f"Exploration of {', '.join(run.started.task.libraries)}: {run.started.task.text}", _MAX_TITLE),
+            title=clip(f"Exploration of {run.started.task.subject}: {run.started.task.text}", _MAX_TITLE),
             generator=f"{GENERATOR} {__version__}",
             style=Markup(page_style()),
             trace=trace.name,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from IPython.core.interactiveshell import InteractiveShell
 from pydantic import ValidationError
@@ -37,6 +38,7 @@ from exploracoder_jupyter.ipython_extension.magic_line import Call
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from exploracoder_jupyter.ipython_extension.panel.panel_display import Display, LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.panel.panel_html import as_text, cost, headline
+from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
 from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter
@@ -50,7 +52,7 @@ from exploracoder_jupyter.ipython_extension.solution_files import copy_files, de
 from exploracoder_jupyter.ipython_extension.tab_completion import COMMANDS
 from exploracoder_jupyter.ipython_extension.trace_export import export_trace
 from exploracoder_jupyter.protocol.browser_messages import Continue
-from exploracoder_jupyter.protocol.engine_messages import Continuation, Replay, Resume, Start
+from exploracoder_jupyter.protocol.engine_messages import Continuation, Replay, Repository, Resume, Start
 from exploracoder_jupyter.protocol.run_controls import Replan
 
 _INTERRUPT = "To stop: interrupt the kernel."
@@ -157,7 +159,7 @@ class Commands:
     ) -> tuple[Start, Forks]:
         """Build the start message and predict whether this kernel is forked; sends no variables for a refused run."""
         call = request.call
-        offered = not refused and sandbox.state != "fresh"
+        offered = not (refused or call.repo) and sandbox.state != "fresh"
         live = make_offer(self._shell, task=request.task, check=call.check) if offered else None
         forks: Forks = "will" if will_be_forked(live, sandbox) else "may" if live else "never"
         uses = () if refused else call.uses
@@ -173,6 +175,7 @@ class Commands:
             notebook=str(caller.notebook) if caller.notebook else None,
             cell=caller.cell,
             workdir=str(Path.cwd()),
+            repository=_repository_of(call),
             variables=variables,
             unsent=unsent,
             live=live,
@@ -208,6 +211,8 @@ class Commands:
             "accept": self._accept,
             "solution": self._solution,
             "files": self._files,
+            "apply": lambda argument: self._change_repository("apply", argument),
+            "undo": lambda argument: self._change_repository("undo", argument),
             "history": self._history,
             "export": self._export,
             "clean": self._clean,
@@ -283,7 +288,7 @@ class Commands:
     def _stop(self, _: str) -> str:
         running = self.runs.running()
         self.runs.stop()
-        names = "; ".join(", ".join(run.state.task.libraries) for run in running)
+        names = "; ".join(run.state.task.subject for run in running)
         return f"Stopping: {names}." if running else "Nothing is running."
 
     def _accept(self, _: str) -> str:
@@ -304,6 +309,13 @@ class Commands:
             return f"{_OFFERED}\n\n{run.state.offered_solution}"
         self._insert(run, run.state.offered_solution)
         return headline(run.state)
+
+    def _change_repository(self, action: Literal["apply", "undo"], argument: str) -> str:
+        runs = (run for run in reversed(self.runs.explored()) if run.state.patch and run.state.trace)
+        trace = argument.strip("\"'") or next((run.state.trace for run in runs), None)
+        if trace is None:
+            raise UsageError("No run in a repository has passed its tests here.", remedy="Name a trace or a patch.")
+        return change_repository(action, trace)
 
     def _files(self, argument: str) -> str:
         if argument not in ("", "--copy"):
@@ -378,6 +390,12 @@ def _missing_library(libraries: Sequence[str], settings: Settings) -> ExploraErr
     return None
 
 
+def _repository_of(call: Call) -> Repository | None:
+    if not call.repo:
+        return None
+    return Repository(path=call.repo, target=call.target, tests=list(call.tests), command=call.test_command)
+
+
 def _build_resume(recorded_run: RecordedRun, call: Call) -> Resume | None:
     return None if call.replay else Resume(trace=str(recorded_run.trace), cell=call.start, hint=call.hint)
 
@@ -441,7 +459,7 @@ def _without_review(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def _summary_line(run: Run) -> str:
-    parts = [", ".join(run.state.task.libraries), headline(run.state), cost(run.state, _now()), run.state.trace or ""]
+    parts = [run.state.task.subject, headline(run.state), cost(run.state, _now()), run.state.trace or ""]
     return " · ".join(part for part in parts if part)
 
 

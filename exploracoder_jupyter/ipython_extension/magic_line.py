@@ -17,6 +17,7 @@ from exploracoder_jupyter.core.configuration.command_options import (
     add_options,
     read_code_text,
     settings_layer,
+    validate_repository_options,
     validate_resume_options,
 )
 from exploracoder_jupyter.core.configuration.setting_annotations import Option
@@ -59,6 +60,12 @@ class Call:
     """Whether the replies of a replay take as long as the recorded ones."""
     layer: dict[str, dict[str, JsonValue]]
     """The settings given as options."""
+    repo: str = ""
+    """The folder of a repository for which code is written; empty: a library is explored."""
+    target: str = ""
+    tests: tuple[str, ...] = ()
+    """Arguments of pytest that select the tests of the target."""
+    test_command: str = ""
 
 
 def parse_magic_line(line: str) -> Call:
@@ -74,7 +81,8 @@ def parse_magic_line(line: str) -> Call:
     given = _parser().parse_args(words)
     validate_resume_options(given)
     _check_replay(given)
-    if not given.libraries and given.resume is None and given.replay is None:
+    validate_repository_options(given, given.libraries)
+    if not given.libraries and given.repo is None and given.resume is None and given.replay is None:
         raise UsageError("Name at least one library.", remedy="For example: %%explora networkx")
     return Call(
         libraries=tuple(dict.fromkeys(given.libraries)),
@@ -89,6 +97,10 @@ def parse_magic_line(line: str) -> Call:
         replay=given.replay or "",
         delay=given.delay or "none",
         layer=settings_layer(given),
+        repo=given.repo or "",
+        target=given.target or "",
+        tests=tuple(given.test_selector or ()),
+        test_command=given.test_command or "",
     )
 
 

@@ -14,7 +14,21 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 
 from exploracoder_jupyter.core.configuration.command_options import OPTIONS
 
-COMMANDS = ("search", "status", "stop", "accept", "history", "solution", "files", "export", "clean", "config", "setup")
+COMMANDS = (
+    "search",
+    "status",
+    "stop",
+    "accept",
+    "history",
+    "solution",
+    "files",
+    "apply",
+    "undo",
+    "export",
+    "clean",
+    "config",
+    "setup",
+)
 """The commands of `%explora`."""
 FORMS = ("script", "html", "notebook")
 """The formats of `%explora export`."""

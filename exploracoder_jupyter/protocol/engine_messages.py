@@ -67,6 +67,18 @@ class Resume(BaseModel):
     """Hint for the model, for what is explored first."""
 
 
+class Repository(BaseModel):
+    """A repository, and what is written in it."""
+
+    model_config = _MESSAGE
+    path: str
+    """Its folder."""
+    target: str
+    tests: list[str] = []
+    command: str = ""
+    """A test command for a shell, in place of pytest."""
+
+
 class Replay(BaseModel):
     """A recorded run to replay."""
 
@@ -99,6 +111,8 @@ class Start(BaseModel):
     cell: str | None = None
     """Id of the calling cell, if known: generated cells are anchored to it."""
     workdir: str = "."
+    repository: Repository | None = None
+    """Set if the task is to write code for a repository."""
     variables: str | None = None
     """Folder with the values of `uses`, if any were sent; both processes try to remove it, so that it is removed even
     if one of them dies."""

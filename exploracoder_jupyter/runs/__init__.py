@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.runs.live_fork import KernelForkClient
     from exploracoder_jupyter.runs.recorded.run_replay import Replay, prepare_replay, replay
     from exploracoder_jupyter.runs.recorded.run_resume import resume_order
-    from exploracoder_jupyter.runs.run_request import Order, RunSteering
+    from exploracoder_jupyter.runs.run_request import Order, RunSteering, in_repository
     from exploracoder_jupyter.runs.snippet_listing import clear_snippets, snippets
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "Summary",
     "clear_snippets",
     "diagnose",
+    "in_repository",
     "index",
     "prepare_replay",
     "replay",
@@ -62,6 +63,7 @@ if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would a
             "Summary": "event_recorder",
             "clear_snippets": "snippet_listing",
             "diagnose": "doctor_report",
+            "in_repository": "run_request",
             "index": "library_search",
             "replay": "recorded.run_replay",
             "prepare_replay": "recorded.run_replay",

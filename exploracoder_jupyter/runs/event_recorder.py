@@ -195,13 +195,15 @@ def _choose_path(order: Order, settings: Settings) -> Path:
         UsageError: it cannot be written.
     """
     if settings.view.out is not None:
-        path = prepare_path(Path(settings.view.out), folder=order.workdir)
+        path = prepare_path(Path(settings.view.out), folder=order.trace_folder or order.workdir)
         if order.earlier and path == notebook_path(order.earlier.trace):
             raise UsageError("--out names the trace that is resumed.", remedy="Name another path.")
         return path
     if order.earlier:
         return resumed_path(order.earlier.trace)
-    return default_path(order.notebook or order.workdir, order.task.libraries[0], datetime.now())
+    repository = order.task.repository
+    about = repository.target.rpartition("::")[2] if repository else order.task.libraries[0]
+    return default_path(order.notebook or order.trace_folder or order.workdir, about, datetime.now())
 
 
 def _remove_empty(path: Path) -> None:

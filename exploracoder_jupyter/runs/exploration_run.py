@@ -13,10 +13,10 @@ import anyio
 from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.settings import EXPLORE, OFFLINE, Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, read_secrets, unknown_variables
-from exploracoder_jupyter.core.errors import EndpointError, ExploraError, UsageError, unwrap_group
+from exploracoder_jupyter.core.errors import EndpointError, ExploraError, MissingRequirement, UsageError, unwrap_group
 from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunStarted
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.core.types import Environment, Task
+from exploracoder_jupyter.core.types import Environment, RepositoryTask, Task
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.knowledge import TaskLibraries
@@ -133,6 +133,8 @@ def _with_cells(listen: Listener, view: CellView, cells: CellListener | None) ->
 
 async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventRecorder, steering: RunSteering) -> None:
     meter, method = Meter(settings.budget, settings.prices), exploration_settings(settings, order.layers)
+    if order.task.repository:
+        _check_target(order.workdir.resolve(), order.task.repository, method.method)
     await check_libraries_at_target(order.task.libraries, settings, folder=order.workdir)
     async with AsyncExitStack() as stack:
         siblings = await stack.enter_async_context(
@@ -172,6 +174,10 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             for notice in await check_imports(root, knowledge.unread, timeout=seconds):
                 emit(notice)
         model, soup = await _open_model_and_sources(order, settings, keys, knowledge, emit, stack)
+        if task.repository and model.name == OFFLINE:
+            raise MissingRequirement(
+                "The offline model cannot write code for a repository.", remedy="Choose a language model with --model."
+            )
         meter.use_model(model.name, required=order.recording is None)
         run = Run(
             task,
@@ -192,6 +198,7 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             soup=soup,
             python=environment.python,
             as_published=_follows_older_procedure(order),
+            workdir=order.workdir.resolve(),
         )
         try:
             await run_task(run, plugins.get("strategies", EXPLORE if run.as_published else method.method))
@@ -203,6 +210,21 @@ def _follows_older_procedure(order: Order) -> bool:
     """Whether the run replays one from before there was a choice of effort: then every request was always made."""
     recorded = [layer.get("exploration", {}) for layer in order.layers]
     return order.recording is not None and not any({"effort", "strategy"} & {*layer} for layer in recorded)
+
+
+def _check_target(root: Path, task: RepositoryTask, strategy: str) -> None:
+    """Refuse a target that cannot be written before any kernel is started.
+
+    Raises:
+        MissingRequirement: the libraries that read source code are not installed.
+        UsageError: see `find_target`.
+    """
+    plugins.get("strategies", strategy)  # names the extra if they are missing
+
+    from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+    from exploracoder_jupyter.repository.writing.target import find_target
+
+    find_target(RepositoryIndex(root, (), ""), task.target)
 
 
 async def _resolve_settings(order: Order, settings: Settings, keys: Secrets) -> Settings:

@@ -13,10 +13,10 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.settings import Settings
+from exploracoder_jupyter.core.configuration.settings import EXPLORE, RRR, Settings, is_repository_strategy
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.types import Environment, Exchange, Task
+from exploracoder_jupyter.core.types import Environment, Exchange, RepositoryTask, Task
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.llm.recorded_replies import ReplyRecording
 from exploracoder_jupyter.pipeline import ResumePoint
@@ -74,6 +74,8 @@ class Order:
     """The caller's kernel, if it may be forked."""
     mentioned: tuple[str, ...] = ()
     """Variables of that kernel that the task mentions."""
+    trace_folder: Path | None = None
+    """Below which the trace is written, if there is no notebook; by default the working directory."""
     steerable: bool = False
     """Whether the run may be steered beyond stopping it: the states needed for that are kept."""
     given: ResumePoint | None = None
@@ -178,7 +180,7 @@ def validate_order(order: Order) -> Settings:
             f"The task has {len(text):,} characters; at most {MOST_TASK_CHARACTERS:,} are allowed.",
             remedy="Shorten it, and pass data as variables or files.",
         )
-    if not order.task.libraries:
+    if not order.task.libraries and order.task.repository is None:
         raise UsageError("No library is named.", remedy="Name at least one, e.g. networkx.")
     name = order.task.solution_name
     if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
@@ -186,7 +188,32 @@ def validate_order(order: Order) -> Settings:
             f"--name takes the name of a function, not {name!r}.", remedy="For example: --name count_pairs"
         )
     check_code(order.task)
-    settings = resolve(*order.layers)
+    settings = _with_repository_strategy(resolve(*order.layers), order.task)
     if plugins.find("strategies", strategy := settings.exploration.method) is None:
         plugins.get("strategies", strategy)  # raises, with a suggestion
+    return settings
+
+
+def in_repository(order: Order, repository: Path, task: RepositoryTask) -> Order:
+    """Return the order for a task in a repository, whose trace stays where the traces of other runs would be."""
+    given = replace(order.task, repository=task)
+    folder = (order.workdir / repository).resolve()
+    return replace(order, task=given, workdir=folder, trace_folder=order.workdir, live=None)
+
+
+def _with_repository_strategy(settings: Settings, task: Task) -> Settings:
+    """Return the settings with RRR in place of the exploration for a task in a repository.
+
+    Raises:
+        UsageError: the strategy is not for the kind of the task.
+    """
+    name = settings.exploration.strategy
+    if task.repository is None:
+        if is_repository_strategy(settings.exploration.method):
+            raise UsageError(f"The strategy {name!r} writes code for a repository.", remedy="Add --repo and --target.")
+        return settings
+    if name is None or name == EXPLORE:
+        return replace(settings, exploration=replace(settings.exploration, strategy=RRR))
+    if not is_repository_strategy(name):
+        raise UsageError(f"The strategy {name!r} does not write code for a repository.", remedy=f"Use {RRR!r}.")
     return settings

@@ -21,7 +21,9 @@ SCHEMA_VERSION = 3
 Cell: TypeAlias = dict[str, JsonValue]
 """One notebook cell in nbformat 4.5's form, plain JSON."""
 
-Role = Literal["task", "setup", "plan", "subtask", "candidate", "test", "judgement", "solution", "summary", "notice"]
+Role = Literal[
+    "task", "setup", "plan", "subtask", "candidate", "test", "judgement", "solution", "patch", "summary", "notice"
+]
 
 TAG_CANDIDATE = "explora-candidate"
 TAG_SELECTED = "explora-selected"

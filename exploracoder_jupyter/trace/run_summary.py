@@ -21,7 +21,8 @@ def summarize_run(run: RunState, *, trace: Path | None = None) -> dict[str, Json
         trace: the path of the trace, if one was written.
 
     Returns:
-        `status`, `reason`, `solution` (code or null), `trace`, `library` (version by import name), `model`, `usage`,
+        `status`, `reason`, `solution` (code or null), `patch` (the change of a repository, or null), `trace`,
+        `library` (version by import name), `model`, `usage`,
         `subtasks` (`apis` are those that the candidate carried forward really calls), `isolation`, `branching`,
         `state` (`live` or `fresh`, and why), `files` (paths of the files that the solution wrote, if they were kept),
         `tests` (generated inputs on which the solution was tested: the status, or `unusable`, and the ruling).
@@ -33,6 +34,7 @@ def summarize_run(run: RunState, *, trace: Path | None = None) -> dict[str, Json
         "status": verdict.outcome,
         "reason": verdict.reason,
         "solution": solution.code if solution else None,
+        "patch": solution.patch or None if solution else None,
         "trace": str(trace) if trace else None,
         "library": {info.name: info.version for info in run.library.libraries} if run.library else {},
         "model": run.model,

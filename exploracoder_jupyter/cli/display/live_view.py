@@ -87,7 +87,7 @@ def render_view(state: RunState, *, now: float) -> RenderableType:
 
 
 def _render_header(state: RunState) -> Text:
-    about = (", ".join(state.task.libraries), state.model, state.isolation)
+    about = (state.task.subject, state.model, state.isolation)
     return Text(printable("  ".join(part for part in about if part)), style="dim")
 
 

@@ -95,6 +95,8 @@ def _describe_event(event: Event, titles: Mapping[str, str]) -> str | None:
         case Notice():
             return event.text
         case LibraryRead():
+            if not event.libraries:
+                return None
             names = ", ".join(library.titled for library in event.libraries)
             return f"Read {names}: {plural(event.apis, 'API')}."
         case Estimated():

@@ -24,8 +24,8 @@ def print_result(text: str) -> None:
     write_line(sys.stdout, printable(text) if sys.stdout.isatty() else text)
 
 
-def print_code(code: str) -> None:
-    """Print Python code as part of the result, highlighted on a terminal."""
+def print_code(code: str, language: str = "python") -> None:
+    """Print code as part of the result, highlighted on a terminal."""
     if not sys.stdout.isatty():
         return print_result(code)
     from rich.console import Console
@@ -33,7 +33,7 @@ def print_code(code: str) -> None:
 
     screen = Console(file=sys.stdout)
     with screen.capture() as captured:
-        screen.print(Syntax(printable(code), "python", background_color="default", word_wrap=True))
+        screen.print(Syntax(printable(code), language, background_color="default", word_wrap=True))
     write_line(sys.stdout, captured.get().rstrip("\n"))
 
 

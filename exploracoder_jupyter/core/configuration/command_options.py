@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,20 @@ _OTHER_OPTIONS = (
     Option("use", "variables of this kernel that experiments may see", "names", "NAME", places=_MAGIC),
     Option("check", "what the solution must pass: a file, or Python such as `assert f(1) == 2`", metavar="TEST"),
     Option("setup", "code that makes the variables of which the task speaks: a file, or Python", metavar="CODE"),
+    Option(
+        "repo",
+        "write code for the repository in this folder instead of exploring a library; its files change only when you "
+        "apply the patch",
+        metavar="PATH",
+    ),
+    Option("target", "with --repo: what to write, as FILE::NAME; a class, function or method", metavar="FILE::NAME"),
+    Option(
+        "test-selector",
+        "with --repo: the tests of the target, as pytest takes them (all tests); `--tests SELECTOR` does the same",
+        "paths",
+        "SELECTOR",
+    ),
+    Option("test-command", "with --repo: a shell command that tests the target, instead of pytest", metavar="COMMAND"),
     Option("name", "name of the function that the solution defines", metavar="SOLUTION_FUNCTION"),
     Option(
         "resume",
@@ -63,10 +78,10 @@ _OTHER_OPTIONS = (
 """Options of the task and of the front end, which are not settings."""
 
 _ORDER = (
-    "model base-url effort preset candidates subtasks debug-rounds review use state pickle check setup tests name "
-    "share timeout budget-tokens budget-seconds budget-cost docs workspace web embedding-folder no-snippets isolation "
-    "allow-read network kernel python gateway show keep-files no-prompts no-history out resume from hint replay delay "
-    "wait"
+    "model base-url repo target test-selector test-command effort preset candidates subtasks debug-rounds review use "
+    "state pickle check setup tests name share timeout budget-tokens budget-seconds budget-cost docs workspace web "
+    "embedding-folder no-snippets isolation allow-read network kernel python gateway show keep-files no-prompts "
+    "no-history out resume from hint replay delay wait"
 )
 """Names of the options in the order of the help; others follow."""
 
@@ -113,6 +128,11 @@ class OptionParser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as argparse does; with `--repo` the flag `--tests` may have a value, which selects the tests."""
+        given = sys.argv[1:] if args is None else list(args)
+        return super().parse_known_args(_with_test_selector(given), namespace)
+
     def error(self, message: str) -> NoReturn:
         """Raise argparse's message as a sentence, with a suggestion for a misspelled word.
 
@@ -134,6 +154,19 @@ class OptionParser(argparse.ArgumentParser):
 
     def _help_subject(self) -> str:
         return "commands" if self._subparsers else "options"
+
+
+def _with_test_selector(words: list[str]) -> list[str]:
+    """Return the arguments with `--test-selector` in place of a `--tests` that has a value, if there is a `--repo`."""
+    if not any(word == "--repo" or word.startswith("--repo=") for word in words):
+        return words
+    following = [*words[1:], "-"]
+    return [
+        f"--test-selector{word[len('--tests') :]}"
+        if word.startswith("--tests=") or (word == "--tests" and not after.startswith("-"))
+        else word
+        for word, after in zip(words, following, strict=True)
+    ]
 
 
 _CHOICE = re.compile(r"invalid choice: '(?P<unknown>.*)' \(choose from (?P<known>.*)\)$", re.DOTALL)
@@ -215,6 +248,30 @@ def validate_resume_options(namespace: argparse.Namespace) -> None:
     for name in ("from", "hint"):
         if getattr(namespace, name) is not None and namespace.resume is None:
             raise UsageError(f"--{name} requires --resume.", remedy="Add --resume, with the trace to resume.")
+
+
+def validate_repository_options(namespace: argparse.Namespace, libraries: Collection[str]) -> None:
+    """Check that what belongs to `--repo` is given only with it, and a target always.
+
+    Raises:
+        UsageError: an option is missing, or cannot be combined.
+    """
+    if namespace.repo is None:
+        given = (name for name in ("target", "test_selector", "test_command") if getattr(namespace, name) is not None)
+        for name in given:
+            raise UsageError(f"--{name.replace('_', '-')} requires --repo.", remedy="Add --repo PATH.")
+        return
+    if namespace.target is None:
+        raise UsageError("--repo requires --target.", remedy="For example: --target src/shop/cart.py::Cart")
+    if libraries or namespace.check or namespace.name or namespace.setup:
+        raise UsageError(
+            "Libraries, --check, --name and --setup cannot be used with --repo, whose tests decide.",
+            remedy="Omit them.",
+        )
+    if namespace.test_selector and namespace.test_command:
+        raise UsageError("--tests and --test-command cannot be used together.", remedy="Give only one of them.")
+    if not Path(namespace.repo).is_dir():
+        raise UsageError(f"There is no folder {namespace.repo!r}.", remedy="Name the folder of the repository.")
 
 
 def read_code_text(value: str, what: str) -> str:

@@ -24,6 +24,9 @@ Effort = Literal["auto", "direct", "explore"]
 EFFORTS: dict[str, str] = {"auto": ADAPTIVE, "direct": "example-repair", "explore": EXPLORE}
 """The strategy of each effort."""
 
+RRR = "rrr"
+"""Name of the strategy that writes code for a repository unless another one is named."""
+
 Formulation = Literal["task", "subtask", "error", "code", "explained"]
 """What a query was made from (ARKS, section 2.2): the text of the task or subtask, the error that occurred, the code
 that was tried, or that code explained in words."""
@@ -39,6 +42,11 @@ PRESETS: dict[str, dict[str, int | bool]] = {
     "thorough": {"candidates": 8, "debug_rounds": 3, "solution_rounds": 5, "tests": True},
 }
 """Values that each preset sets in `Exploration`; `standard` stands for the defaults."""
+
+
+def is_repository_strategy(name: str) -> bool:
+    """Return whether the strategy of this name writes code for a repository."""
+    return name == RRR or name.startswith("repository-")
 
 
 class _Section:
@@ -96,6 +104,9 @@ class Exploration(_Section):
     ] = False
     test_inputs: Annotated[int, Setting("maximum number of generated inputs", ge=1, le=5)] = 3
     test_rounds: Annotated[int, Setting("maximum number of corrections from judged outputs (N_f)", ge=0, le=10)] = 3
+    oracle_calls: Annotated[
+        int, Setting("maximum number of attempts whose tests are run in a repository (RRR, section 4.1)", ge=1, le=20)
+    ] = 5
     review: Annotated[
         bool,
         Setting("pause after planning, so that you can change the plan before anything runs"),

@@ -309,9 +309,21 @@ class RunState:
 
     @property
     def offered_solution(self) -> str | None:
-        """Code of the solution if it can be offered; for a stopped run it states that it was not run as a whole."""
+        """Code of the solution if it can be offered; for a stopped run it states that it was not run as a whole.
+
+        The change of a repository is offered as the command that applies it.
+        """
         solution = self.finished.solution if self.finished else None
+        if self.patch:
+            return f'%explora apply "{self.trace}"' if self.trace else "%explora apply"
         return offered_code(solution.code, self.finished.verdict) if self.finished and solution else None
+
+    @property
+    def patch(self) -> str:
+        """The change of a repository that passed its tests; empty without one."""
+        finished = self.finished
+        solved = finished is not None and finished.verdict.outcome == "solved"
+        return finished.solution.patch if finished and solved and finished.solution else ""
 
     @property
     def over(self) -> bool:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from exploracoder_jupyter.core.types import RepositoryTask
+
 SOLUTION_VARIABLE: Final = "__solution__"
 """Name under which a test can read the code of the solution. DS-1000 runs it again, on other inputs."""
 
@@ -33,6 +35,9 @@ class Problem:
     """The APIs that a solution needs, each as a tuple of names of which one suffices."""
     problem_set: str = ""
     """Name of the set it belongs to."""
+    repository: RepositoryTask | None = None
+    """Set if the solution is a definition of the repository in `folder`, which contains the reference; then the tests
+    are those of the repository."""
     folder: Path = Path()
     """Working directory of the code, with data files and private libraries; `Path()` stands for an empty one."""
 

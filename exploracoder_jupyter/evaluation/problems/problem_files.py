@@ -13,11 +13,13 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
-from exploracoder_jupyter.core.configuration.settings import Settings
+from exploracoder_jupyter.core import plugins
+from exploracoder_jupyter.core.configuration.settings import RRR, Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_rows import ProblemRow, set_name
 from exploracoder_jupyter.evaluation.problems.public_sets import PublicRow, UnusableRow, find_form
+from exploracoder_jupyter.evaluation.problems.repository_rows import RepositoryRow
 from exploracoder_jupyter.runs.construction.port_adapters import check_libraries_at_target
 
 _MAX_FAULTS: Final = 10
@@ -49,11 +51,23 @@ class _Reading:
             self.faults.append((line, f"The id {problem.id!r} is used in line {first} too. Give each problem its own."))
             return
         self.problems[problem.id] = line, problem
+        if problem.repository:
+            self._check_target(line, problem.folder, problem.repository.target)
         self.faults += [
             (line, f"The documentation {path!r} does not exist in {problem.folder}. Correct the path.")
             for path in problem.docs
             if not (problem.folder / path).exists()
         ]
+
+    def _check_target(self, line: int, folder: Path, target: str) -> None:
+        plugins.get("strategies", RRR)  # names the extra if it is missing
+
+        from exploracoder_jupyter.repository.writing.removal import removable_target
+
+        try:
+            removable_target(folder, target)
+        except UsageError as error:
+            self.faults.append((line, str(error)))
 
 
 async def load_problems(path: Path, settings: Settings | None = None) -> ProblemSet:
@@ -106,7 +120,8 @@ def _read_line(reading: _Reading, line: int, text: str) -> None:
     if not isinstance(content, dict):
         reading.faults.append((line, "The line is not a JSON object. Write {...} with the fields of a problem."))
         return
-    form: type[ProblemRow] | type[PublicRow] = find_form(content) or ProblemRow
+    own = RepositoryRow if "repository" in content else ProblemRow
+    form: type[ProblemRow] | type[RepositoryRow] | type[PublicRow] = find_form(content) or own
     try:
         reading.add(line, form.model_validate(content).problem(reading.path))
     except ValidationError as error:

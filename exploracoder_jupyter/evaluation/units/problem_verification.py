@@ -28,6 +28,8 @@ async def verify_problem(problem: Problem, settings: Settings | None = None) -> 
         KernelError: no kernel could be started.
     """
     settings = settings or Settings()
+    if problem.repository:
+        return await _verify_in_repository(problem, settings)
     if not problem.tests:
         return "The problem has no tests."
     if found := _revealing_file(problem):
@@ -40,6 +42,23 @@ async def verify_problem(problem: Problem, settings: Settings | None = None) -> 
     if _passes(problem, empty):
         return "An empty solution passes all tests."
     return _describe_reference(problem, reference)
+
+
+async def _verify_in_repository(problem: Problem, settings: Settings) -> str:
+    """Return what is wrong: the reference passes no test, or one that does nothing passes all."""
+    from exploracoder_jupyter.repository.writing.removal import removable_target  # needs the extra `repo`
+
+    assert problem.repository
+    try:
+        target = removable_target(problem.folder, problem.repository.target)
+        kind = "class" if target.present[0].kind == "class" else "def"
+        empty = f"{kind} {target.last_name}{'' if kind == 'class' else '(*_)'}: ..."
+        score = await score_solution(problem, empty if target.language == "python" else "", settings)
+    except ExploraError as error:
+        return str(error)
+    if not score.total:
+        return "The reference solution passes no test."
+    return "An empty solution passes all tests." if score.tests.passed == score.total else ""
 
 
 def _passes(problem: Problem, score: Score) -> bool:

@@ -26,6 +26,8 @@ class Score:
     """What the tests and the libraries show about a solution."""
 
     tests: TestOutcome
+    total: int
+    """How many tests there are."""
     missing_apis: tuple[str, ...] = ()
     recall: float | None = None
     precision: float | None = None
@@ -33,7 +35,13 @@ class Score:
 
 def task_of(problem: Problem) -> Task:
     """Return the task of the problem, which contains neither its tests nor its reference solution."""
-    return Task(problem.task, problem.libraries, solution_name=problem.solution_name, setup=problem.setup)
+    return Task(
+        problem.task,
+        problem.libraries,
+        solution_name=problem.solution_name,
+        setup=problem.setup,
+        repository=problem.repository,
+    )
 
 
 async def score_solution(
@@ -51,8 +59,13 @@ async def score_solution(
         UsageError: the problem's setup fails.
         KernelError: no kernel could be started.
     """
+    if problem.repository:
+        from exploracoder_jupyter.evaluation.units.repository_scoring import score_in_repository  # the extra `repo`
+
+        return Score(*await score_in_repository(problem, code, settings))
+    total = len(problem.tests)
     if not code.strip():
-        return Score(TestOutcome(failure=NO_SOLUTION))
+        return Score(TestOutcome(failure=NO_SOLUTION), total)
     async with AsyncExitStack() as stack:
         try:
             folder = problem.folder if problem.folder != Path() else Path(stack.enter_context(TemporaryDirectory()))
@@ -65,7 +78,7 @@ async def score_solution(
             recall, precision = await _gold(siblings, stack, problem, code, tests, settings)
         except Exception as error:
             raise unwrap_group(error) from None
-    return Score(tests, missing, recall, precision)
+    return Score(tests, total, missing, recall, precision)
 
 
 async def _missing(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -112,7 +112,8 @@ def _determining(changed: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 def _problem_content(problem: Problem) -> dict[str, object]:
     names = (one.name for one in fields(problem) if one.name not in _PROBLEM_LEFT_OUT)
-    return {name: getattr(problem, name) for name in names}
+    found = {name: getattr(problem, name) for name in names if name != "repository"}
+    return found | ({"repository": asdict(problem.repository)} if problem.repository else {})
 
 
 def _content_digest(path: Path) -> str:

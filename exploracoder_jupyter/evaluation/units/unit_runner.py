@@ -101,6 +101,10 @@ def _order(unit: Unit, trace: Path) -> Order:
 
 def _working_folder(problem: Problem, traces: Path) -> Path:
     """Return the working directory of the run: an empty one beside the traces if the problem has none."""
+    if problem.repository:
+        from exploracoder_jupyter.evaluation.units.repository_scoring import prepare_repository  # the extra `repo`
+
+        return prepare_repository(problem, traces.with_name("repositories"))
     if problem.folder != Path():
         return problem.folder.resolve()
     empty = traces.with_name("workdir")
@@ -142,9 +146,10 @@ async def _scored(unit: Unit, log: _RunLog, result: UnitResult) -> UnitResult:
         score = await score_solution(unit.problem, log.code, unit.resolved, libraries=log.libraries)
     except Exception as error:
         return replace(result, failure=FAULT, fault=result.fault or format_error(error))
-    passed = score.tests.ran and 0 < score.tests.passed == result.tests
+    passed = score.tests.ran and 0 < score.tests.passed == score.total
     return replace(
         result,
+        tests=score.total,
         passed=passed,
         ran=score.tests.ran,
         tests_passed=score.tests.passed,

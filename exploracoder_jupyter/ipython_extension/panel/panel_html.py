@@ -16,6 +16,7 @@ from exploracoder_jupyter.core.message_wording import describe_tokens, plural
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Outcome, SubtaskStatus
+from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_diff
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
 _OUTCOMES: dict[Outcome, str] = {
@@ -93,7 +94,8 @@ def as_html(state: RunState, now: float, *, hint: str = "") -> str:
         parts.append(f'<ul style="list-style:none;margin:4px 0;padding:0">{rows}</ul>')
     parts.append(f'<div style="{_QUIET}">{escape(_footer(state, now))}</div>')
     if state.offered_solution:
-        parts.append(f'<pre style="{_CODE}">{escape(state.offered_solution)}</pre>')
+        code = highlight_diff(state.patch) if state.patch else escape(state.offered_solution)
+        parts.append(f'<pre style="{_CODE}">{code}</pre>')
     if state.trace:
         parts.append(f"<div>Trace: <code>{escape(state.trace)}</code></div>")
     if state.files and state.files.files:
@@ -105,7 +107,7 @@ def as_html(state: RunState, now: float, *, hint: str = "") -> str:
 
 def line(state: RunState) -> str:
     """Render one line, for a run whose details are in the sidebar."""
-    about = f"Exploring {', '.join(state.task.libraries)}: " if state.task.libraries else ""
+    about = f"Exploring {state.task.subject}: " if state.task.subject else ""
     return f"{about}{headline(state).rstrip('.')}. {_pointer(state)}".strip()
 
 

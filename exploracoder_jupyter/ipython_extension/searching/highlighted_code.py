@@ -1,4 +1,4 @@
-"""Renders Python code as HTML in the colours of the page's editor: no style sheet, no script, everything escaped."""
+"""Renders Python code and patches as HTML in the colours of the page: no style sheet, no script, everything escaped."""
 
 from __future__ import annotations
 
@@ -20,11 +20,30 @@ _STYLES = (
 )
 """Token types and their styles: the first that matches is used."""
 
+_DIFF = (
+    ("+++", "font-weight:bold"),
+    ("---", "font-weight:bold"),
+    ("+", "background:var(--jp-success-color3, rgba(76,175,80,.25))"),
+    ("-", "background:var(--jp-error-color3, rgba(244,67,54,.25))"),
+    ("@@", "opacity:.75"),
+)
+"""Beginnings of the lines of a patch, and their styles."""
+
 
 def highlight_python(code: str) -> str:
     """Render the code as HTML for a `<pre>`."""
     tokens = PythonLexer(stripnl=False, ensurenl=False).get_tokens(code)
     return "".join(_span(kind, text) for kind, text in tokens)
+
+
+def highlight_diff(patch: str) -> str:
+    """Render a patch as HTML for a `<pre>`: added and removed lines in colour, and marked by their signs as well."""
+    return "\n".join(_diff_line(line) for line in patch.rstrip("\n").split("\n"))
+
+
+def _diff_line(line: str) -> str:
+    style = next((style for start, style in _DIFF if line.startswith(start)), None)
+    return f'<span style="{style}">{escape(line)}</span>' if style else escape(line)
 
 
 def _span(kind: tuple[str, ...], text: str) -> str:

@@ -19,7 +19,7 @@ _SELF_PARAMETER = re.compile(r"^\((?:self|cls)(?:, /)?(?:, )?")
 
 def stub_signatures(paths: Sequence[str], *, module: str) -> dict[str, str]:
     """Look up the stub signatures of these standard-library APIs, such as `(x, base=...)`, for at most `_SECONDS`."""
-    import jedi  # type: ignore[import-untyped]  # takes a third of a second and is rarely needed
+    import jedi  # takes a third of a second and is rarely needed
 
     jedi.settings.cache_directory = _private_folder().name
     deadline = time.monotonic() + _SECONDS

@@ -12,7 +12,7 @@ import stat
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,6 +84,14 @@ def iter_files(folder: Path, limits: Limits) -> Iterator[TextFile]:
             return
 
 
+def iter_paths(folder: Path, limits: Limits, kinds: Collection[str]) -> Iterator[str]:
+    """Yield the paths of the files with these suffixes, relative to the folder, without opening them."""
+    usage = _Usage(limits)
+    for path in _paths(folder, usage, kinds):
+        usage.files += 1
+        yield path
+
+
 def read_file(path: Path, limits: Limits) -> str | None:
     """Return the text of a file; None unless it is a regular file, not a link, and not too large."""
     most = limits.notebook_bytes if path.suffix == ".ipynb" else limits.file_bytes
@@ -102,7 +110,7 @@ def read_file(path: Path, limits: Limits) -> str | None:
             return None
 
 
-def _paths(folder: Path, usage: _Usage) -> Iterator[str]:
+def _paths(folder: Path, usage: _Usage, kinds: Collection[str] = KINDS) -> Iterator[str]:
     queue: deque[tuple[str, tuple[_Ignored, ...]]] = deque([("", ())])
     for _ in range(usage.limits.folders):
         if not queue or usage.is_exhausted or usage.entries >= usage.limits.entries:
@@ -121,7 +129,7 @@ def _paths(folder: Path, usage: _Usage) -> Iterator[str]:
                 continue
             if is_folder:
                 queue.append((f"{path}/", known))
-            elif Path(entry.name).suffix in KINDS:
+            elif Path(entry.name).suffix in kinds:
                 yield path
 
 

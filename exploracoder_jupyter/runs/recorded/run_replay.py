@@ -32,7 +32,7 @@ from exploracoder_jupyter.runs.recorded.replay_differences import SAME_COURSES, 
 from exploracoder_jupyter.runs.recorded.run_resume import moved_folder_message, require_variables, start_time_phrase
 from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.recorded.trace_permissions import changed_interpreters, restrict_to_current
-from exploracoder_jupyter.runs.run_request import Order, Recording, RunSteering
+from exploracoder_jupyter.runs.run_request import Order, Recording, RunSteering, in_repository
 from exploracoder_jupyter.runs.trace_check import starting_state
 from exploracoder_jupyter.runs.trace_check.check_subject import read_code, read_subject
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home, workdir_of
@@ -90,6 +90,8 @@ def prepare_replay(
         raise UsageError(f"The trace {trace.name} does not record which task was run.", remedy="Explore it again.")
     progress, code = _initial_progress(records, recorded_run), _code_before(trace, before)
     layer, order = _replay_settings(out, kernel), order or Order(Task("", ()), workdir=workdir_of(trace, workdir))
+    if started.task.repository:
+        order = in_repository(order, Path(expand_home(started.environment.folder)), started.task.repository)
     order = replace(
         order,
         task=_replay_task(started.task),

@@ -27,7 +27,7 @@ from exploracoder_jupyter.runs.construction.port_adapters import uses_endpoint
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
 from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.recorded.trace_permissions import refuse_escalation, restrict_to_current
-from exploracoder_jupyter.runs.run_request import Order, ResumedRun
+from exploracoder_jupyter.runs.run_request import Order, ResumedRun, in_repository
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 from exploracoder_jupyter.runs.trace_lock import refuse_active
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
@@ -70,6 +70,9 @@ def resume_order(order: Order, trace: Path, *, cell: str = "", hint: str = "", c
     switched = _model_change_message(run.started, resolve(*order.layers, layer).endpoint)
     message = f"{_resume_message(run, trace, progress, cell)}{switched}{moved_folder_message(run, order.workdir)}"
     address = str(layer.get("endpoint", {}).get("base_url") or "")
+    if run.started.task.repository and not order.task.repository:
+        folder = Path(expand_home(run.started.environment.folder))
+        order = in_repository(order, folder, run.started.task.repository)
     return replace(
         order,
         task=_merge_task(order, run.started.task),
@@ -125,6 +128,7 @@ def _merge_task(order: Order, recorded: Task) -> Task:
         check=expand_home(recorded.check) if override.check is None and recorded.check else override.check,
         solution_name=override.solution_name or recorded.solution_name,
         setup=override.setup or expand_home(recorded.setup),
+        repository=override.repository or recorded.repository,
     )
     return require_variables(order, task, remedy="Resume it in that notebook: %%explora --resume.")
 

@@ -74,6 +74,11 @@ def read_subject(path: Path) -> Subject:
     ran = executions(records)
     if not isinstance(started, RunStarted) or not ran:
         raise UsageError(f"Nothing was executed in the run of {str(path)!r}.", remedy="There is nothing to check.")
+    if started.task.repository:
+        raise UsageError(
+            f"The run of {str(path)!r} wrote code for a repository, which is not executed as cells.",
+            remedy="`jupyter explora replay` runs its tests again.",
+        )
     solution = finished.solution if isinstance(finished, RunFinished) else None
     return Subject(
         path,

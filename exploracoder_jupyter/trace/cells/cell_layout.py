@@ -136,20 +136,24 @@ def _solution_cells(
     run: RunState, section: Section, show: Show, outputs: SanitizedOutputs, *, standalone: bool
 ) -> Iterator[Cell]:
     solution = final_solution(run)
-    best = None if solution else _best_attempt(run, section)
+    best = None if solution and not solution.patch else _best_attempt(run, section)
+    patched = solution.candidate if solution and solution.patch else ""
     status: JsonValue = "exploring" if run.finished is None else "done" if solution else "failed"
     outcome = run.finished.verdict.outcome if run.finished and solution else None
     heading = cell_markdown.solution_markdown(section, outcome, run.files, over=run.finished is not None)
     yield _markdown_cell(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
     for attempt in section.ordered:
-        final = solution is not None and attempt.id == solution.candidate
+        final = solution is not None and attempt.id == solution.candidate and not solution.patch
         if attempt.has_cell and not final and (show == "all" or attempt is best):
-            selected = False if run.finished else section.is_carried_forward(attempt)
+            selected = patched == attempt.id if run.finished else section.is_carried_forward(attempt)
             cell = _candidate_cell(run, section, attempt, selected=selected)
             yield _code_cell(cell, outputs(attempt.observation), hidden=attempt is not best)
         if show == "all" or (show == "selected" and final):
             yield from _round_cells(run, section, attempt, outputs, selected=final if run.finished else None)
-    if solution:
+    if solution and solution.patch:
+        fields: dict[str, JsonValue] = {"candidate": solution.candidate, "status": outcome, **_model_field(run)}
+        yield _markdown_cell(run, "patch", "", cell_markdown.patch_markdown(solution.patch), fields)
+    elif solution:
         observation = _observation_of(section, solution)
         cell = _solution_cell(run, solution, observation)
         yield _code_cell(cell, outputs(observation) if standalone else ())

@@ -6,6 +6,7 @@ never by color alone. Text from models and libraries is always escaped with `esc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,7 +16,16 @@ from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished, Steered
 from exploracoder_jupyter.core.message_wording import describe_tokens, money, plural
 from exploracoder_jupyter.core.run_state import Attempt, InputResult, InputRound, RunState, Section
-from exploracoder_jupyter.core.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage, Verdict
+from exploracoder_jupyter.core.types import (
+    ApiDoc,
+    InventedInput,
+    Outcome,
+    RepositoryTask,
+    Ruling,
+    SubtaskStatus,
+    Usage,
+    Verdict,
+)
 from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
 from exploracoder_jupyter.trace.cells.sources_markdown import search_markdown
 
@@ -60,12 +70,18 @@ def task_markdown(run: RunState) -> str:
         "Date": f"{datetime.fromtimestamp(run.started_at, UTC):%Y-%m-%d %H:%M} UTC",
         "Kernel": prose(f"{environment.kernel}, Python {environment.python}, {environment.platform}"),
         "Check": span(clip(task.check, 300)) if task.check else "",
+        "Repository": span(environment.folder) if task.repository else "",
+        "Tests": span(_tests_of(task.repository)) if task.repository else "",
         "Variables": ", ".join(span(name) for name in task.uses),
     }
     cut = "\n\n*The rest of the task is in the notebook's metadata.*" if len(task.text) > _MAX_TASK else ""
     state = "" if run.finished else "\n\n*No verdict is recorded yet: the run is under way, or was cut off.*"
     listed = "\n".join(f"- **{name}:** {value}" for name, value in facts.items() if value)
-    return f"# Exploration of {prose(', '.join(task.libraries))}\n\n{quoted}{cut}\n\n{listed}{state}"
+    return f"# Exploration of {prose(task.subject)}\n\n{quoted}{cut}\n\n{listed}{state}"
+
+
+def _tests_of(task: RepositoryTask) -> str:
+    return task.command or " ".join(["pytest", *task.tests])
 
 
 def plan_markdown(run: RunState) -> str:
@@ -81,6 +97,13 @@ def plan_markdown(run: RunState) -> str:
     parts += search_markdown(run.searches, ())
     parts.append(_cost_line(run))
     return "\n\n".join(filter(None, parts))
+
+
+def patch_markdown(patch: str) -> str:
+    """Render the change of a repository, and how it is applied."""
+    fence = max([*re.findall(r"(?m)^[ +-]?(`{3,})", patch), "``"], key=len) + "`"
+    how = "Nothing has been changed yet: `%explora apply` applies this patch, `%explora undo` undoes it."
+    return f"{fence}diff\n{patch}{fence}\n\n{how}"
 
 
 def solution_markdown(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
@@ -319,4 +342,4 @@ def _environment_lines(run: RunState) -> Iterable[str]:
 def _libraries(run: RunState) -> str:
     if run.library:
         return ", ".join(prose(info.titled) for info in run.library.libraries)
-    return prose(", ".join(run.started.task.libraries)) if run.started else ""
+    return prose(run.started.task.subject) if run.started else ""

@@ -185,3 +185,34 @@ def test_a_known_option_with_a_bad_value_is_not_asked_back():
         with pytest.raises(UsageError) as caught:
             parser.parse_args(given)
         assert ("Did you mean" in str(caught.value)) is asked
+
+
+def test_a_repository_has_a_target_and_tests_instead_of_libraries(tmp_path):
+    call = parse_magic_line(f"--repo {tmp_path} --target a.py::A --tests tests/a.py --tests=tests/b.py --candidates 3")
+    assert (call.repo, call.target, call.tests, call.test_command) == (
+        str(tmp_path),
+        "a.py::A",
+        ("tests/a.py", "tests/b.py"),
+        "",
+    )
+    assert call.libraries == () and "tests" not in call.layer["exploration"]
+    flag = parse_magic_line(f"--repo {tmp_path} --target a.py::A --tests --wait")
+    assert flag.tests == () and flag.layer["exploration"]["tests"] is True
+    assert parse_magic_line("--tests networkx").libraries == ("networkx",)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("networkx --target a.py::A", "--target requires --repo"),
+        ("networkx --test-command make", "--test-command requires --repo"),
+        ("--repo .", "--repo requires --target"),
+        ("networkx --repo . --target a.py::A", "cannot be used with --repo"),
+        ("--repo . --target a.py::A --check 'assert f()'", "cannot be used with --repo"),
+        ("--repo . --target a.py::A --tests a --test-command b", "cannot be used together"),
+        ("--repo nowhere-at-all --target a.py::A", "There is no folder"),
+    ],
+)
+def test_options_of_a_repository_that_do_not_fit_are_refused(line, words):
+    with pytest.raises(UsageError, match=words):
+        parse_magic_line(line)

@@ -92,6 +92,7 @@ def test_the_summary_of_a_complete_run(tmp_path):
         "status": "solved",
         "reason": "The check passed.",
         "solution": "print('the end')",
+        "patch": None,
         "trace": str(tmp_path / "run.ipynb"),
         "library": {"networkx": "3.6.1"},
         "model": "scripted",

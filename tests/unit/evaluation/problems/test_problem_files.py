@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.types import RepositoryTask
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 
 ROW = {"id": "a", "task": "Add two numbers.", "libraries": ["math"], "tests": ["assert add(1, 2) == 3"]}
@@ -123,3 +124,14 @@ def test_any_line_is_loaded_or_a_usage_error(tmp_path_factory, line):
         assert _load(path).problems
     except UsageError as error:
         assert str(error)
+
+
+def test_a_problem_in_a_repository_names_a_definition_that_is_there(tmp_path):
+    pytest.importorskip("tree_sitter")
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "cart.py").write_text("class Cart: ...\n")
+    row = {"id": "cart", "task": "Holds items.", "repository": "shop", "target": "cart.py::Cart", "tests": "tests"}
+    (problem,) = _load(_write(tmp_path, row)).problems
+    assert problem.folder == tmp_path / "shop" and problem.repository == RepositoryTask("cart.py::Cart", ("tests",))
+    message = _message(_write(tmp_path, {**row, "target": "cart.py::Crat"}, {**row, "id": "b", "libraries": ["math"]}))
+    assert "line 1: cart.py has no Crat." in message and "line 2: The field 'libraries' is unknown." in message

@@ -1,0 +1,35 @@
+"""`%explora apply` and `undo`: change a repository by the patch of a run, in a process of the command line.
+
+The kernel itself imports nothing that reads traces or source code.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Final, Literal
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.time_limits import scale_limit
+
+_SECONDS: Final = 60.0
+_PREFIX: Final = "jupyter explora: "
+
+
+def change_repository(action: Literal["apply", "undo"], source: str) -> str:
+    """Apply the patch of a trace or file, or undo it, and return a sentence about it.
+
+    Raises:
+        UsageError: it cannot be applied or undone; nothing was changed.
+    """
+    command = [sys.executable, "-m", "exploracoder_jupyter.cli", "repo", action, source]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=scale_limit(_SECONDS), stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError("The patch was not applied in time.", remedy=f"Run `{' '.join(command[3:])}`.") from None
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["The command failed."]
+        raise UsageError(lines[-1].removeprefix(_PREFIX))
+    return done.stdout.strip()

@@ -1,0 +1,1 @@
+"""Reads the source code of a repository without importing any of it."""

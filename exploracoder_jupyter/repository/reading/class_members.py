@@ -1,0 +1,163 @@
+"""The members of a class with those that it inherits, in the repository by the index and elsewhere by jedi.
+
+Jedi reads the sources and stubs of installed packages; it imports none of the repository.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Final
+
+from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+from exploracoder_jupyter.repository.reading.code_model import Definition, SourceFile
+from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+
+if TYPE_CHECKING:
+    import jedi
+
+_MAX_BASES: Final = 40
+"""Classes that are followed from one class."""
+_PARAMETERS: Final = re.compile(r"\w\s*\(([^()]*)\)(?:\s*throws [\w., ]+)?$")
+_jedi_lock = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a class, its own or inherited."""
+
+    definition: Definition
+    origin: str
+    """Dotted path of the class that defines it; empty for the class itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalBase:
+    """A base class that the repository does not define."""
+
+    name: str
+    """As written: `dict`, `abc.ABC`, `models.Model`."""
+    statement: str
+    """The import statement that binds its first part; empty for a builtin."""
+    file: str
+    """The file that names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """A class with its ancestors."""
+
+    classes: tuple[Definition, ...]
+    """The class itself, then its bases in the repository, nearest first."""
+    external: tuple[ExternalBase, ...]
+
+
+def lineage(index: RepositoryIndex, owner: Definition) -> Lineage:
+    """Return the ancestors of a class, breadth first, each once."""
+    classes, external = [owner], list[ExternalBase]()
+    for current in classes:  # grows while it is iterated
+        file = index.by_path[current.file]
+        for name in current.bases:
+            base = resolve_class(index, file, name)
+            if base is None:
+                external.append(ExternalBase(name, _import_of(file, name), file.path))
+            elif base not in classes and len(classes) < _MAX_BASES:
+                classes.append(base)
+    return Lineage(tuple(classes), tuple(dict.fromkeys(external)))
+
+
+def inherited_members(index: RepositoryIndex, owner: Definition) -> Iterator[Member]:
+    """Yield the members of a class in the repository; an overridden one only where it is overridden last."""
+    seen: set[tuple[str, str]] = set()
+    for place, current in enumerate(lineage(index, owner).classes):
+        origin = index.path_of(current) if place else ""
+        own = [item for item in index.members(current) if not place or item.name != current.name]
+        yield from (Member(item, origin) for item in own if _overridden_as(item) not in seen)
+        seen |= {_overridden_as(item) for item in own}
+
+
+def _overridden_as(item: Definition) -> tuple[str, str]:
+    """Return what two members have in common of which one overrides the other: in Java also the parameters."""
+    parameters = _PARAMETERS.search(item.signature) if item.file.endswith(".java") else None
+    return item.name, parameters[1] if parameters else ""
+
+
+def resolve_class(index: RepositoryIndex, file: SourceFile, name: str) -> Definition | None:
+    """Return the class of the repository that a name means in a file; `None` if it is defined elsewhere."""
+    first, last = name.partition(".")[0], name.rpartition(".")[2]
+    found = [item for item in index.definitions.get(last, ()) if item.kind == "class"]
+    own = [item for item in found if item.file == file.path]
+    if own or not found:
+        return own[0] if own else None
+    modules = [item.module for item in file.source.imports if item.name == first]
+    if file.language == "java":
+        modules = [*modules, file.module]
+    near = [item for item in found for module in modules if _is_within(index.by_path[item.file].module, module)]
+    if near:
+        return near[0]
+    return found[0] if len(found) == 1 and not _is_foreign(index, modules) else None
+
+
+def _is_within(module: str, imported: str) -> bool:
+    """Whether a module is the imported one, or below it: a package re-exports what its modules define."""
+    return module == imported or module.startswith(f"{imported}.")
+
+
+def _is_foreign(index: RepositoryIndex, modules: list[str]) -> bool:
+    return not modules or all(module.partition(".")[0] not in index.roots for module in modules)
+
+
+def _import_of(file: SourceFile, name: str) -> str:
+    first = name.partition(".")[0]
+    return next((item.statement for item in file.source.imports if item.name == first), "")
+
+
+def external_members(root: Path, base: ExternalBase, *, seconds: float) -> tuple[Definition, ...]:
+    """Return the public members of a class that is installed, as far as jedi finds its source or stub in time.
+
+    Reading a large package for the first time may take jedi much longer than a look-up may last: then there are none,
+    and later look-ups find them.
+    """
+    if not base.file.endswith(".py"):
+        return ()
+    reader = Thread(target=_read_external, args=(root, base), daemon=True)
+    reader.start()
+    reader.join(scale_limit(seconds))
+    return _known.get((root, base), ())
+
+
+@heuristic("reading an external class", lambda root, base: None)
+def _read_external(root: Path, base: ExternalBase) -> None:
+    with _jedi_lock:
+        if (root, base) not in _known:
+            _known[root, base] = _with_jedi(root, base)
+
+
+def _with_jedi(root: Path, base: ExternalBase) -> tuple[Definition, ...]:
+    import jedi  # takes a third of a second and is rarely needed
+
+    project = _project(root)
+    script = jedi.Script(f"{base.statement}\n{base.name}.", path=root / base.file, project=project)
+    names = (item for item in script.complete() if not item.name.startswith("_"))
+    return tuple(_external(item, base) for item in names)
+
+
+def _external(item: jedi.api.classes.Completion, base: ExternalBase) -> Definition:
+    signatures = item.get_signatures() if item.type == "function" else []
+    signature = f"def {signatures[0].to_string()}" if signatures else f"{item.name}"
+    return Definition("method" if item.type == "function" else "attribute", item.name, base.name, "", 0, 0, signature)
+
+
+_known: dict[tuple[Path, ExternalBase], tuple[Definition, ...]] = {}
+
+
+@lru_cache(maxsize=8)
+def _project(root: Path) -> jedi.Project:
+    import jedi
+
+    return jedi.Project(root, added_sys_path=[str(root / "src")], load_unsafe_extensions=False)

@@ -1,0 +1,194 @@
+"""Reads Python files with tree-sitter, which also reads files with syntax errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+import tree_sitter_python
+from tree_sitter import Language, Node, Parser
+
+from exploracoder_jupyter.repository.reading.code_model import Definition, DefinitionKind, Import, ParsedSource
+
+_BLOCKS: Final = frozenset(
+    {
+        "block",
+        "if_statement",
+        "elif_clause",
+        "else_clause",
+        "try_statement",
+        "except_clause",
+        "finally_clause",
+        "with_statement",
+    }
+)
+"""Statements whose definitions belong to the scope around them."""
+_SELF: Final = re.compile(r"^[ \t]+self\.([A-Za-z]\w*)[ \t]*(?::[ \t]*([^=\n]+?))?[ \t]*=(?!=)[ \t]*(.{0,60})", re.M)
+_NOTES: Final = {
+    "staticmethod": "static",
+    "classmethod": "class method",
+    "abstractmethod": "abstract",
+    "property": "property",
+    "cached_property": "property",
+}
+
+
+def parse_python(text: bytes, file: str, module: str) -> ParsedSource:
+    """Return the definitions and imports of a Python file.
+
+    Args:
+        text: its content in UTF-8.
+        file: its path relative to the repository.
+        module: the name under which it is imported, to which its relative imports refer.
+    """
+    root = python_parser().parse(text).root_node
+    package = module if file.endswith("__init__.py") else module.rpartition(".")[0]
+    return ParsedSource(tuple(_definitions(root, file, "")), tuple(_imports(root, package)))
+
+
+@cache
+def python_parser() -> Parser:
+    """Return the parser of Python."""
+    return Parser(Language(tree_sitter_python.language()))
+
+
+def node_text(node: Node | None) -> str:
+    """Return the source of a node; empty without one."""
+    return node.text.decode("utf-8", "replace") if node and node.text else ""
+
+
+def on_one_line(text: str) -> str:
+    """Return the text with all white space as single spaces."""
+    return " ".join(text.split())
+
+
+def _definitions(scope: Node, file: str, owner: str) -> Iterator[Definition]:
+    for node in scope.named_children:
+        if node.type in ("decorated_definition", "function_definition", "class_definition"):
+            yield from _definition(node, file, owner)
+        elif node.type in _BLOCKS:
+            yield from _definitions(node, file, owner)
+        elif node.type == "expression_statement":
+            yield from _attribute(node, file, owner)
+
+
+def _definition(node: Node, file: str, owner: str) -> Iterator[Definition]:
+    inner = node.child_by_field_name("definition") or node
+    name, body = node_text(inner.child_by_field_name("name")), inner.child_by_field_name("body")
+    is_class = inner.type == "class_definition"
+    notes = _notes(node, name)
+    kind: DefinitionKind = "class" if is_class else "function" if not owner else "method"
+    yield Definition(
+        "property" if "property" in notes else kind,
+        name,
+        owner,
+        file,
+        node.start_point.row + 1,
+        node.end_point.row + 1,
+        _signature(inner, body),
+        tuple(note for note in notes if note != "property"),
+        tuple(_bases(inner)),
+        _docstring(body),
+    )
+    if is_class and body:
+        qualified = f"{owner}.{name}" if owner else name
+        members = list(_definitions(body, file, qualified))
+        yield from members
+        yield from _assigned_in_methods(body, file, qualified, {member.name for member in members})
+
+
+def _signature(node: Node, body: Node | None) -> str:
+    source = node_text(node)
+    end = (body.start_byte if body else node.end_byte) - node.start_byte
+    head = source.encode()[:end].decode("utf-8", "replace")
+    return on_one_line(re.sub(r"(?m)\s#.*$", "", head)).rstrip(": ")
+
+
+def _notes(node: Node, name: str) -> list[str]:
+    decorators = [node_text(child).lstrip("@").strip() for child in node.named_children if child.type == "decorator"]
+    notes = []
+    for decorator in decorators:
+        last = decorator.partition("(")[0].rpartition(".")[2]
+        notes.append(_NOTES.get(last, f"@{on_one_line(decorator)}"))
+    if name.startswith("_") and not name.endswith("__"):
+        notes.append("private")
+    return notes
+
+
+def _bases(node: Node) -> Iterator[str]:
+    arguments = node.child_by_field_name("superclasses")
+    for argument in arguments.named_children if arguments else ():
+        if argument.type in ("identifier", "attribute"):
+            yield node_text(argument)
+        elif argument.type == "subscript":
+            yield node_text(argument.child_by_field_name("value"))
+
+
+def _docstring(body: Node | None) -> str:
+    first = body.named_children[0] if body and body.named_children else None
+    if first is None or first.type != "expression_statement" or first.named_children[0].type != "string":
+        return ""
+    content = (node_text(part) for part in first.named_children[0].named_children if part.type == "string_content")
+    lines = "".join(content).strip().splitlines()
+    return lines[0].strip() if lines else ""
+
+
+def _attribute(node: Node, file: str, owner: str) -> Iterator[Definition]:
+    assignment = node.named_children[0] if node.named_children else None
+    target = assignment.child_by_field_name("left") if assignment and assignment.type == "assignment" else None
+    if target is None or target.type != "identifier":
+        return
+    declaration = on_one_line(node_text(node))[:120]
+    line = node.start_point.row + 1
+    yield Definition("attribute", node_text(target), owner, file, line, node.end_point.row + 1, declaration)
+
+
+def _assigned_in_methods(body: Node, file: str, owner: str, known: set[str]) -> Iterator[Definition]:
+    """Yield the attributes that methods assign to `self`, each at its first assignment."""
+    for match in _SELF.finditer(node_text(body)):
+        if match[1] not in known:
+            known.add(match[1])
+            line = body.start_point.row + 1 + node_text(body)[: match.start()].count("\n")
+            declaration = on_one_line(f"self.{match[1]}{f': {match[2]}' if match[2] else ''} = {match[3]}")
+            yield Definition("attribute", match[1], owner, file, line, line, declaration)
+
+
+def _imports(scope: Node, package: str) -> Iterator[Import]:
+    for node in scope.named_children:
+        if node.type == "import_statement":
+            yield from map(_module_import, node.children_by_field_name("name"))
+        elif node.type == "import_from_statement":
+            module = _absolute(node_text(node.child_by_field_name("module_name")), package)
+            yield from (_attribute_import(module, name) for name in node.children_by_field_name("name"))
+        elif node.type in _BLOCKS:
+            yield from _imports(node, package)
+
+
+def _absolute(module: str, package: str) -> str:
+    rest = module.lstrip(".")
+    level = len(module) - len(rest)
+    if not level:
+        return rest
+    parents = package.split(".") if package else []
+    kept = parents[: len(parents) - level + 1]
+    return ".".join([*kept, *([rest] if rest else [])])
+
+
+def _names(node: Node) -> tuple[str, str]:
+    """Return what is imported and its alias, which is empty if there is none."""
+    if node.type == "aliased_import":
+        return node_text(node.child_by_field_name("name")), node_text(node.child_by_field_name("alias"))
+    return node_text(node), ""
+
+
+def _module_import(node: Node) -> Import:
+    module, alias = _names(node)
+    statement = f"import {module} as {alias}" if alias else f"import {module}"
+    return Import(alias or module.partition(".")[0], module, "", statement)
+
+
+def _attribute_import(module: str, node: Node) -> Import:
+    name, alias = _names(node)
+    return Import(alias or name, module, name, f"from {module} import {name}" + (f" as {alias}" if alias else ""))

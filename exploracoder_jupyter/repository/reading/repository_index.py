@@ -1,0 +1,245 @@
+"""The index of a repository: every definition and import of its source files, updated by the files that changed.
+
+A file counts as unchanged while its size and modification time are; the parsed files are cached as JSON in the user's
+cache folder. Nothing is written into the repository. Definitions are found by name and by module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from platformdirs import user_cache_path
+from pydantic import TypeAdapter, ValidationError
+
+from exploracoder_jupyter.core.atomic_write import write_atomic
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, iter_paths, read_file
+from exploracoder_jupyter.repository.reading.code_model import LANGUAGES, Definition, Import, SourceFile
+from exploracoder_jupyter.repository.reading.java_syntax import parse_java
+from exploracoder_jupyter.repository.reading.python_syntax import parse_python
+
+LIMITS: Final = Limits(files=20_000, folders=20_000, entries=200_000, bytes=400_000_000, seconds=60.0)
+"""What is indexed of a repository at most."""
+_FORMAT: Final = 1
+"""Raised when the parsers change, so that cached files are parsed again."""
+_TEST_FILE: Final = re.compile(r"(^|/)(tests?/|test_[^/]*\.py$|[^/]*_test\.py$|conftest\.py$|[^/]*Tests?\.java$)")
+_SOURCE_FOLDERS: Final = ("src", "lib", "python")
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedFile:
+    stamp: tuple[int, int]
+    """Size in bytes and modification time in nanoseconds."""
+    file: SourceFile
+
+
+_CACHE: TypeAdapter[dict[str, _CachedFile]] = TypeAdapter(dict[str, _CachedFile])
+
+
+@dataclass(frozen=True)
+class RepositoryIndex:
+    """The source files of one repository at one moment."""
+
+    root: Path
+    files: tuple[SourceFile, ...]
+    digest: str
+    """Changes with any file."""
+    notice: str = ""
+    """A sentence if the repository is too large to be indexed completely."""
+    overlay: dict[str, str] = field(default_factory=dict)
+    """Texts by path that replace those on disk."""
+
+    @classmethod
+    def open(cls, root: Path, *, cache: Path | None = None) -> RepositoryIndex:
+        """Read the source files that changed since the last time.
+
+        Args:
+            root: folder of the repository.
+            cache: folder of the cached files; by default that of the user.
+
+        Raises:
+            UsageError: there is no such folder.
+        """
+        if not root.is_dir():
+            raise UsageError(f"There is no folder {str(root)!r}.", remedy="Name the folder of a repository.")
+        root = root.resolve()
+        place = _cache_file(root, cache or user_cache_path("exploracoder_jupyter"))
+        paths = list(_with_package_files(root, iter_paths(root, LIMITS, LANGUAGES.keys())))
+        known = _read_cache(place)
+        if _packages(known) != _packages(paths):  # the names of all modules may have changed
+            known = {}
+        current = dict(_current_files(root, paths, known))
+        if current != known:
+            _write_cache(place, current)
+        stamps = repr([(path, item.stamp) for path, item in sorted(current.items())])
+        notice = f"Only {plural(len(paths), 'source file')} of the repository are indexed; it has more."
+        files = tuple(item.file for item in current.values())
+        digest = hashlib.sha256(stamps.encode()).hexdigest()
+        return cls(root, files, digest, notice if len(paths) >= LIMITS.files else "")
+
+    @cached_property
+    def by_path(self) -> dict[str, SourceFile]:
+        """The files by their path."""
+        return {file.path: file for file in self.files}
+
+    @cached_property
+    def definitions(self) -> dict[str, list[Definition]]:
+        """All definitions by their unqualified name."""
+        found: dict[str, list[Definition]] = defaultdict(list)
+        for file in self.files:
+            for definition in file.source.definitions:
+                found[definition.name].append(definition)
+        return dict(found)
+
+    @cached_property
+    def modules(self) -> dict[str, list[SourceFile]]:
+        """The files by their module or package."""
+        found: dict[str, list[SourceFile]] = defaultdict(list)
+        for file in self.files:
+            found[file.module].append(file)
+        return dict(found)
+
+    @cached_property
+    def imports(self) -> dict[str, list[tuple[SourceFile, Import]]]:
+        """All imports by the name that they bind."""
+        found: dict[str, list[tuple[SourceFile, Import]]] = defaultdict(list)
+        for file in self.files:
+            for item in file.source.imports:
+                found[item.name].append((file, item))
+        return dict(found)
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """The first parts of the names of all modules and packages."""
+        return frozenset(module.partition(".")[0] for module in self.modules)
+
+    def classes(self, name: str) -> list[Definition]:
+        """Return every class of this name; of a dotted name the last parts have to match."""
+        *owners, last = name.strip().split(".")
+        found = [item for item in self.definitions.get(last, ()) if item.kind == "class"]
+        exact = [item for item in found if f".{self.path_of(item)}".endswith(f".{'.'.join([*owners, last])}")]
+        return exact or found
+
+    def path_of(self, definition: Definition) -> str:
+        """Return the dotted path of a definition: `shop.cart.Cart.total`."""
+        return f"{self.by_path[definition.file].module}.{definition.qualified}"
+
+    def members(self, owner: Definition) -> list[Definition]:
+        """Return the members that a class itself defines, in order."""
+        definitions = self.by_path[owner.file].source.definitions
+        return [item for item in definitions if item.owner == owner.qualified and item.file == owner.file]
+
+    def lines(self, path: str) -> list[str]:
+        """Return the lines of a file of the index; none if it cannot be read any more."""
+        if path in self.overlay:
+            return self.overlay[path].split("\n")
+        return (read_file(self.root / path, LIMITS) or "").split("\n")
+
+    def code(self, definition: Definition) -> str:
+        """Return the source code of a definition."""
+        return "\n".join(self.lines(definition.file)[definition.line - 1 : definition.end])
+
+    def without_tests(self) -> RepositoryIndex:
+        """Return the index without test files, so that what decides about an attempt is not retrieved for it."""
+        files = tuple(file for file in self.files if not _is_test(file.path))
+        digest = hashlib.sha256(f"{self.digest}\0without tests".encode()).hexdigest()
+        return RepositoryIndex(self.root, files, digest, self.notice, self.overlay)
+
+    def replaced(self, path: str, text: str) -> RepositoryIndex:
+        """Return the index with another text for one file, which need not exist."""
+        files = tuple(file for file in self.files if file.path != path)
+        digest = hashlib.sha256(f"{self.digest}\0{path}\0{text}".encode()).hexdigest()
+        changed = parse_source(self.root, path, text.encode(), set(self.by_path))
+        return RepositoryIndex(self.root, (*files, changed), digest, self.notice, {**self.overlay, path: text})
+
+
+def _is_test(path: str) -> bool:
+    return bool(_TEST_FILE.search(path))
+
+
+def parse_source(root: Path, path: str, text: bytes, paths: set[str]) -> SourceFile:
+    """Parse the text of a file of the repository at `root`, which has these paths."""
+    language = LANGUAGES[PurePosixPath(path).suffix]
+    if language == "java":
+        source = parse_java(text, path)
+        return SourceFile(path, source.package, language, source)
+    outer = _packages_around(root) if "__init__.py" in paths else ""
+    module = ".".join(filter(None, [outer, python_module(path, paths)]))
+    return SourceFile(path, module, language, parse_python(text, path, module))
+
+
+def python_module(path: str, paths: set[str]) -> str:
+    """Return the name under which a Python file is imported: from the outermost package, or below a source folder."""
+    file = PurePosixPath(path)
+    parts = list(file.parts[:-1])
+    outermost = len(parts)
+    while outermost and "/".join([*parts[:outermost], "__init__.py"]) in paths:
+        outermost -= 1
+    if outermost == len(parts) and parts:  # not in a package
+        outermost = 1 if parts[0] in _SOURCE_FOLDERS else 0
+    names = [*parts[outermost:], *([] if file.stem == "__init__" else [file.stem])]
+    return ".".join(names)
+
+
+@cache
+def _packages_around(root: Path) -> str:
+    """Return the dotted name of a folder that is a package itself."""
+    outer = _packages_around(root.parent) if (root.parent / "__init__.py").is_file() else ""
+    return f"{outer}.{root.name}" if outer else root.name
+
+
+def _with_package_files(root: Path, paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths, and the `__init__.py` beside them: the walk leaves out names with two underscores."""
+    seen: set[PurePosixPath] = set()
+    for path in paths:
+        for folder in PurePosixPath(path).parents:
+            if folder in seen or not path.endswith(".py"):
+                break
+            seen.add(folder)
+            if (root / folder / "__init__.py").is_file():
+                yield (folder / "__init__.py").as_posix()
+        yield path
+
+
+def _packages(paths: Iterable[str]) -> set[str]:
+    return {path for path in paths if path.endswith("__init__.py")}
+
+
+def _current_files(root: Path, paths: list[str], known: dict[str, _CachedFile]) -> Iterator[tuple[str, _CachedFile]]:
+    every = set(paths)
+    for path in paths:
+        with suppress(OSError):
+            found = (root / path).stat()
+            stamp = (found.st_size, found.st_mtime_ns)
+            if path in known and known[path].stamp == stamp:
+                yield path, known[path]
+            elif (text := read_file(root / path, LIMITS)) is not None:
+                yield path, _CachedFile(stamp, parse_source(root, path, text.encode(), every))
+
+
+def _cache_file(root: Path, folder: Path) -> Path:
+    name = hashlib.sha256(f"{_FORMAT}\0{root}".encode()).hexdigest()[:32]
+    return folder / "repositories" / f"{name}.json"
+
+
+def _read_cache(place: Path) -> dict[str, _CachedFile]:
+    try:
+        return _CACHE.validate_json(place.read_bytes())
+    except (OSError, ValidationError):
+        return {}
+
+
+def _write_cache(place: Path, files: dict[str, _CachedFile]) -> None:
+    """Write the cache; without one the next start is slower, and nothing else."""
+    with suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(place, _CACHE.dump_json(files), mode=0o600)

@@ -1,0 +1,132 @@
+"""Finds code by its similarity with a text: classes without bodies, functions, and snippets.
+
+Similarity is that of words, weighted by their rarity (BM25F, `text.lexical_index`); identifiers count whole and in
+parts. The paper embeds with UniXCoder instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final, Literal, get_args
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
+from exploracoder_jupyter.repository.reading.code_model import Definition, SourceFile
+from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.text.lexical_index import Field, LexicalIndex
+
+_SNIPPET_LINES: Final = 40
+_LEAST_LINES: Final = 10
+"""A definition starts a new snippet if the one before has as many lines."""
+_NAME_WEIGHT: Final = 3.0
+_FORMAT: Final = "code pieces 1"
+"""Changes when the pieces are made in another way."""
+
+CodeKind = Literal["class", "function", "snippet"]
+
+
+@dataclass(frozen=True, slots=True)
+class CodePiece:
+    """A part of a file that can be retrieved."""
+
+    kind: CodeKind
+    title: str
+    """Dotted path of a class or function; the file of a snippet."""
+    file: str
+    line: int
+    """First line, counted from 1."""
+    end: int
+    """Last line."""
+
+
+_PIECES: TypeAdapter[list[CodePiece]] = TypeAdapter(list[CodePiece])
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSearch:
+    """A search among the snippets of a repository, and among its classes and functions."""
+
+    index: RepositoryIndex
+    pieces: Sequence[CodePiece]
+    words: LexicalIndex
+
+    @classmethod
+    def open(cls, index: RepositoryIndex, cache: KnowledgeCache) -> CodeSearch:
+        """Build the search, or restore the one that was built for the same state of the repository."""
+        key = digest(str(index.root), index.digest, _FORMAT)
+        with suppress(ValueError, KeyError):
+            arrays = unpack_arrays(cache.get("passages", key) or b"")
+            return cls(index, _PIECES.validate_json(arrays.pop("pieces").tobytes()), LexicalIndex(arrays))
+        pieces, texts = [*_snippets(index), *_structures(index)], list[str]()
+        for _, same in groupby(pieces, lambda piece: piece.file):
+            texts += _texts(index, list(same))
+        titles = Field([piece.title for piece in pieces], _NAME_WEIGHT)
+        words = LexicalIndex.of([titles, Field(texts)])
+        encoded = np.frombuffer(_PIECES.dump_json(pieces), dtype=np.uint8)
+        cache.put("passages", key, pack_arrays({**words.arrays(), "pieces": encoded}))
+        return cls(index, pieces, words)
+
+    def nearest(self, query: str, kinds: Collection[CodeKind] = get_args(CodeKind)) -> Iterator[tuple[CodePiece, str]]:
+        """Yield the pieces of these kinds that share words with the query, nearest first, with their texts."""
+        for row in self.words.best(query) if self.pieces else []:
+            if (piece := self.pieces[row]).kind in kinds:
+                yield piece, _texts(self.index, [piece])[0]
+
+
+def _snippets(index: RepositoryIndex) -> Iterator[CodePiece]:
+    """Divide the repository into snippets of at most 40 lines, which preferably begin with a definition."""
+    for file in index.files:
+        length = len(index.lines(file.path))
+        begins = _boundaries(file, length)
+        for begin, end in zip(begins, [*begins, length][1:], strict=True):
+            yield CodePiece("snippet", file.path, file.path, begin + 1, end)
+
+
+def _structures(index: RepositoryIndex) -> Iterator[CodePiece]:
+    """Yield the classes, and the functions outside of classes."""
+    for file in index.files:
+        for item in file.source.definitions:
+            if item.kind == "class" or item.kind == "function":
+                yield CodePiece(item.kind, index.path_of(item), item.file, item.line, item.end)
+
+
+def _texts(index: RepositoryIndex, pieces: Sequence[CodePiece]) -> list[str]:
+    """Return the texts of pieces of one file: the code, or of a class the signatures in place of the bodies."""
+    lines = index.lines(pieces[0].file)
+    classes = {
+        (item.line, index.path_of(item)): item
+        for item in index.by_path[pieces[0].file].source.definitions
+        if item.kind == "class"
+    }
+    return [
+        "\n".join(_outline(index, classes[piece.line, piece.title]))
+        if piece.kind == "class"
+        else "\n".join(lines[piece.line - 1 : piece.end]).strip("\n")
+        for piece in pieces
+    ]
+
+
+def _outline(index: RepositoryIndex, owner: Definition) -> Iterator[str]:
+    yield owner.signature
+    if owner.summary:
+        yield f'    """{owner.summary}"""'
+    for member in index.members(owner):
+        yield f"    {member.signature}  # {member.summary}" if member.summary else f"    {member.signature}"
+
+
+def _boundaries(file: SourceFile, length: int) -> list[int]:
+    """Return the first lines of the snippets of a file, counted from 0."""
+    starts = sorted({item.line - 1 for item in file.source.definitions if item.kind != "attribute"})
+    if not length:
+        return []
+    found = [0]
+    for start in [*(start for start in starts if start < length), length]:
+        found += range(found[-1] + _SNIPPET_LINES, start, _SNIPPET_LINES)
+        if start - found[-1] >= _LEAST_LINES and start < length:
+            found.append(start)
+    return found

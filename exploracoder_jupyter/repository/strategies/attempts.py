@@ -1,0 +1,278 @@
+"""The attempts of one run in a repository: what is written, what the tests show, and the result that follows.
+
+Shared by all strategies for repositories. The tests run once before anything is written: failures that have nothing to
+do with the target are named and not counted, and a broken environment ends the run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Final
+
+from anyio import to_thread
+
+from exploracoder_jupyter.core.errors import MissingRequirement, ReplyError, UsageError
+from exploracoder_jupyter.core.events import (
+    CandidateObserved,
+    CandidateProposed,
+    CandidateSelected,
+    LookedUp,
+    Notice,
+    Progress,
+)
+from exploracoder_jupyter.core.types import (
+    Call,
+    Candidate,
+    ErrorInfo,
+    Experience,
+    Observation,
+    Output,
+    Passage,
+    RepositoryTask,
+    Selection,
+    Solution,
+    StopCause,
+    Verdict,
+)
+from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
+from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
+from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.testing.test_report import TestReport, TestResult
+from exploracoder_jupyter.repository.testing.test_run import run_tests
+from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
+from exploracoder_jupyter.repository.tools.tool_calls import answer, called_as
+from exploracoder_jupyter.repository.writing.insertion import insert, parse_definition, without_target
+from exploracoder_jupyter.repository.writing.patch import make_patch
+from exploracoder_jupyter.repository.writing.target import Target, find_target, similar_target
+
+_PACKAGE: Final = "exploracoder_jupyter.repository.strategies"
+_MOST_NAMED: Final = 5
+_LONGEST_FILE: Final = 6000
+"""Characters of the target's file in a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt with its tests."""
+
+    experience: Experience
+    text: str
+    """The whole file with the attempt; empty if it could not be inserted."""
+    report: TestReport
+
+
+@dataclass(slots=True)
+class Attempts:
+    """The attempts of one run."""
+
+    run: Run
+    task: RepositoryTask
+    target: Target
+    tools: RepositoryTools
+    excluded: frozenset[str]
+    """Tests that failed before anything was written, for reasons that have nothing to do with the target."""
+    made: list[Attempt] = field(default_factory=list)
+
+    @classmethod
+    async def begin(cls, run: Run) -> Attempts:
+        """Read the repository, find the target and run the tests before anything is written.
+
+        Raises:
+            UsageError: the run names no repository, its target or its tests do not exist.
+            MissingRequirement: the environment lacks what the tests need.
+        """
+        task = run.task.repository
+        if task is None:
+            name = run.settings.strategy
+            raise UsageError(f"The strategy {name!r} writes code for a repository.", remedy="Add --repo and --target.")
+        run.emit(Progress("Reading the repository"))
+        index = (await to_thread.run_sync(RepositoryIndex.open, run.workdir)).without_tests()
+        target = find_target(index, task.target)
+        announce_libraries(run)
+        for sentence in filter(None, [index.notice, similar_target(index, target), _unshared(run)]):
+            run.emit(Notice(sentence))
+        run.emit(Progress("Running the tests before anything is written"))
+        excluded = _excluded(run, index, target, await run_tests(run, task, {}))
+        return cls(run, task, target, RepositoryTools(index), excluded)
+
+    @property
+    def last(self) -> Attempt | None:
+        """The latest attempt."""
+        return self.made[-1] if self.made else None
+
+    def context(self) -> Passage:
+        """Return the rest of the target's file."""
+        rest = "It is a new file." if self.target.is_new_file else without_target(self.target)
+        return Passage("workspace", self.target.path, rest[:_LONGEST_FILE], self.target.path, code=True)
+
+    def inputs(self, template: str, passages: Iterable[Passage] = (), notes: Sequence[str] = ()) -> StrategyInputs:
+        """Return the inputs of a prompt; the first passage is the rest of the file."""
+        return StrategyInputs(
+            f"{_PACKAGE}:{template}",
+            self.run.task,
+            experience=(self.last.experience,) if self.last else (),
+            passages=(self.context(), *passages),
+            notes=tuple(notes),
+        )
+
+    async def write(self, template: str, passages: Iterable[Passage] = (), notes: Sequence[str] = ()) -> str | None:
+        """Return the code that the model writes; `None` if two replies do not define the target."""
+        inputs = self.inputs(template, passages, notes)
+        try:
+            return await ask_parsed(self.run, "strategy", inputs, self._parse, subject=self.subject)
+        except ReplyError as error:
+            self.run.emit(Notice(f"The model gave no code for {self.target.name}: {error.message}"))
+            return None
+
+    @property
+    def subject(self) -> str:
+        """What the requests for the next attempt are about."""
+        return self.last.experience.candidate.id if self.last else SOLUTION.id
+
+    def look_up(self, calls: Sequence[Call], thought: str) -> list[Passage]:
+        """Answer the model's tool calls about the repository with the latest attempt in it."""
+        index = self.tools.index
+        if self.last and self.last.text:
+            index = index.replaced(self.target.path, self.last.text)
+        current = RepositoryTools(index)
+        found = []
+        for call in calls:
+            tools = self.tools if call.tool == "get_relevant_code" else current
+            text = answer(tools, call, path=self.target.path, thought=thought)
+            self.run.emit(LookedUp(self.subject, call.tool, call.argument, text))
+            found.append(Passage("workspace", called_as(call), text, called_as(call), code=True))
+        return found
+
+    async def test(self, code: str) -> Attempt:
+        """Run the tests on code that `write` returned, in a branch of its own."""
+        number, before = len(self.made), self.last
+        repairs = before.experience.candidate.id if before else None
+        same = next(
+            (item.experience.candidate.id for item in self.made if item.experience.candidate.code == code), None
+        )
+        id_ = f"s{self.run.agenda.next_number(SOLUTION.id)}"
+        candidate = Candidate(id_, SOLUTION.id, code, number, repairs, duplicate_of=same)
+        self.run.emit(CandidateProposed(candidate))
+        text = insert(self.tools.index, self.target, code)
+        report = _syntax_problem(self.target, text) or (
+            await run_tests(self.run, self.task, {self.target.path: text})
+        ).without(self.excluded)
+        lost = sorted(before.report.passed - report.passed) if before else []
+        observation = _observation(report, lost)
+        self.run.emit(CandidateObserved(candidate.id, observation))
+        attempt = Attempt(Experience(SOLUTION, candidate, observation), text, report)
+        self.made.append(attempt)
+        return attempt
+
+    def finish(self, *, stopped: str = "", cause: StopCause = "") -> RunResult:
+        """Return the result: the latest attempt if it passes, else the one that passes most tests.
+
+        Args:
+            stopped: why the run ended early; a sentence.
+            cause: what ended it.
+        """
+        if not self.made:
+            reason = stopped or f"The model gave no code that defines {self.target.name}."
+            return RunResult(None, Verdict("stopped" if stopped else "unsolved", reason, cause))
+        best = max(reversed(self.made), key=lambda item: (item.report.complete, len(item.report.passed)))
+        chosen, counts = best.experience.candidate, best.report.counts
+        before = None if self.target.is_new_file else self.target.text
+        patch = make_patch(self.target.path, before, best.text) if best.text else ""
+        solution = Solution(chosen.code, chosen.id, patch=patch)
+        left_out = f" {len(self.excluded)} that failed before are not counted." if self.excluded else ""
+        self.run.emit(CandidateSelected(Selection(SOLUTION.id, chosen.id, (counts,))))
+        if best.report.complete:
+            return RunResult(solution, Verdict("solved", f"{counts[:1].upper()}{counts[1:]}.{left_out}"))
+        if stopped:
+            return RunResult(solution, Verdict("stopped", stopped, cause))
+        tried = f"{len(self.made)} tried"
+        return RunResult(solution, Verdict("unsolved", f"No attempt passed the tests ({tried}); of the best {counts}."))
+
+    def _parse(self, text: str) -> str:
+        code = parse_definition(text, self.target)
+        insert(self.tools.index, self.target, code)  # raises if it does not define the target
+        return code
+
+
+def passages_of(findings: Iterable[Finding]) -> list[Passage]:
+    """Return what a tool found as passages for a prompt."""
+    return [Passage("workspace", item.title, item.text, item.place, code=True) for item in findings]
+
+
+def _unshared(run: Run) -> str:
+    if run.sharing == "values":
+        return ""
+    return f"With --share {run.sharing} no code of the repository is sent, so the model sees only the description."
+
+
+def _excluded(run: Run, index: RepositoryIndex, target: Target, report: TestReport) -> frozenset[str]:
+    """Return the failures before anything was written that have nothing to do with the target.
+
+    Raises:
+        UsageError: no test is left.
+        MissingRequirement: the environment lacks something.
+    """
+    module = report.missing_module()
+    roots = {name.partition(".")[0] for name in index.modules} | {PurePosixPath(target.path).stem}
+    roots |= {entry.stem for entry in run.workdir.iterdir()}
+    if module and module.partition(".")[0] not in roots:
+        raise MissingRequirement(
+            f"The tests need the module {module!r}, which is not installed where they run.",
+            remedy="Install it there, or choose the interpreter with --python.",
+        )
+    if report.problem:
+        raise UsageError(report.problem, remedy="Check --tests, which takes what pytest takes, or raise --timeout.")
+    unrelated = [item for item in report.failed if item.collected and not _mentions(item, index, target)]
+    left = report.without(item.id for item in unrelated)
+    names = ", ".join(item.id for item in unrelated[:_MOST_NAMED])
+    if unrelated and not left.results:
+        raise UsageError(f"All tests fail for other reasons than {target.name}: {names}.", remedy="Repair them first.")
+    if unrelated:
+        run.emit(Notice(f"These tests fail without any change and are not counted: {names}.", "warning"))
+    if left.complete and not target.present:
+        run.emit(Notice(f"The tests pass without {target.name}, so passing them shows little.", "warning"))
+    return frozenset(item.id for item in unrelated)
+
+
+def _mentions(result: TestResult, index: RepositoryIndex, target: Target) -> bool:
+    """Whether a failure may be due to the target: it names it, its class, or its file."""
+    current = index.by_path.get(target.path)
+    module = current.module if current and target.language == "python" else ""
+    names = [target.last_name, target.path, *target.name.split("."), *([module] if module else [])]
+    return any(name in f"{result.id}\n{result.text}" for name in names)
+
+
+def _syntax_problem(target: Target, text: str) -> TestReport | None:
+    """Return the report on a file that is not valid Python, whose tests need not be run."""
+    if target.language != "python":
+        return None
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        line = text.split("\n")[(error.lineno or 1) - 1].strip()
+        return TestReport((), f"{target.path} is not valid Python: {error.msg} in line {error.lineno}: {line}")
+    except (ValueError, RecursionError, MemoryError) as error:
+        return TestReport((), f"{target.path} is not valid Python: {error}")
+    return None
+
+
+def _observation(report: TestReport, lost: Sequence[str]) -> Observation:
+    """Return what the tests show as the observation of the attempt."""
+    text = f"{report.counts}\n"
+    if report.complete:
+        return Observation("ok", (_stream(text),), text=text, schema=text, seconds=report.seconds)
+    feedback = report.feedback(lost)
+    names = "\n".join([report.counts, *(item.id for item in report.failed)])
+    error = ErrorInfo("TestsFailed", report.counts, feedback, feedback, names)
+    return Observation("error", (_stream(f"{feedback}\n"),), error, seconds=report.seconds, unmet="check")
+
+
+def _stream(text: str) -> Output:
+    return {"output_type": "stream", "name": "stdout", "text": text}

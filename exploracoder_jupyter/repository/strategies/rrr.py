@@ -1,0 +1,66 @@
+"""Retrieve-Repotools-Reflect: attempts, tests, tool calls and reflection in turns (RRR, section 4.1, Algorithm 1).
+
+For c oracle calls at most c attempts are written, each tested once: 3c - 2 requests, as each attempt after the first
+follows the tools that the model calls and a reflection.
+"""
+
+from __future__ import annotations
+
+from anyio import to_thread
+
+from exploracoder_jupyter.core.configuration.settings import Formulation
+from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.core.events import KnowledgeSearched
+from exploracoder_jupyter.core.types import Passage
+from exploracoder_jupyter.pipeline.prompting.model_requests import ask_text
+from exploracoder_jupyter.pipeline.prompting.reply_extraction import join_lines
+from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.repository.strategies.attempt_loop import improve_until_passed
+from exploracoder_jupyter.repository.strategies.attempts import Attempts, passages_of
+from exploracoder_jupyter.repository.tools.tool_calls import parse_tool_request
+
+
+async def rrr(run: Run) -> RunResult:
+    """Retrieve, write, test, call tools, reflect, and write again. The strategy `rrr`."""
+    attempts = await Attempts.begin(run)
+
+    async def first() -> str | None:
+        return await attempts.write("write", await related_snippets(attempts, run.task.text))
+
+    async def improved() -> str | None:
+        found = await _call_tools(attempts)
+        reflection = await reflect(attempts, found)
+        return await attempts.write("improve", found, reflection)
+
+    return await improve_until_passed(attempts, first, improved)
+
+
+async def related_snippets(attempts: Attempts, query: str, round_: int = 0) -> list[Passage]:
+    """Return the snippets of the repository that are nearest to a query, without the target itself."""
+    tools, target = attempts.tools, attempts.target
+    found = await to_thread.run_sync(lambda: tools.get_related_snippets(query, without=target.lines))
+    passages = passages_of(found)
+    formulation: Formulation = "code" if round_ else "task"
+    attempts.run.emit(KnowledgeSearched(SOLUTION.id, round_, formulation, query, (), tuple(passages)))
+    return passages
+
+
+async def reflect(attempts: Attempts, found: list[Passage]) -> list[str]:
+    """Return the reflection on the latest attempt; none if the reply is empty."""
+    inputs = attempts.inputs("reflect", found)
+    try:
+        return [join_lines(await ask_text(attempts.run, "strategy", inputs, subject=attempts.subject))]
+    except ReplyError:
+        return []
+
+
+async def _call_tools(attempts: Attempts) -> list[Passage]:
+    """Return the outputs of the tools that the model calls after the latest attempt; it may call none."""
+    try:
+        text = await ask_text(attempts.run, "strategy", attempts.inputs("tools"), subject=attempts.subject)
+    except ReplyError:
+        return []
+    request = parse_tool_request(text)
+    return await to_thread.run_sync(attempts.look_up, request.calls, request.thought)

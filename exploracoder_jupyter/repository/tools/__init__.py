@@ -1,0 +1,1 @@
+"""The tools with which a model, or a user, asks about a repository."""

@@ -1,0 +1,204 @@
+"""The six tools of RRR (section 4.2, Table 2, appendix F), as functions of an index.
+
+`get_related_snippets` is independent: it needs only the description. The others answer what a model asks for while it
+corrects its code. Nothing of the repository is imported or run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from platformdirs import user_cache_path
+
+from exploracoder_jupyter.core.message_wording import did_you_mean
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
+from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
+from exploracoder_jupyter.repository.reading.class_members import (
+    Member,
+    external_members,
+    inherited_members,
+    lineage,
+)
+from exploracoder_jupyter.repository.reading.code_model import Definition
+from exploracoder_jupyter.repository.reading.missing_imports import suggest_imports, undefined_names
+from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.reading.similar_code import CodePiece, CodeSearch
+from exploracoder_jupyter.text.lexical_index import LexicalIndex
+
+RELATED: Final = 5
+"""Snippets that are related to a description (appendix F.1)."""
+RELEVANT: Final = 3
+"""Structures that are relevant for a query (appendix F.2)."""
+MEMBERS: Final = 10
+"""Members of a class that are shown (appendix F.2)."""
+_LONGEST_BODY: Final = 4000
+_LONGEST_PIECE: Final = 3000
+_MOST_ALIKE: Final = 6
+"""Definitions of the same name that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a tool found."""
+
+    title: str
+    """What it is: the dotted path of a definition, a name, or a file."""
+    place: str
+    """File and line; empty for what is not in the repository."""
+    text: str
+
+
+@dataclass(frozen=True)
+class RepositoryTools:
+    """The tools for one state of a repository."""
+
+    index: RepositoryIndex
+    cache: Path | None = None
+    """Folder of caches; by default that of the user."""
+    patience: float = 0.3
+    """Seconds that reading a class of another package may take."""
+
+    @cached_property
+    def search(self) -> CodeSearch:
+        """The search for similar code."""
+        return CodeSearch.open(self.index, KnowledgeCache(self.cache or user_cache_path("exploracoder_jupyter")))
+
+    def get_related_snippets(self, description: str, *, without: tuple[str, int, int] | None = None) -> list[Finding]:
+        """Return the five snippets nearest to a description.
+
+        Args:
+            description: what is to be written.
+            without: path, first and last line of what is not to be found, such as the target itself.
+        """
+        found = self.search.nearest(description, ["snippet"])
+        outside = (item for item in found if without is None or not _overlap(item[0], without))
+        return [_finding(piece, text) for piece, text in islice(outside, RELATED)]
+
+    def get_imports(self, path: str) -> list[Finding]:
+        """Return the import statements for every undefined name of a file, with all sources of each name."""
+        if path not in self.index.by_path:
+            return []
+        file = self.index.by_path[path]
+        names = undefined_names(self.index, path)
+        return [Finding(name, path, "\n".join(suggest_imports(self.index, file, name))) for name in names]
+
+    def get_class_info(self, names: str, thought: str = "") -> list[Finding]:
+        """Return the members of classes, inherited ones included.
+
+        Args:
+            names: class names, separated by commas; every class of such a name is described.
+            thought: why this is asked; the ten members nearest to it are shown of a class with more.
+        """
+        wanted = [name for name in names.replace(",", " ").split() if name]
+        return [self._describe_class(item, thought) for name in wanted for item in self.index.classes(name)]
+
+    def get_signature(self, owner: str | None, name: str) -> list[Finding]:
+        """Return all signatures of a method, or of a function if `owner` is `None`."""
+        found = [Finding(self._title(item), item.place, _described(item)) for item in self._callables(owner, name)]
+        return found or [Finding(f"{item.owner}.{name}", "", item.signature) for item in self._external(owner, name)]
+
+    def get_method_body(self, owner: str | None, name: str) -> list[Finding]:
+        """Return the source code of a method or function; of one that is not in the repository the signature."""
+        found = [
+            Finding(self._title(item), item.place, shorten(self.index.code(item), _LONGEST_BODY))
+            for item in self._callables(owner, name)
+        ]
+        return found or self.get_signature(owner, name)
+
+    def get_relevant_code(self, query: str) -> list[Finding]:
+        """Return the three classes, functions or snippets nearest to a query, classes without bodies."""
+        found: list[tuple[CodePiece, str]] = []
+        for piece, text in self.search.nearest(query):
+            if not any(_overlap(piece, (known.file, known.line, known.end)) for known, _ in found):
+                found.append((piece, text))
+            if len(found) == RELEVANT:
+                break
+        return [_finding(piece, text) for piece, text in found]
+
+    def similar_names(self, name: str) -> str:
+        """Return a sentence that suggests a name of the repository in place of an unknown one; empty if none is."""
+        return did_you_mean(name.rpartition(".")[2], self.index.definitions).strip()
+
+    def _title(self, definition: Definition) -> str:
+        return self.index.path_of(definition)
+
+    def _describe_class(self, owner: Definition, thought: str) -> Finding:
+        own = list(inherited_members(self.index, owner))
+        known = {item.definition.name for item in own}
+        outside = (item for item in self._from_outside(owner) if item.definition.name not in known)
+        members = [*own, *outside]
+        shown = _nearest(members, thought)
+        more = [f"... and {len(members) - len(shown)} more members"] if len(members) > len(shown) else []
+        head = [f'"""{owner.summary}"""'] if owner.summary else []
+        lines = [owner.signature, *(f"    {line}" for line in (*head, *map(_member_line, shown), *more))]
+        return Finding(self._title(owner), owner.place, "\n".join(lines))
+
+    def _from_outside(self, owner: Definition) -> Iterator[Member]:
+        for base in lineage(self.index, owner).external:
+            for definition in external_members(self.index.root, base, seconds=self.patience):
+                yield Member(definition, base.name)
+
+    def _callables(self, owner: str | None, name: str) -> list[Definition]:
+        """Return the functions or methods of a name, of the nearest class that has it, every class of the name."""
+        if owner is None:
+            found = [item for item in self.index.definitions.get(name, ()) if item.kind == "function"]
+            return found[:_MOST_ALIKE]
+        found = []
+        for class_ in self.index.classes(owner):
+            members = (item.definition for item in inherited_members(self.index, class_))
+            named = [item for item in members if item.name == name and item.kind != "attribute"]
+            found += [item for item in named if item.owner == named[0].owner]
+        return found[:_MOST_ALIKE]
+
+    def _external(self, owner: str | None, name: str) -> list[Definition]:
+        owners = self.index.classes(owner) if owner else []
+        members = (item for class_ in owners for item in self._from_outside(class_))
+        return [item.definition for item in members if item.definition.name == name]
+
+
+def render_findings(findings: Iterable[Finding]) -> str:
+    """Return the findings as text: each with its title and place, then what was found."""
+    return "\n\n".join(_rendered(item) for item in findings)
+
+
+def _rendered(item: Finding) -> str:
+    place = f" ({item.place})" if item.place and item.place != item.title else ""
+    return f"{item.title}{place}\n{item.text or '(nothing in the repository defines it)'}"
+
+
+def _finding(piece: CodePiece, text: str) -> Finding:
+    return Finding(piece.title, f"{piece.file}:{piece.line}", shorten(text, _LONGEST_PIECE))
+
+
+def _overlap(piece: CodePiece, lines: tuple[str, int, int]) -> bool:
+    file, first, last = lines
+    return piece.file == file and piece.line <= last and first <= piece.end
+
+
+def _described(item: Definition) -> str:
+    notes = f"  [{', '.join(item.notes)}]" if item.notes else ""
+    return f"{item.signature}{notes}"
+
+
+def _member_line(member: Member) -> str:
+    item = member.definition
+    kind = "property: " if item.kind == "property" else ""
+    origin = f"  (from {member.origin})" if member.origin else ""
+    summary = f"  # {item.summary}" if item.summary else ""
+    return f"{kind}{_described(item)}{origin}{summary}"
+
+
+def _nearest(members: Sequence[Member], thought: str) -> list[Member]:
+    """Return the members nearest to a thought in their own order; without a thought the first public ones."""
+    if len(members) <= MEMBERS:
+        return list(members)
+    texts = [f"{item.definition.name} {item.definition.signature} {item.definition.summary}" for item in members]
+    ranked = LexicalIndex.build(texts).best(thought) if thought.strip() else []
+    public = [place for place, item in enumerate(members) if not item.definition.name.startswith("_")]
+    order = dict.fromkeys([*ranked, *public, *range(len(members))])
+    return [members[place] for place in sorted(list(order)[:MEMBERS])]

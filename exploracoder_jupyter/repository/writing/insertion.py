@@ -1,0 +1,210 @@
+"""Inserts what a model wrote into the text of the target's file.
+
+A reply defines the target, with the imports that it needs. The definition replaces the present one, or is added at the
+end; imports that the file lacks join those at its top. Whatever else of the file a reply repeats is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import dedent, indent
+from typing import Final
+
+from tree_sitter import Node
+
+from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.pipeline.prompting.reply_extraction import split_fenced, without_thinking
+from exploracoder_jupyter.pipeline.prompting.reply_forms import encodable
+from exploracoder_jupyter.repository.reading.code_model import Definition, Language, SourceFile
+from exploracoder_jupyter.repository.reading.java_syntax import java_parser
+from exploracoder_jupyter.repository.reading.python_syntax import node_text, python_parser
+from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.writing.target import Target
+
+_LANGUAGE_NAMES: Final[dict[Language, frozenset[str]]] = {
+    "python": frozenset({"python", "python3", "py", "", "text"}),
+    "java": frozenset({"java", "", "text"}),
+}
+_IMPORTS: Final = frozenset(
+    {
+        "import_statement",
+        "import_from_statement",
+        "future_import_statement",
+        "import_declaration",
+        "package_declaration",
+    }
+)
+_COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment"})
+
+
+def parse_definition(text: str, target: Target) -> str:
+    """Return the code of a reply: its fenced blocks in the language of the target, joined.
+
+    Raises:
+        ReplyError: there is none, or it does not define the target.
+    """
+    wanted = _LANGUAGE_NAMES[target.language]
+    blocks = [block for _, block in split_fenced(without_thinking(encodable(text))) if block.body.strip()]
+    marked = [block.body for block in blocks if block.language in wanted - {"", "text"}]
+    code = "\n".join(marked or [block.body for block in blocks if block.language in wanted]).strip("\n")
+    if not code:
+        raise ReplyError(f"the reply holds no fenced block of {target.language.title()} code.")
+    if f"{target.last_name}" not in code:
+        raise ReplyError(f"the code does not define {target.name}.")
+    return code
+
+
+def insert(index: RepositoryIndex, target: Target, code: str) -> str:
+    """Return the text of the target's file with the definition in this code.
+
+    Raises:
+        ReplyError: the code does not define the target.
+    """
+    written = index.replaced(target.path, code).by_path[target.path]
+    wanted = [item for item in written.source.definitions if _is_target(item, target)]
+    if not wanted:
+        raise ReplyError(f"the code does not define {target.name}.")
+    crlf = target.text.count("\r\n") * 2 > target.text.count("\n")
+    text = target.text.replace("\r\n", "\n") if crlf else target.text
+    body = _method_text(target, code, wanted) if target.owner else _top_level_text(target, written, code, index)
+    text = _replace(target, text, body)
+    present = index.replaced(target.path, text).by_path[target.path]
+    text = _with_imports(target.language, text, _new_imports(code, written, present))
+    return text.replace("\n", "\r\n") if crlf else text
+
+
+def without_target(target: Target) -> str:
+    """Return the text of the target's file with a line in place of the target."""
+    marker = "#" if target.language == "python" else "//"
+    pad = " " * 4 if target.owner else ""
+    return _replace(target, target.text.replace("\r\n", "\n"), f"{pad}{marker} <- {target.name} is written here")
+
+
+def _is_target(item: Definition, target: Target) -> bool:
+    owners = ("", target.owner.name, target.owner.qualified) if target.owner else ("",)
+    return item.name == target.last_name and item.owner in owners and item.kind != "attribute"
+
+
+def _replace(target: Target, text: str, body: str) -> str:
+    """Replace the target's lines by the body, or add it: a method to its class, anything else at the end."""
+    lines = text.split("\n")
+    if target.present:
+        first = target.present[0]
+        for other in reversed(target.present[1:]):
+            del lines[other.line - 1 : other.end]
+        lines[first.line - 1 : first.end] = body.split("\n")
+        return "\n".join(lines)
+    if target.owner:
+        end = target.owner.end - (1 if target.language == "java" else 0)
+        lines[end:end] = ["", *body.split("\n")]
+        return "\n".join(lines)
+    place = _place_before_use(target, text, body)
+    if place is not None:
+        lines[place:place] = [*body.split("\n"), "", ""]
+        return "\n".join(lines)
+    start = text.rstrip("\n")
+    gap = "\n\n\n" if target.language == "python" else "\n\n"
+    return f"{start}{gap if start else ''}{body}\n"
+
+
+def _place_before_use(target: Target, text: str, body: str) -> int | None:
+    """Return the line before which a new definition is added: that of its first use; `None`: the end of the file.
+
+    Annotations, bases and decorators use names as the file is run. What the definition uses itself has to come before.
+    """
+    nodes = [node for node in _top_nodes(target.language, text) if node.type not in _IMPORTS]
+    uses = (place for place, node in enumerate(nodes) if _uses(node_text(node), target.name))
+    first = next(uses, None) if target.language == "python" else None
+    if first is None:
+        return None
+    names = (node_text((node.child_by_field_name("definition") or node).child_by_field_name("name")) for node in nodes)
+    needed = [place for place, name in enumerate(names) if name and _uses(body, name)]
+    return nodes[first].start_point.row if all(place < first for place in needed) else None
+
+
+def _uses(code: str, name: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", code) is not None
+
+
+def _method_text(target: Target, code: str, wanted: Sequence[Definition]) -> str:
+    """Return the definitions of a method, at the indentation of its class's body."""
+    assert target.owner
+    lines, text = code.split("\n"), target.text.split("\n")
+    if target.present:
+        margin = text[target.present[0].line - 1]
+        margin = margin[: len(margin) - len(margin.lstrip())]
+    else:
+        head = text[target.owner.line - 1]
+        margin = head[: len(head) - len(head.lstrip())] + " " * 4
+    parts = (dedent("\n".join(lines[item.line - 1 : item.end])) for item in wanted)
+    return "\n\n".join(indent(part, margin) for part in parts)
+
+
+def _top_level_text(target: Target, written: SourceFile, code: str, index: RepositoryIndex) -> str:
+    """Return what the code defines at the top level, without imports and without what the file has already."""
+    file = index.replaced(target.path, target.text).by_path[target.path]
+    known = {item.name for item in file.source.definitions if not item.owner} - {target.last_name}
+    names = {item.line: item.name for item in written.source.definitions if not item.owner}
+    lines = code.split("\n")
+    kept = [
+        (node.start_point.row, node.end_point.row + 1)
+        for node in _top_nodes(target.language, code)
+        if node.type not in _IMPORTS and names.get(node.start_point.row + 1) not in known and not _is_docstring(node)
+    ]
+    begin = next(start for start, _ in kept)
+    end = kept[-1][1]
+    dropped = {row for row in range(begin, end) if not any(start <= row < stop for start, stop in kept)}
+    return "\n".join(line for row, line in enumerate(lines[:end]) if row >= begin and (row not in dropped or not line))
+
+
+def _is_docstring(node: Node) -> bool:
+    return node.type == "expression_statement" and [child.type for child in node.named_children] == ["string"]
+
+
+def _top_nodes(language: Language, code: str) -> list[Node]:
+    parser = java_parser() if language == "java" else python_parser()
+    return parser.parse(code.encode()).root_node.named_children
+
+
+def _new_imports(code: str, written: SourceFile, present: SourceFile) -> Iterator[str]:
+    """Yield the import statements of the code that the file lacks, without imports of the file from itself."""
+    known = {item.statement for item in present.source.imports}
+    lines = {line.strip() for line in code.split("\n")}
+    for item in written.source.imports:
+        own = item.module == present.module and written.language == "python"
+        if item.statement not in known and not own:
+            yield item.statement
+    for line in sorted(lines):
+        if line.startswith(("from __future__", "import static")) or (
+            line.startswith(("from", "import")) and "*" in line
+        ):
+            yield line
+
+
+def _with_imports(language: Language, text: str, imports: Iterable[str]) -> str:
+    lines = text.split("\n")
+    missing = [item for item in dict.fromkeys(imports) if item not in {line.strip() for line in lines}]
+    if not missing:
+        return text
+    future = [item for item in missing if item.startswith("from __future__")]
+    rest = [item for item in missing if item not in future]
+    nodes = _top_nodes(language, text)
+    last = max((node.end_point.row + 1 for node in nodes if node.type in _IMPORTS), default=-1)
+    header = _header_end(nodes)
+    place = last if last >= 0 else header
+    gap = [""] if last < 0 and len(lines) > place and lines[place].strip() else []
+    before = [""] if last < 0 and place > 0 and lines[place - 1].strip() else []
+    lines[place:place] = [*before, *rest, *gap] if rest else []
+    lines[header:header] = future
+    return "\n".join(lines)
+
+
+def _header_end(nodes: Sequence[Node]) -> int:
+    """Return the first line after the comments and the docstring at the top of a file."""
+    end = 0
+    for node in nodes:
+        if node.type not in _COMMENTS and not (_is_docstring(node) and node_text(node)):
+            break
+        end = node.end_point.row + 1
+    return end

@@ -1,0 +1,125 @@
+"""The target: the class, function or method that is written, as `FILE::NAME`; it may exist already or not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.message_wording import did_you_mean
+from exploracoder_jupyter.repository.reading.code_model import LANGUAGES, Definition, Language
+from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+
+_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_EXAMPLE = "For example: --target src/shop/cart.py::Cart"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is written, and where."""
+
+    path: str
+    """Path of the file relative to the repository, with `/`."""
+    name: str
+    """`Cart`, or `Cart.total` for a method."""
+    text: str
+    """The present text of the file; empty for a new file."""
+    is_new_file: bool
+    present: tuple[Definition, ...]
+    """The definitions that are replaced: none if the target is new, several for a property with its setter."""
+    owner: Definition | None
+    """The class of a method."""
+
+    @property
+    def language(self) -> Language:
+        """The language of the file."""
+        return LANGUAGES[PurePosixPath(self.path).suffix]
+
+    @property
+    def last_name(self) -> str:
+        """The name without that of its class."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def lines(self) -> tuple[str, int, int] | None:
+        """Path, first and last line of what is replaced; `None` if the target is new."""
+        return (self.path, self.present[0].line, self.present[-1].end) if self.present else None
+
+    @property
+    def titled(self) -> str:
+        """`FILE::NAME`."""
+        return f"{self.path}::{self.name}"
+
+
+def find_target(index: RepositoryIndex, given: str) -> Target:
+    """Find the target in a repository.
+
+    Raises:
+        UsageError: the target is malformed, its file lies outside of the repository, is not a source file or cannot be
+            read, or the class of a method does not exist.
+    """
+    path, name = _split(given)
+    place = resolve_inside(index.root, path)
+    if place.suffix not in LANGUAGES:
+        raise UsageError(f"{path} is not a Python or Java file.", remedy=_EXAMPLE)
+    if not place.parent.is_dir():
+        raise UsageError(f"The repository has no folder {PurePosixPath(path).parent}.", remedy="Check the target.")
+    text = index.overlay[path] if path in index.overlay else read_text(place, path)
+    current = index.replaced(path, text or "")
+    definitions = current.by_path[path].source.definitions
+    owner_name = name.rpartition(".")[0]
+    owner = next((item for item in definitions if item.kind == "class" and item.qualified == owner_name), None)
+    if owner_name and owner is None:
+        meant = did_you_mean(owner_name, [item.qualified for item in definitions if item.kind == "class"])
+        raise UsageError(f"{path} has no class {owner_name}.", remedy=f"{meant}Check the target {given!r}.")
+    present = tuple(item for item in definitions if item.qualified == name and item.kind != "attribute")
+    return Target(path, name, text or "", text is None, present, owner)
+
+
+def similar_target(index: RepositoryIndex, target: Target) -> str:
+    """Return a sentence if a new target is spelled like something that its file has; else an empty string."""
+    if target.present or target.path not in index.by_path:
+        return ""
+    names = [item.qualified for item in index.by_path[target.path].source.definitions if item.kind != "attribute"]
+    meant = did_you_mean(target.name, names).strip()
+    return f"{target.path} has no {target.name}, so it is added. {meant}" if meant else ""
+
+
+def resolve_inside(root: Path, path: str) -> Path:
+    """Return the file that a path relative to the repository names.
+
+    Raises:
+        UsageError: it lies outside of the repository, also by a link.
+    """
+    place = (root / path).resolve()
+    if place == root.resolve() or not place.is_relative_to(root.resolve()):
+        why = (
+            "is a link that leads out"
+            if not Path(path).is_absolute() and ".." not in Path(path).parts
+            else "lies outside"
+        )
+        raise UsageError(f"{path} {why} of the repository {root}.", remedy="Name a file in the repository.")
+    return place
+
+
+def read_text(place: Path, path: str) -> str | None:
+    """Return the text of a file as it is, line ends included; `None` if there is no such file.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    if not place.exists():
+        return None
+    try:
+        return place.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read as UTF-8 text: {error}.", remedy="Check the file.") from None
+
+
+def _split(given: str) -> tuple[str, str]:
+    file, separator, name = given.strip().rpartition("::")
+    path = Path(file).as_posix()
+    if not separator or not file or not _NAME.fullmatch(name) or "\n" in file:
+        raise UsageError(f"--target takes FILE::NAME, not {given!r}.", remedy=_EXAMPLE)
+    return path, name

@@ -1,0 +1,159 @@
+"""RRR on a real repository with real tests and scripted replies: the run, its trace, its patch, the command line."""
+
+import json
+import sys
+from pathlib import Path
+
+import anyio
+import nbformat
+import pytest
+
+from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.types import RepositoryTask, Task
+from exploracoder_jupyter.evaluation import Unit, run_unit, verify_problem
+from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
+from exploracoder_jupyter.llm import ScriptedModel
+from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
+from exploracoder_jupyter.runs import Order, in_repository, replay, resume_order, run
+from exploracoder_jupyter.runs.recorded.run_replay import prepare_replay
+from tests.toy_model import offer_toy, reply
+from tests.unit.repository.shop import CART, IMPORTS, contents, without_cart, write_shop
+
+TARGET = "src/shop/cart.py::Cart"
+WRONG = CART.replace("self.put(self", "self.insert(self")
+OTHER_TEST = "def test_other():\n    assert 1 + 1 == 3\n"
+
+
+def fenced(code):
+    return f"```python\n{IMPORTS}\n\n{code}\n```"
+
+
+def ordered(folder, text="Holds items of the catalogue.", **settings):
+    layer = {"endpoint": {"model": "offline"}, "retrieval": {"snippets": False}, **settings}
+    (folder.parent / "notes").mkdir(exist_ok=True)
+    return Order(Task(text, ()), (layer,), workdir=folder.parent / "notes")
+
+
+def executed(order, monkeypatch, replies):
+    """The model and the summary of a run."""
+    model = ScriptedModel(replies)
+
+    async def choose(*_, **__):
+        return model
+
+    monkeypatch.setattr(sys.modules[run.__module__], "choose_model", choose)
+    return model, anyio.run(lambda: run(order, lambda record: None))
+
+
+def written(folder, monkeypatch, replies, task, **settings):
+    """The model and the summary of a run in a repository."""
+    return executed(in_repository(ordered(folder, **settings), folder, task), monkeypatch, replies)
+
+
+@pytest.mark.parametrize("branching", ["auto", "rerun"])
+def test_attempts_are_tested_and_the_patch_is_applied_and_undone_by_the_user_alone(
+    tmp_path, monkeypatch, capsys, branching
+):
+    folder = write_shop(tmp_path / "repository", **{"src/shop/cart.py": None, "tests/test_other.py": OTHER_TEST})
+    before = contents(folder)
+    replies = [fenced(WRONG), "get_signature: Container.put", "It is put.", fenced(CART)]
+    model, summary = written(
+        folder, monkeypatch, replies, RepositoryTask(TARGET, ("tests",)), sandbox={"branching": branching}
+    )
+    assert summary["status"] == "solved" and summary["reason"].startswith("3 tests passed.")
+    assert contents(folder) == before  # no cache, no byte code, no trace
+    shown = model.requests[1].messages[-1].content
+    assert "'Cart' object has no attribute 'insert'" in shown and "tests/test_cart.py::test_size" in shown
+    assert "test_other" not in shown
+    assert "def put(self, entry: object, count: int = 1) -> None" in model.requests[2].messages[-1].content
+
+    trace = Path(summary["trace"])
+    assert trace.parent == tmp_path / "notes" / "explorations"
+    cells = nbformat.read(trace, 4).cells
+    assert main(["check", str(trace)]) == 2 and "replay" in capsys.readouterr().err
+    assert any("```diff" in cell.source and "+class Cart(Container):" in cell.source for cell in cells)
+    assert main(["repo", "apply", str(trace)]) == 0
+    assert (folder / "src/shop/cart.py").read_text().split() == (IMPORTS + CART).split()
+    assert main(["repo", "apply", str(trace)]) == 2 and "has changed" in capsys.readouterr().err
+    assert main(["repo", "undo", str(trace), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["files"] == ["src/shop/cart.py"]
+    assert contents(folder) == before
+
+
+def test_a_run_in_a_repository_can_be_replayed(tmp_path, monkeypatch):
+    folder = without_cart(tmp_path / "repository")
+    _, summary = written(folder, monkeypatch, [fenced(WRONG), "", "", fenced(CART)], RepositoryTask(TARGET))
+    monkeypatch.undo()
+    asked = prepare_replay(Path(summary["trace"]), tmp_path / "again.ipynb")
+    again = anyio.run(lambda: replay(asked, lambda record: None))
+    assert again["status"] == "solved" and again["patch"] == summary["patch"]
+    assert again["replay"]["same_course"]
+
+
+def test_a_stopped_run_continues_with_the_replies_that_it_has(tmp_path, monkeypatch):
+    folder = without_cart(tmp_path / "repository")
+    replies = [fenced(WRONG), "", "", fenced(CART)]
+    model, stopped = written(folder, monkeypatch, replies, RepositoryTask(TARGET), budget={"executions": 2})
+    assert stopped["status"] == "stopped" and "+class Cart" in stopped["patch"] and len(model.requests) == 1
+    order = resume_order(ordered(folder, "", budget={"executions": 9}), Path(stopped["trace"]))
+    model, resumed = executed(order, monkeypatch, replies[1:])
+    assert resumed["status"] == "solved" and len(model.requests) == 3
+    assert Path(resumed["trace"]).parent == Path(stopped["trace"]).parent
+
+
+def test_a_test_command_decides_in_place_of_pytest(tmp_path, monkeypatch):
+    folder = without_cart(tmp_path / "repository")
+    command = f"{sys.executable} -c 'import sys; sys.path.insert(0, \"src\"); from shop.cart import Cart' && touch made"
+    before = contents(folder)
+    _, summary = written(folder, monkeypatch, [fenced(CART)], RepositoryTask(TARGET, command=command))
+    assert summary["status"] == "solved" and contents(folder) == before
+
+
+def test_the_command_line_refuses_what_it_cannot_do_in_a_sentence(tmp_path, capsys, monkeypatch):
+    folder = without_cart(tmp_path / "repository")
+    monkeypatch.chdir(tmp_path)
+    task = ["run", "-t", "Holds items.", "--model", "offline", "--repo", "repository"]
+    for more, words in (
+        ([], "--target"),
+        (["--target", "src/shop/cart.py::Cart", "--library", "networkx"], "cannot be used with --repo"),
+        (["--target", "nowhere/cart.py::Cart"], "no folder nowhere"),
+        (["--target", "src/shop/cart.py::Cart", "--tests", "tests"], "offline model cannot write code"),
+    ):
+        assert main([*task, *more]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["run", "-t", "x", "--target", "a.py::A", "--library", "networkx"]) == 2
+    assert "--target requires --repo" in capsys.readouterr().err
+    assert sorted(contents(folder)) == sorted(contents(without_cart(tmp_path / "other")))
+
+
+async def test_a_problem_in_a_repository_is_measured_without_showing_its_reference(tmp_path, httpserver):
+    write_shop(tmp_path / "shop")
+    row = {"id": "cart", "task": "Holds items.", "repository": "shop", "target": TARGET, "tests": ["tests"]}
+    (tmp_path / "set.jsonl").write_text(json.dumps(row))
+    [problem] = (await load_problems(tmp_path / "set.jsonl")).problems
+    assert await verify_problem(problem) == ""
+    prompts = []
+
+    def answer(request):
+        prompts.append(json.loads(request.data)["messages"][-1]["content"])
+        return reply(request, lambda prompt, at: fenced(CART.replace("round_price(sum", "(sum")))
+
+    layer = {"endpoint": {"model": "toy", "base_url": offer_toy(httpserver, answer)}}
+    unit = Unit(problem, "repository-rag", settings=layer)
+    result = await run_unit(unit, tmp_path / "results")
+    assert (result.fault, result.tests_passed, result.tests, result.failure) == ("", 2, 3, "wrong result")
+    assert not result.passed and result.calls == len(prompts)
+    assert "round_price(sum" not in prompts[0] and "self.catalogue.find" not in prompts[0]
+
+
+def test_members_of_a_class_that_is_not_in_the_repository_are_read_by_jedi(tmp_path):
+    folder = write_shop(tmp_path / "repository")
+    tools = RepositoryTools(RepositoryIndex.open(folder, cache=tmp_path / "cache"), tmp_path / "cache")
+    for _ in range(20):  # the first look-ups may be too early
+        [info] = tools.get_class_info("UnknownItem", "note traceback")
+        if "with_traceback" in info.text:
+            break
+    assert "(from KeyError)" in info.text
+    [signature] = tools.get_signature("UnknownItem", "with_traceback")
+    assert signature.text.startswith("def with_traceback(")

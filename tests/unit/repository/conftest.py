@@ -1,0 +1,10 @@
+"""Unit tests start no process, and jedi reads classes of other packages with one."""
+
+import pytest
+
+from exploracoder_jupyter.repository.tools import repository_tools
+
+
+@pytest.fixture(autouse=True)
+def _no_jedi(monkeypatch):
+    monkeypatch.setattr(repository_tools, "external_members", lambda root, base, seconds: ())

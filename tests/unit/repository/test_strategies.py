@@ -1,0 +1,208 @@
+"""RRR and the methods that it is compared with, on a branch that gives reports of tests without running any."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.core.configuration.settings import Budget
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
+from exploracoder_jupyter.core.types import Observation, RepositoryTask
+from exploracoder_jupyter.kernel_agent.test_command import MIME
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
+from exploracoder_jupyter.pipeline import run_task
+from exploracoder_jupyter.repository.strategies.baselines import basic_prompting, naive_rag, reflexion, repocoder
+from exploracoder_jupyter.repository.strategies.rrr import rrr
+from tests.unit.repository.shop import CART, IMPORTS, contents, without_cart
+from tests.unit.strategies.replies import fenced, prompts
+from tests.unit.world import a_run, happened
+
+TARGET = "src/shop/cart.py::Cart"
+RIGHT = f"{IMPORTS}\n\n{CART}"
+NO_IMPORTS, NO_TOTAL = CART, RIGHT.replace("def total", "def sum")
+TOOLS = "I do not know Container.\nget_imports\nget_class_info: Container"
+
+
+def row(test, outcome="passed", text="", when="call"):
+    return {"id": test, "when": when, "outcome": outcome, "text": text, "captured": "", "expected": False}
+
+
+IMPORT_ERROR = row("tests/test_cart.py", "failed", "ImportError: cannot import name 'Cart' from 'shop.cart'", "collect")
+PASSED = [row("test_total"), row("test_size")]
+ONE_FAILED = [row("test_total", "failed", "AttributeError: 'Cart' object has no attribute 'total'"), row("test_size")]
+
+
+class ReportBranch:
+    """Gives reports in order; what was written into the files of the branch is kept."""
+
+    def __init__(self, *reports):
+        self.reports, self.requests = list(reports), []
+
+    async def fork(self, n):
+        return [self]
+
+    async def run(self, code, *, timeout):
+        [line] = [line for line in code.splitlines() if line.startswith("_explora[")]
+        self.requests.append(json.loads(eval(line.partition(".loads(")[2].removesuffix("))"))))
+        report = self.reports.pop(0)
+        if isinstance(report, list):
+            report = {"rows": report, "status": 1, "output": "", "seconds": 0.1}
+        return Observation("ok", ({"output_type": "display_data", "data": {MIME: report}, "metadata": {}},))
+
+    async def close(self):
+        pass
+
+
+@pytest.fixture
+def solved(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = without_cart(tmp_path / "repository")
+
+    async def solve(strategy, replies, reports, task=None, budget=None, **settings):
+        model, branch = ScriptedModel(replies), ReportBranch(*reports)
+        run = a_run(model, "Holds items of the catalogue.", budget=budget, **settings)
+        given = replace(run.task, libraries=(), repository=task or RepositoryTask(TARGET, ("tests",)))
+        run = replace(run, task=given, root=branch, workdir=folder)
+        before = contents(folder)
+        result = await run_task(run, strategy)
+        assert contents(folder) == before
+        return result, prompts(model), run, branch
+
+    return solve
+
+
+async def test_an_attempt_that_passes_at_once_needs_one_request_and_becomes_a_patch(solved):
+    result, [prompt], run, branch = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR], PASSED])
+    assert result.verdict.outcome == "solved" and "2 tests passed" in result.verdict.reason
+    assert "+class Cart(Container):" in result.solution.patch and result.solution.code == RIGHT.strip("\n")
+    assert "Counts what is put into it." in prompt and "def test_total" not in prompt
+    assert [request["tests"] for request in branch.requests] == [["tests"], ["tests"]]
+    assert branch.requests[0]["files"] == {} and "class Cart" in branch.requests[1]["files"]["src/shop/cart.py"]
+    assert [event.observation.ran for event in happened(run, "candidate_observed")] == [True]
+
+
+async def test_a_failure_leads_to_tools_then_to_a_reflection_and_to_an_improved_attempt(solved):
+    replies = [fenced(NO_IMPORTS), TOOLS, "Import it from shop.container.", fenced(RIGHT)]
+    error = row("tests/test_cart.py", "failed", "NameError: name 'Container' is not defined", "collect")
+    result, shown, run, _ = await solved(rrr, replies, [[IMPORT_ERROR], [error], PASSED])
+    assert result.verdict.outcome == "solved"
+    _, tools, reflection, improved = shown
+    assert "name 'Container' is not defined" in tools and "get_class_info" in tools
+    looked_up = "from shop.container import Container"
+    assert looked_up in reflection and looked_up in improved and looked_up not in tools
+    assert "def put(self, entry: object, count: int = 1) -> None" in improved
+    assert "Import it from shop.container." in improved
+    assert [event.tool for event in happened(run, "looked_up")] == ["get_imports", "get_class_info"]
+    first, second = (event.candidate for event in happened(run, "candidate_proposed"))
+    assert second.repairs == first.id
+
+
+async def test_at_most_as_many_attempts_are_tested_as_allowed_and_the_best_one_remains(solved):
+    replies = [fenced(RIGHT), "", "", fenced(NO_TOTAL), TOOLS, "Hm.", fenced(NO_IMPORTS)]
+    reports = [[IMPORT_ERROR], ONE_FAILED, [row("test_total", "failed"), row("test_size", "failed")], [IMPORT_ERROR]]
+    result, shown, _, branch = await solved(rrr, replies, reports, oracle_calls=3)
+    assert result.verdict.outcome == "unsolved" and "1 of 2 tests failed" in result.verdict.reason
+    assert result.solution.candidate == "s1" and len(branch.requests) == 1 + 3 and branch.reports == []
+    assert "Passed before, and fail now: test_size" in shown[4]
+
+
+async def test_code_that_is_not_python_is_not_tested(solved):
+    replies = [fenced("class Cart(:\n    pass"), "get_imports", "A parenthesis.", fenced(RIGHT)]
+    result, shown, _, branch = await solved(rrr, replies, [[IMPORT_ERROR], PASSED])
+    assert result.verdict.outcome == "solved" and len(branch.requests) == 2
+    assert "not valid Python" in shown[1]
+
+
+async def test_a_reply_without_the_target_is_asked_for_once_more(solved):
+    result, shown, _, _ = await solved(rrr, ["No.", fenced(RIGHT)], [[IMPORT_ERROR], PASSED])
+    assert result.verdict.outcome == "solved" and len(shown) == 2
+    result, _, _, branch = await solved(rrr, ["No.", "No."], [[IMPORT_ERROR]])
+    assert result.verdict.outcome == "unsolved" and result.solution is None and len(branch.requests) == 1
+
+
+async def test_failures_that_have_nothing_to_do_with_the_target_are_named_and_not_counted(solved):
+    other = row("test_other", "failed", "assert 1 == 2")
+    reports = [[IMPORT_ERROR, other], [*PASSED, other]]
+    result, _, run, _ = await solved(rrr, [fenced(RIGHT)], reports)
+    assert result.verdict.outcome == "solved" and "2 tests passed" in result.verdict.reason
+    assert any("test_other" in notice.text for notice in happened(run, "notice"))
+
+
+async def test_tests_that_pass_without_the_target_are_pointed_out(solved):
+    _, _, run, _ = await solved(rrr, [fenced(RIGHT)], [PASSED, PASSED])
+    assert any("pass without Cart" in notice.text for notice in happened(run, "notice"))
+
+
+def _ended(status, output):
+    return {"rows": [], "status": status, "output": output, "seconds": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("report", "error", "word"),
+    [
+        (_ended(5, "no tests ran"), UsageError, "no tests"),
+        (_ended(4, "ERROR: file or directory not found: nowhere\n"), UsageError, "not found: nowhere"),
+        (_ended(1, "/usr/bin/python: No module named pytest"), MissingRequirement, "pytest"),
+        (_ended(None, ""), UsageError, "time limit"),
+        ([row("x", "failed", "ModuleNotFoundError: No module named 'redis'", "collect")], MissingRequirement, "redis"),
+        ([row("test_other", "failed", "assert 1 == 2")], UsageError, "test_other"),
+    ],
+)
+async def test_tests_that_cannot_decide_end_the_run_before_the_model_is_asked(solved, report, error, word):
+    with pytest.raises(error, match=word):
+        await solved(rrr, [], [report])
+
+
+async def test_a_spent_budget_keeps_the_best_attempt(solved):
+    replies = [fenced(RIGHT), TOOLS, "Hm.", fenced(RIGHT)]
+    result, _, _, _ = await solved(rrr, replies, [[IMPORT_ERROR], ONE_FAILED], budget=Budget(executions=2))
+    assert result.verdict.outcome == "stopped" and result.verdict.stopped_by == "budget"
+    assert "+class Cart(Container):" in result.solution.patch
+
+
+async def test_a_command_counts_as_one_test(solved):
+    report, passed = _ended(1, "Cart is missing"), _ended(0, "")
+    task = RepositoryTask(TARGET, command="make check")
+    result, _, _, branch = await solved(rrr, [fenced(RIGHT)], [report, passed], task=task)
+    assert result.verdict.outcome == "solved" and branch.requests[1]["command"] == "make check"
+
+
+async def test_java_is_written_and_tested_by_a_command(solved, tmp_path):
+    (tmp_path / "repository" / "Box.java").write_text(
+        "package shop;\n\nclass Item {\n    int price() { return 1; }\n}\n"
+    )
+    task = RepositoryTask("Box.java::Box", command="javac Box.java")
+    replies = [
+        "```java\nclass Box { int total() { return new Item().cost(); } }\n```",
+        "get_class_info: Item",
+        "It is price().",
+        "```java\nimport java.util.List;\n\nclass Box { int total() { return new Item().price(); } }\n```",
+    ]
+    reports = [_ended(1, "no Box"), _ended(1, "cannot find symbol: method cost()"), _ended(0, "")]
+    result, shown, _, branch = await solved(rrr, replies, reports, task=task)
+    assert result.verdict.outcome == "solved" and "cannot find symbol" in shown[1] and "int price()" in shown[2]
+    written = branch.requests[-1]["files"]["Box.java"]
+    assert written.startswith("package shop;\nimport java.util.List;\n") and written.count("class Box") == 1
+
+
+async def test_basic_prompting_and_rag_write_once_and_are_tested_once(solved):
+    for strategy, retrieves in ((basic_prompting, False), (naive_rag, True)):
+        result, shown, run, _ = await solved(strategy, [fenced(RIGHT)], [[IMPORT_ERROR], ONE_FAILED])
+        assert result.verdict.outcome == "unsolved" and len(shown) == 1
+        assert ("Counts what is put into it." in shown[0]) == retrieves
+        assert len(happened(run, "knowledge_searched")) == retrieves
+
+
+async def test_repocoder_retrieves_with_what_it_has_written(solved):
+    result, shown, run, _ = await solved(repocoder, [fenced(NO_IMPORTS), fenced(RIGHT)], [[IMPORT_ERROR], PASSED])
+    assert result.verdict.outcome == "solved" and len(shown) == 2
+    first, second = happened(run, "knowledge_searched")
+    assert first.query.startswith("Holds") and "round_price" in second.query
+
+
+async def test_reflexion_has_the_feedback_and_no_code_of_the_repository(solved):
+    replies = [fenced(NO_IMPORTS), "Import what is missing.", fenced(RIGHT)]
+    result, shown, run, _ = await solved(reflexion, replies, [[IMPORT_ERROR], ONE_FAILED, PASSED])
+    assert result.verdict.outcome == "solved" and "Import what is missing." in shown[2]
+    assert "has no attribute 'total'" in shown[1] and not any("Counts what is put into it." in text for text in shown)
+    assert happened(run, "looked_up") == []

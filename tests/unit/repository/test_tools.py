@@ -1,0 +1,218 @@
+"""The six tools over a small repository in Python, and another in Java."""
+
+import json
+
+import pytest
+
+from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.types import Call
+from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
+from exploracoder_jupyter.repository.tools.tool_calls import answer, parse_tool_request
+from tests.unit.repository.shop import FILES, contents, write_shop
+
+JAVA = {
+    "src/main/java/shop/Item.java": """package shop;
+
+/** One thing to buy. */
+public abstract class Item implements Comparable<Item> {
+    private final String code;
+    public static int count = 0;
+
+    public Item(String code) { this.code = code; }
+
+    /** What it costs. */
+    public abstract long price();
+
+    public String code() { return code; }
+
+    public String code(int length) {
+        return code.substring(0, length);
+    }
+}
+""",
+    "src/main/java/shop/books/Book.java": """package shop.books;
+
+import shop.Item;
+
+public class Book extends Item {
+    public Book(String code) { super(code); }
+
+    @Override
+    public long price() { return Prices.of(this); }
+}
+""",
+    "src/main/java/shop/money/Prices.java": """package shop.money;
+
+import shop.Item;
+
+public final class Prices {
+    public static long of(Item item) { return 100; }
+}
+""",
+}
+
+
+@pytest.fixture
+def tools(tmp_path):
+    return _tools(write_shop(tmp_path / "repository"), tmp_path)
+
+
+@pytest.fixture
+def java(tmp_path):
+    folder = tmp_path / "repository"
+    for path, text in JAVA.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return _tools(folder, tmp_path)
+
+
+def _tools(folder, tmp_path):
+    return RepositoryTools(RepositoryIndex.open(folder, cache=tmp_path / "cache"), tmp_path / "cache")
+
+
+def _lines(found):
+    return [line.strip() for item in found for line in item.text.splitlines()]
+
+
+def test_class_info_lists_own_and_inherited_members_with_their_kinds(tools):
+    [info] = tools.get_class_info("Cart")
+    assert info.title == "shop.cart.Cart" and info.place == "src/shop/cart.py:10"
+    lines = _lines([info])
+    assert lines[0] == "class Cart(Container)"
+    assert "def add(self, code: str, count: int = 1) -> None" in lines
+    assert "def kind() -> str  [static]  (from shop.container.Container)" in lines
+    assert any(line.startswith("property: def size(self) -> int") for line in lines)
+    assert not any("[abstract]" in line for line in lines)  # overridden
+    assert sum("def total" in line for line in lines) == 1
+
+
+def test_a_class_with_many_members_shows_the_ten_nearest_to_the_thought(tools, tmp_path):
+    body = "".join(f"    def member_{name}(self): ...\n" for name in "abcdefghijklmn")
+    write_shop(tmp_path / "repository", **{"src/shop/large.py": f"class Large:\n{body}    def discount(self): ...\n"})
+    tools = _tools(tmp_path / "repository", tmp_path)
+    [info] = tools.get_class_info("Large", "How is a discount applied?")
+    assert "def discount(self)" in info.text and "5 more members" in info.text
+
+
+def test_every_class_of_a_name_is_described_and_a_dotted_name_selects_one(tools, tmp_path):
+    write_shop(tmp_path / "repository", **{"src/shop/old.py": "class Cart: ...\n"})
+    tools = _tools(tmp_path / "repository", tmp_path)
+    assert {item.title for item in tools.get_class_info("Cart, Item")} == {
+        "shop.cart.Cart",
+        "shop.old.Cart",
+        "shop.catalogue.Item",
+    }
+    assert [item.title for item in tools.get_class_info("old.Cart")] == ["shop.old.Cart"]
+
+
+def test_signatures_and_bodies_of_methods_functions_and_inherited_ones(tools):
+    assert _lines(tools.get_signature("Catalogue", "find")) == ["def find(self, code: str) -> Item"]
+    [put] = tools.get_signature("Cart", "put")
+    assert put.title == "shop.container.Container.put"
+    [body] = tools.get_method_body(None, "round_price")
+    assert body.text.startswith("def round_price(") and "ROUND_HALF_EVEN" in body.text
+    assert tools.get_signature("Cart", "nothing") == [] and tools.get_method_body(None, "nothing") == []
+
+
+def test_imports_are_suggested_for_undefined_and_for_wrongly_imported_names(tools):
+    code = "from shop.rounding import round_price\n\ndef f(x: Decimal) -> Item:\n    return json.loads(x, Container)\n"
+    tools = RepositoryTools(tools.index.replaced("src/shop/new.py", code))
+    found = {item.title: item.text.splitlines() for item in tools.get_imports("src/shop/new.py")}
+    assert found["Item"] == ["from shop.catalogue import Item"]
+    assert found["Container"] == ["from shop.container import Container"]
+    assert found["Decimal"] == ["from decimal import Decimal"]
+    assert found["json"] == ["import json"]
+    assert found["round_price"] == ["from shop.pricing.rounding import round_price"]
+    assert "x" not in found
+
+
+def test_all_sources_of_a_name_are_suggested_the_most_used_first(tools, tmp_path):
+    write_shop(tmp_path / "repository", **{"src/shop/a.py": "class Item: ...\n"})
+    index = _tools(tmp_path / "repository", tmp_path).index.replaced("src/shop/new.py", "Item()\n")
+    [found] = RepositoryTools(index).get_imports("src/shop/new.py")
+    assert found.text.splitlines() == ["from shop.catalogue import Item", "from shop.a import Item"]
+
+
+def test_related_snippets_are_near_to_the_description_and_leave_the_target_out(tools):
+    [first, *_] = tools.get_related_snippets("counts what is put into it")
+    assert first.place == "src/shop/container.py:12"
+    found = tools.get_related_snippets("holds items of the catalogue", without=("src/shop/cart.py", 1, 30))
+    assert found and all(not item.place.startswith("src/shop/cart.py") for item in found)
+
+
+def test_relevant_code_finds_functions_classes_without_bodies_and_snippets(tools):
+    found = tools.get_relevant_code("round an amount of money")
+    assert len(found) == 3 and "ROUND_HALF_EVEN" in found[0].text
+    places = [item.place.partition(":")[0] for item in found]
+    assert places.count("src/shop/pricing/rounding.py") == 1  # not once more as a part of what was found
+    found = tools.get_relevant_code("class of all items by their code, found in the catalogue")
+    [catalogue] = [item for item in found if item.title.endswith("Catalogue")]
+    assert "def find(self, code: str) -> Item" in catalogue.text and "raise UnknownItem(" not in catalogue.text
+
+
+def test_java_classes_members_signatures_and_imports(java):
+    [book] = java.get_class_info("Book")
+    lines = _lines([book])
+    assert lines[0] == "public class Book extends Item"
+    assert any("code(int length)" in line and "(from shop.Item)" in line for line in lines)
+    assert not any("abstract" in line for line in lines[1:])
+    assert len(java.get_signature("Book", "code")) == 2
+    [item] = java.get_class_info("Item")
+    assert "[public, static]" in item.text and "[public, abstract]" in item.text and "What it costs." in item.text
+    [prices] = java.get_imports("src/main/java/shop/books/Book.java")
+    assert (prices.title, prices.text) == ("Prices", "import shop.money.Prices;")
+    assert "substring" in java.get_method_body("Item", "code")[1].text
+
+
+def test_changed_new_and_removed_files_are_noticed_and_nothing_is_written(tmp_path):
+    folder = write_shop(tmp_path / "repository")
+    before = contents(folder)
+    assert RepositoryIndex.open(folder, cache=tmp_path / "cache").classes("Cart")
+    assert contents(folder) == before
+    (folder / "src/shop/cart.py").unlink()
+    (folder / "src/shop/basket.py").write_text("class Basket: ...\n")
+    (folder / "src/shop/container.py").write_text(FILES["src/shop/container.py"].replace("Container", "Holder"))
+    index = RepositoryIndex.open(folder, cache=tmp_path / "cache")
+    assert not index.classes("Cart") and not index.classes("Container")
+    assert index.classes("Basket") and index.classes("Holder")
+
+
+def test_a_file_with_a_syntax_error_is_read_as_far_as_possible(tmp_path):
+    folder = write_shop(tmp_path / "repository", **{"src/shop/broken.py": "class Broken:\n  def f(self): return 1 +\n"})
+    tools = _tools(folder, tmp_path)
+    assert tools.get_class_info("Broken") and tools.get_imports("src/shop/broken.py") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I need the container.\nget_class_info: Container, Item\nget_imports",
+        'I need the container.\n1. get_class_info("Container", "Item")\n2. `get_imports()`',
+        "Thought: I need the container.\n- Tool: get_class_info: Container, Item\n- Tool 2: get_imports:",
+        "I need the container.\nget_class_info(class_name='Container, Item')\nget_imports\nget_imports",
+    ],
+)
+def test_calls_are_read_in_the_forms_that_models_write(text):
+    request = parse_tool_request(text)
+    assert request.thought == "I need the container."
+    assert request.calls == (Call("get_class_info", "Container, Item"), Call("get_imports", ""))
+
+
+def test_answers_suggest_similar_names_where_nothing_is_found(tools):
+    assert "Catalogue" in answer(tools, Call("get_class_info", "Catalog"), path="", thought="")
+    found = answer(tools, Call("get_method_body", "None, round_price"), path="", thought="")
+    assert "quantize" in found
+
+
+def test_the_command_prints_findings_as_text_and_as_json(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = str(write_shop(tmp_path / "repository"))
+    assert main(["repo", "get_signature", "Catalogue.find", "--repo", folder]) == 0
+    assert "def find(self, code: str) -> Item" in capsys.readouterr().out
+    assert main(["repo", "get_class_info", "Item", "--repo", folder, "--json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)["findings"]
+    assert found["title"] == "shop.catalogue.Item" and found["place"].startswith("src/shop/catalogue.py:")
+    assert main(["repo", "get_class_info", "Nothing", "--repo", folder]) == 1
+    assert main(["repo", "get_imports", "nothing.py", "--repo", folder]) == 2
+    assert main(["repo", "get_class_info", "Item", "--repo", f"{folder}/nowhere"]) == 2

@@ -1,0 +1,226 @@
+"""Targets, what is inserted into their files, and the patches that result."""
+
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.errors import ReplyError, UsageError
+from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.writing.insertion import insert, parse_definition, without_target
+from exploracoder_jupyter.repository.writing.patch import apply_patch, make_patch
+from exploracoder_jupyter.repository.writing.removal import copy_without_target
+from exploracoder_jupyter.repository.writing.target import find_target, similar_target
+from tests.unit.repository.shop import CART, FILES, IMPORTS, contents, without_cart, write_shop
+
+CART_FILE = "src/shop/cart.py"
+
+
+@pytest.fixture
+def index(tmp_path):
+    return RepositoryIndex.open(write_shop(tmp_path / "repository"), cache=tmp_path / "cache")
+
+
+def _inserted(index, target, code):
+    return insert(index, find_target(index, target), code)
+
+
+@pytest.mark.parametrize(
+    ("given_target", "word"),
+    [
+        ("src/shop/cart.py", "FILE::NAME"),
+        ("src/shop/cart.py::", "FILE::NAME"),
+        ("src/shop/cart.py::Cart()", "FILE::NAME"),
+        ("nowhere/cart.py::Cart", "folder"),
+        ("../cart.py::Cart", "outside"),
+        ("/etc/cart.py::Cart", "outside"),
+        ("outside.py::Cart", "leads out"),
+        ("linked/cart.py::Cart", "leads out"),
+        ("pyproject.toml::Cart", "Python or Java"),
+        ("src/shop/cart.py::Carts.add", "Did you mean Cart?"),
+        ("binary.py::Cart", "UTF-8"),
+    ],
+)
+def test_a_target_that_cannot_be_written_is_refused_in_a_sentence(index, tmp_path, given_target, word):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "cart.py").write_text("class Cart: ...\n")
+    (index.root / "outside.py").symlink_to(tmp_path / "elsewhere" / "cart.py")
+    (index.root / "linked").symlink_to(tmp_path / "elsewhere")
+    (index.root / "binary.py").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match=word):
+        find_target(index, given_target)
+
+
+def test_a_target_may_be_new_and_a_misspelled_one_is_pointed_out(index):
+    present, misspelled = find_target(index, f"{CART_FILE}::Cart"), find_target(index, f"{CART_FILE}::Crat")
+    assert present.present and not misspelled.present
+    assert similar_target(index, present) == "" and "Did you mean Cart?" in similar_target(index, misspelled)
+    assert find_target(index, "src/shop/new.py::New").is_new_file
+
+
+def test_a_class_is_replaced_and_only_missing_imports_are_added(index):
+    code = f"import json\nfrom decimal import Decimal\nfrom shop.cart import Other\n\n\n{CART.replace('Holds', 'Has')}"
+    text = _inserted(index, f"{CART_FILE}::Cart", code)
+    assert text == FILES[CART_FILE].replace("Holds", "Has").replace(IMPORTS, f"{IMPORTS}import json\n")
+
+
+def test_a_new_class_is_added_at_the_end_and_its_imports_at_the_top(tmp_path):
+    index = RepositoryIndex.open(without_cart(tmp_path / "repository"), cache=tmp_path / "cache")
+    imports = IMPORTS.replace("\n\n", "\n")
+    code = f"{imports}\n\n{CART}"
+    assert _inserted(index, f"{CART_FILE}::Cart", code) == FILES[CART_FILE].replace(IMPORTS, imports)
+    assert "".join(_inserted(index, "src/shop/new.py::Cart", code).split()) == "".join(code.split())
+
+
+def test_a_new_definition_precedes_what_uses_it_unless_it_uses_that_itself(index):
+    text = "import os\n\n\ndef first():\n    pass\n\n\ndef second() -> New:\n    return os\n"
+    (index.root / "src/shop/late.py").write_text(text)
+    written = _inserted(index, "src/shop/late.py::New", "class New:\n    y = first()\n")
+    assert written == text.replace("def second", "class New:\n    y = first()\n\n\ndef second")
+    assert _inserted(index, "src/shop/late.py::New", "New = 1\nclass New:\n    y = second\n").endswith("y = second\n")
+
+
+def test_helpers_come_along_and_what_the_file_has_is_not_repeated(index):
+    code = '"""Catalogue."""\nLIMIT = 3\n\n\nclass Item:\n    """Another."""\n\n\nclass Catalogue:\n    limit = LIMIT\n'
+    text = _inserted(index, "src/shop/catalogue.py::Catalogue", code)
+    assert text.count("class Item") == 1 and '"""Another."""' not in text and text.count('"""') == 6
+    assert "LIMIT = 3" in text and "limit = LIMIT" in text and "def find" not in text
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def total(self):\n    return 1",
+        "class Cart(Container):\n    def total(self):\n        return 1",
+        "import json\n\ndef total(self):\n    return 1",
+    ],
+)
+def test_a_method_is_replaced_with_or_without_its_class(index, code):
+    text = _inserted(index, f"{CART_FILE}::Cart.total", code)
+    assert text.endswith("\n    def total(self):\n        return 1\n")
+    assert "round_price(sum" not in text and ("import json" in text) == ("import json" in code)
+
+
+def test_a_new_method_ends_its_class_and_a_property_is_replaced_with_its_setter(index):
+    text = _inserted(index, "src/shop/catalogue.py::Item.cheap", "def cheap(self):\n    return True")
+    assert "    price: Decimal\n\n    def cheap(self):\n        return True\n\n\nclass Catalogue" in text
+    written = "class A:\n    @property\n    def x(self):\n        return 1\n\n    @x.setter\n    def x(self, x): ...\n"
+    written += "\n    y = 2\n"
+    (index.root / "src/shop/a.py").write_text(written)
+    text = _inserted(index, "src/shop/a.py::A.x", "x = 3\n\n@property\ndef x(self):\n    return 3")
+    assert "setter" not in text and "return 3" in text and "    y = 2\n" in text
+
+
+def test_line_ends_of_windows_are_kept(index):
+    (index.root / CART_FILE).write_bytes(FILES[CART_FILE].replace("\n", "\r\n").encode())
+    text = _inserted(index, f"{CART_FILE}::Cart", f"import json\n\n\n{CART.replace('Holds', 'Has')}")
+    assert text.count("\n") == text.count("\r\n") and "import json\r\n" in text
+
+
+def test_java_classes_and_methods_are_replaced_and_imports_added(index):
+    source = "package shop;\n\nimport java.util.List;\n\npublic class Box {\n    int a() { return 1; }\n}\n"
+    (index.root / "Box.java").write_text(source)
+    text = _inserted(index, "Box.java::Box.a", "import java.util.Map;\n\nint a() {\n    return 2;\n}")
+    assert (
+        "import java.util.List;\nimport java.util.Map;\n" in text
+        and "    int a() {\n        return 2;\n    }\n}" in text
+    )
+    text = _inserted(index, "Box.java::Box.b", "int b() { return 3; }")
+    assert text.endswith("    int a() { return 1; }\n\n    int b() { return 3; }\n}\n")
+    text = _inserted(
+        index, "Box.java::Box", "package shop;\nimport java.util.Set;\n\npublic class Box { Set<String> s; }"
+    )
+    assert text.count("package shop;") == 1 and "import java.util.Set;" in text and "Set<String> s" in text
+
+
+def test_a_reply_has_to_define_the_target(index):
+    target = find_target(index, f"{CART_FILE}::Cart")
+    assert parse_definition("Here:\n```python\nclass Cart: ...\n```", target) == "class Cart: ..."
+    for reply in ("class Cart: ...", "```python\nclass Basket: ...\n```", "```java\nclass Cart {}\n```", ""):
+        with pytest.raises(ReplyError):
+            parse_definition(reply, target)
+    with pytest.raises(ReplyError):
+        insert(index, target, "Cart = object")
+
+
+def test_the_rest_of_the_file_is_shown_with_a_mark_in_place_of_the_target(index):
+    rest = without_target(find_target(index, f"{CART_FILE}::Cart"))
+    assert "# <- Cart is written here" in rest and "from decimal import Decimal" in rest and "def add" not in rest
+
+
+_TEXTS = st.lists(st.sampled_from(["a", "b", "c\r", "", "+x", "-y", "@@ -1 +1 @@", "diff --git a/x b/x"]), max_size=12)
+
+
+@given(_TEXTS, _TEXTS, st.booleans(), st.booleans())
+def test_any_change_is_applied_and_undone_exactly(tmp_path_factory, before, after, ended, ends):
+    folder = tmp_path_factory.mktemp("patched")
+    old, new = ("\n".join(lines) + "\n" * end for lines, end in ((before, ended), (after, ends)))
+    patch = make_patch("x.txt", old, new)
+    (folder / "x.txt").write_bytes(old.encode())
+    if old != new:
+        assert apply_patch(folder, patch) == ["x.txt"]
+        assert (folder / "x.txt").read_bytes() == new.encode()
+        apply_patch(folder, patch, undo=True)
+    assert (folder / "x.txt").read_bytes() == old.encode()
+
+
+def test_git_reads_the_patch_too(tmp_path):
+    repository = write_shop(tmp_path / "repository")
+    new = FILES[CART_FILE].replace("Holds", "Has")
+    patch = make_patch(CART_FILE, FILES[CART_FILE], new) + make_patch("src/shop/new.py", None, "x = 1")
+    before = contents(repository)
+    apply_patch(repository, patch)
+    applied = contents(repository)
+    assert applied[CART_FILE] == new.encode() and applied["src/shop/new.py"] == b"x = 1"
+    apply_patch(repository, patch, undo=True)
+    assert contents(repository) == before
+    subprocess.run(["git", "apply", "-"], input=patch.encode(), cwd=repository, check=True, timeout=60)
+    assert contents(repository) == applied
+
+
+def test_a_patch_is_refused_as_a_whole_where_a_file_has_changed(tmp_path, capsys):
+    repository = write_shop(tmp_path / "repository")
+    patch = tmp_path / "cart.patch"
+    other = make_patch("src/shop/container.py", FILES["src/shop/container.py"], "x = 1\n")
+    patch.write_text(make_patch(CART_FILE, FILES[CART_FILE], "y = 2\n") + other)
+    (repository / "src/shop/container.py").write_text("changed\n")
+    before = contents(repository)
+    assert main(["repo", "apply", str(patch), "--repo", str(repository)]) == 2
+    assert "src/shop/container.py has changed" in capsys.readouterr().err
+    assert contents(repository) == before
+    (repository / "src/shop/container.py").write_text(FILES["src/shop/container.py"])
+    assert main(["repo", "apply", str(patch), "--repo", str(repository)]) == 0
+    assert main(["repo", "apply", str(patch), "--repo", str(repository)]) == 2  # once only
+    (repository / CART_FILE).write_text("y = 3\n")
+    assert main(["repo", "undo", str(patch), "--repo", str(repository)]) == 2
+    (repository / CART_FILE).write_text("y = 2\n")
+    assert main(["repo", "undo", str(patch), "--repo", str(repository)]) == 0
+    assert (repository / CART_FILE).read_text() == FILES[CART_FILE]
+
+
+def test_a_patch_cannot_write_outside_of_the_repository(tmp_path):
+    repository = write_shop(tmp_path / "repository")
+    for path in ("../out.py", "/tmp/out.py"):
+        with pytest.raises(UsageError, match="outside"):
+            apply_patch(repository, make_patch(path, None, "x = 1\n"))
+    with pytest.raises(UsageError, match="not a patch"):
+        apply_patch(repository, "x = 1\n")
+    damaged = make_patch(CART_FILE, FILES[CART_FILE], "x = 1\n").replace("+x = 1", "+x = 2")
+    with pytest.raises(UsageError, match="damaged"):
+        apply_patch(repository, damaged)
+
+
+def test_a_target_is_removed_with_the_imports_that_only_it_uses(index, tmp_path):
+    (index.root / CART_FILE).write_text(f"import json\nimport os\n{FILES[CART_FILE]}\n\ndef f(x: Decimal): return os\n")
+    copy_without_target(index.root, f"{CART_FILE}::Cart", tmp_path / "copy")
+    text = (tmp_path / "copy" / CART_FILE).read_text()
+    assert "class Cart" not in text and "Catalogue" not in text and "Container" not in text
+    assert "import json" in text  # was unused before
+    assert "import os" in text and "from decimal import Decimal" in text and "def f(" in text
+    assert "class Cart" in (index.root / CART_FILE).read_text()
+    copy_without_target(index.root, "src/shop/catalogue.py::Catalogue.find", tmp_path / "other")
+    assert "def __init__" in (tmp_path / "other" / "src/shop/catalogue.py").read_text()
+    with pytest.raises(UsageError, match="Crat"):
+        copy_without_target(index.root, f"{CART_FILE}::Crat", tmp_path / "third")
