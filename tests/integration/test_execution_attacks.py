@@ -95,8 +95,13 @@ class Field:
         harmed += self.world.harms()
         harmed += [f"process {process.pid} is left" for process in self.world.marked(self.world.mark)]
         self.world.end_marked(self.world.mark)
-        if lost := await self._harm_of_sibling():
+        lost = await self._harm_of_sibling()
+        if lost or any(
+            harm.startswith("the engine") for harm in harmed
+        ):  # the state that others start from may be gone
             await self.clear()
+            await self._engine.aclose()
+            self.siblings = None
         return harmed + lost
 
     async def _attack(self, attack, given):

@@ -115,7 +115,9 @@ def explore(
 
     monkeypatch.setattr(sys.modules[run.__module__], "choose_model", choose)
     method = {
+        "effort": "explore",
         "candidates": max(map(len, subtasks.values())),
+        "first_candidates": max(map(len, subtasks.values())),
         "debug_rounds": 0,
         "plan_revisions": 0,
         "tests": tests is not None,
