@@ -148,13 +148,13 @@ class RunLoop:
         if not self._has_recorded_plan:
             self._estimate(run.settings.subtasks, at_most=True)
         introduction = await introduce(run)
-        state = State(introduction if run.as_published else Introduction(""), run.root)
+        state = State(introduction if run.asks_always else Introduction(""), run.root)
         if given is not None and self._has_recorded_plan:
             run.agenda.adopt(given)
             run.emit(PlanMade(run.agenda.plan))
         else:
             run.root.expect(first_candidates(run))
-            apis = () if run.as_published else await self._find_for_task()
+            apis = () if run.asks_always else await self._find_for_task()
             state = replace(state, retrieved=apis)
             await make_plan(run, introduction, apis)
             run.agenda.add_hint(given.hint if given else "")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio.lowlevel
 
-from exploracoder_jupyter.core.configuration.settings import Exploration, Retrieval, Sharing
+from exploracoder_jupyter.core.configuration.settings import OFFLINE, Exploration, Retrieval, Sharing
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Task
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, PassageSearch, Steering
@@ -69,6 +69,11 @@ class Run:
     """The real working directory, of which branches have a private view."""
     agenda: Agenda = field(default_factory=Agenda)
     progress: Progress = field(default_factory=Progress)
+
+    @property
+    def asks_always(self) -> bool:
+        """Whether every request is made, also one whose reply may change nothing: the offline model costs nothing."""
+        return self.as_published or self.model.name == OFFLINE
 
 
 @dataclass(frozen=True, slots=True)

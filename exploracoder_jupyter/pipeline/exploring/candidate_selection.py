@@ -40,9 +40,9 @@ class Evidence:
     """Negative length of the code."""
 
 
-@heuristic("selecting a candidate", lambda experiences, recommended, task="": _select_first(experiences))
+@heuristic("selecting a candidate", lambda experiences, *args, **options: _select_first(experiences))
 def select(
-    experiences: Sequence[Experience], recommended: Sequence[str], task: str = ""
+    experiences: Sequence[Experience], recommended: Sequence[str], task: str = "", *, best_first: bool = False
 ) -> tuple[Experience, Selection]:
     """Return the best experience (the first among equals) with the reason.
 
@@ -50,8 +50,11 @@ def select(
         experiences: what was tried, at least one.
         recommended: paths of the recommended APIs.
         task: the text of the task, which may state results.
+        best_first: whether the model proposed the likeliest first, as the offline model does; then that decides
+            instead of brevity.
     """
     alone = [_evidence(item, set(recommended), task) for item in experiences]
+    alone = [replace(item, brevity=0) for item in alone] if best_first else alone
     evidence = [_with_group(alone, group) for group in _groups(experiences)]
     best = max(range(len(experiences)), key=lambda i: (evidence[i], -i))
     chosen = experiences[best]
@@ -137,4 +140,5 @@ def _advantage(its: Evidence, rivals: Sequence[Evidence]) -> str:
         return "it shows its result"
     if its.recommended > min(other.recommended for other in rivals):
         return "it uses more of the recommended APIs, and each candidate computed something else"
-    return "it is the simplest, and each candidate computed something else"
+    quality = "simplest" if its.brevity else "likeliest"
+    return f"it is the {quality}, and each candidate computed something else"

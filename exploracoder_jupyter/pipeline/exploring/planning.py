@@ -44,7 +44,7 @@ async def introduce(run: Run) -> Introduction:
     or from the store. Otherwise it is the beginning of the libraries' own text.
     """
     knowledge = run.knowledge
-    if not run.as_published:
+    if not run.asks_always:
         announce_libraries(run)
         return Introduction(shorten_overview(run, knowledge.overview(), _LONGEST_OVERVIEW))
     introduction = (run.given and run.given.introduction) or knowledge.introduction(run.model.name)

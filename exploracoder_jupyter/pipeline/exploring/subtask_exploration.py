@@ -88,7 +88,12 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         await raise_if_cancelled()
         if not attempt.experiences:
             return _give_up(run, state, subtask, attempt.problem)
-        chosen, selection = select(attempt.experiences, [api.path for api in search.apis], run.task.text)
+        chosen, selection = select(
+            attempt.experiences,
+            [api.path for api in search.apis],
+            run.task.text,
+            best_first=run.model.name == OFFLINE,
+        )
         run.emit(CandidateSelected(selection))
         winner = chosen.candidate.id if chosen.observation.ran else None
         _expect_next(attempt, winner)
@@ -132,8 +137,8 @@ def _give_up(run: Run, state: State, subtask: Subtask, problem: str) -> State:
 
 def first_candidates(run: Run) -> int:
     """Return how many candidates are proposed at first; the rest are proposed only where these fail."""
-    settings, free = run.settings, run.model.name == OFFLINE
-    return settings.candidates if run.as_published or free else min(settings.first_candidates, settings.candidates)
+    settings = run.settings
+    return settings.candidates if run.asks_always else min(settings.first_candidates, settings.candidates)
 
 
 async def _propose(attempt: Attempt, count: int) -> bool:
@@ -168,7 +173,7 @@ def _propose_inputs(attempt: Attempt) -> ProposeInputs:
         run.settings.tests,
         passages=attempt.search.passages,
         context_tokens=run.retrieval.context_tokens,
-        may_skip=bool(state.parent) and not (run.as_published or requested or attempt.experiences),
+        may_skip=bool(state.parent) and not (run.asks_always or requested or attempt.experiences),
     )
 
 

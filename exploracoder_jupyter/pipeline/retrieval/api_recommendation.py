@@ -56,7 +56,7 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
     apis = tuple(item.api for item in found)
     revisable = may_revise(run) and bool(state.experience)
     later = plan.subtasks[plan.subtasks.index(subtask) + 1 :]
-    if not (run.as_published or _went_wrong(state) or hint):
+    if not (run.asks_always or _went_wrong(state) or hint):
         return Recommendation(found, apis, passages)
     inputs = RecommendInputs(run.task, subtask, later, apis, state.experience, revisable, hint)
     form = RevisingReply if revisable else RecommendReply
@@ -119,7 +119,7 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     run.emit(KnowledgeSearched("solution", 0, "subtask", "; ".join(titles), tuple(api.path for api in found)))
     known = {path for item in state.experience if item.observation.ran for path in item.apis}
     pool = tuple(api for api in found if api.path not in known)
-    if not (run.as_published or any(not item.observation.ran for item in state.experience)):
+    if not (run.asks_always or any(not item.observation.ran for item in state.experience)):
         return pool[:count]
     inputs = RecommendGlobalInputs(run.task, run.agenda.plan.subtasks, pool, count, state.experience)
     try:
