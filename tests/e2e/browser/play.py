@@ -21,15 +21,14 @@ _STEPS = {
     "You write briefings": "introduce",
     "You plan programming tasks": "plan",
     "You read example programs": "planners",
-    "You choose, from a list of APIs": "recommend",
-    "You choose the APIs that a program": "recommend_global",
-    "You explore a Python library": "propose",
-    "You repair short Python experiments": "debug",
-    "You write the final program": "solve",
-    "You correct the final program": "repair",
-    "You write Python programs": "solve",
-    "You correct Python programs": "repair",
+    "whole cell anew": "debug",
+    "whole program anew": "repair",
+    "complete Python program": "solve",
+    "Write the next cell": "propose",
+    "Considering the task as a whole": "recommend_global",
+    '"satisfied"': "recommend",
 }
+"""Words of a request by which its step is known, the first that are found."""
 _TITLE = re.compile(r"(?:The subtask now:|and nothing after it:|The subtask:)\n(.+)")
 _HINT = re.compile(r"The user's hint: (.+)")
 
@@ -143,7 +142,8 @@ class Stage:
     def _answer(self, request: Request):
         body = request.get_json()
         system, user = (message["content"] for message in body["messages"][:2])
-        step = next(step for words, step in _STEPS.items() if system.lstrip().startswith(words))
+        asked = " ".join(f"{system} {user}".split())
+        step = next(step for words, step in _STEPS.items() if words in asked)
         replies = self.plays[body["model"]].replies(step, user, body.get("n", 1))
         return Response(_stream(replies), content_type="text/event-stream")
 
