@@ -25,6 +25,10 @@ class Progress:
     """Whether an event has recorded which libraries the run is about."""
     attempts: tuple[Experience, ...] = ()
     """Whole programs that were executed, in order."""
+    seen: tuple[Experience, ...] = ()
+    """These programs and the examples that ran after them, in order."""
+    may_suffice: bool = False
+    """Whether the latest of these programs ran, and the model has not judged what it showed."""
     found: tuple[ApiDoc, ...] = ()
     """APIs found for whole programs, best first."""
     refuted: tuple[Experience, ...] = ()

@@ -15,7 +15,7 @@ from exploracoder_jupyter.pipeline.control_handling import ControlHandler
 from exploracoder_jupyter.pipeline.exploring.stop_criteria import Futile
 from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice, reporting
 from exploracoder_jupyter.pipeline.run_loop import FirstPhase, RunLoop
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.run_outcome import RunResult, to_solution
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.strategy import Strategy
 
@@ -71,7 +71,9 @@ async def _in_time(run: Run, strategy: Strategy) -> RunResult:
 
 def _stop_result(run: Run, reason: str, cause: StopCause) -> RunResult:
     """Join what was learned so far into one program, unverified as a whole, so that nothing that ran is lost."""
-    return RunResult(_join_programs(run.progress.experience), Verdict("stopped", reason, cause))
+    attempts = [item for item in run.progress.attempts if item.observation.ran]
+    solution = _join_programs(run.progress.experience) or (to_solution(attempts[-1]) if attempts else None)
+    return RunResult(solution, Verdict("stopped", reason, cause))
 
 
 def _join_programs(experience: tuple[Experience, ...]) -> Solution | None:

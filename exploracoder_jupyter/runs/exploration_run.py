@@ -209,7 +209,8 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
 def _follows_older_procedure(order: Order) -> bool:
     """Whether the run replays one from before there was a choice of effort: then every request was always made."""
     recorded = [layer.get("exploration", {}) for layer in order.layers]
-    return order.recording is not None and not any({"effort", "strategy"} & {*layer} for layer in recorded)
+    chosen = any("effort" in layer or layer.get("strategy") not in (None, EXPLORE) for layer in recorded)
+    return order.recording is not None and not chosen
 
 
 def _check_target(root: Path, task: RepositoryTask, strategy: str) -> None:

@@ -16,7 +16,6 @@ from exploracoder_jupyter.core.events import EffortChosen
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
-from exploracoder_jupyter.pipeline.solving.solution import accept_or_test
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.task_run import explore
 from exploracoder_jupyter.strategies.example_repair import ExampleRuns, Settled
@@ -42,6 +41,8 @@ def _why_explore_first(run: Run) -> str:
     """Return why whole programs are not tried first, as a sentence; empty if they are."""
     if run.given is not None and run.given.titles:
         return "Exploring, because the earlier run did."
+    if run.given is not None and run.given.hint:
+        return "Exploring, because your hint is for a subtask."
     if run.model.name == OFFLINE:
         return "Exploring, because the offline model cannot write a whole program at once."
     if run.settings.review and run.steerable:
@@ -58,20 +59,16 @@ async def _try_at_once(run: Run) -> RunResult | None:
     try:
         settled = await runs.settle()
     finally:  # also where the user chooses to explore
-        run.progress.attempts, run.progress.found = tuple(runs.attempts.tried), runs.search.apis
+        progress = run.progress
+        progress.attempts, progress.seen = tuple(runs.attempts.tried), tuple(runs.seen)
+        progress.found = runs.search.apis
     if settled in ("checked", "confirmed"):
-        result = await _accept(run, runs, settled)
+        result = await runs.finish(run, settled)
         await store_snippets(run, (), result)
         return result
+    run.progress.may_suffice = settled == "ran"
     run.emit(EffortChosen("explore", _why_explore_now(runs, settled)))
     return None
-
-
-async def _accept(run: Run, runs: ExampleRuns, settled: Settled) -> RunResult:
-    if settled == "checked" and run.settings.tests:
-        runs.attempts.run = run  # with the user's settings for tests
-        return await accept_or_test(runs.attempts, runs.attempts.tried[-1])
-    return runs.result(settled)
 
 
 def _describe_start(runs: ExampleRuns) -> str:

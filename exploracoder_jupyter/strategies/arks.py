@@ -1,7 +1,7 @@
 """ARKS: active retrieval in a soup of knowledge (ARKS, sections 2.1 to 2.3).
 
 The first program is written from the task alone and executed. While programs fail, the latest one is made a query,
-by default explained in words (`retrieval.formulation`), which searches documentation, snippets and, if enabled, the
+by its error, or by another form (`retrieval.formulation`), which searches documentation, snippets and, if enabled, the
 web; the next program is written with what was found and with the error. The rounds end when two searches agree, or
 after `retrieval.rounds`. The program that ran becomes a snippet for later tasks; a snippet that fails is dropped.
 """

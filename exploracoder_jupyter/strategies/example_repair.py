@@ -18,6 +18,8 @@ from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs, RepairInputs, SolveInputs, StrategyInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.run_outcome import RunResult, to_solution
+from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test
+from exploracoder_jupyter.pipeline.solving.solution import accept_or_test
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval, search_for_task
@@ -41,7 +43,7 @@ async def example_repair(run: Run) -> RunResult:
     """Write a program, run the task's example, and repair. The strategy `example-repair`."""
     announce_libraries(run)
     runs = await ExampleRuns.begin(run)
-    return runs.result(await runs.settle())
+    return await runs.finish(run, await runs.settle())
 
 
 @dataclass(slots=True)
@@ -85,6 +87,17 @@ class ExampleRuns:
             if not candidate.duplicate_of and await self._settles(candidate, example):
                 return "checked" if self.attempts.checked.proves else "ran"
         return None
+
+    async def finish(self, run: Run, settled: Settled | None) -> RunResult:
+        """Return the result, tested on generated inputs first if the settings of this run say so."""
+        if settled and can_test(run):
+            self.attempts.run = run
+            return await accept_or_test(self.attempts, self._latest_that_ran)
+        return self.result(settled)
+
+    @property
+    def _latest_that_ran(self) -> Experience:
+        return next(item for item in reversed(self.attempts.tried) if item.observation.ran)
 
     def result(self, settled: Settled | None) -> RunResult:
         """Return the result with the latest program that ran, recorded as selected."""

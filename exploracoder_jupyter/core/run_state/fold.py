@@ -79,7 +79,8 @@ def _fold_event(state: RunState, record: Record) -> RunState:
         case RunFinished():
             return _fold_finish(state, event)
         case EffortChosen():
-            return replace(state, efforts=(*state.efforts, event))
+            tried = {id: _abandon_running(section) for id, section in state.sections.items()}
+            return replace(state, efforts=(*state.efforts, event), sections=tried)
         case ReviewAsked():
             return replace(state, waiting_since=record.at)
         case _:

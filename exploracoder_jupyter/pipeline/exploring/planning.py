@@ -98,8 +98,8 @@ async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ..
         introduction: the introduction to the libraries.
         apis: APIs found for the task, listed in the prompt.
     """
-    attempts = run.progress.attempts[-_SHOWN_ATTEMPTS:]
-    may_be_empty = bool(attempts) and attempts[-1].observation.ran and run.sharing == "values"
+    attempts = run.progress.seen[-_SHOWN_ATTEMPTS:]
+    may_be_empty = run.progress.may_suffice and run.sharing == "values"
     inputs = PlanInputs(
         run.task,
         Introduction("") if attempts else introduction,

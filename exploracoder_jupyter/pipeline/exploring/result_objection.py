@@ -76,7 +76,7 @@ def _number(text: str) -> int:
 def _sizes(observation: Observation) -> Iterator[int]:
     """Yield the sizes of the values that the cell bound, those that it mentions last first."""
     for change in observation.changes:
-        head = change.summary.partition("\n")[0]
+        head = change.schema.partition("\n")[0]
         if _SHORT_SUMMARY.match(head):
             yield 0
         elif found := _SIZE.search(head):

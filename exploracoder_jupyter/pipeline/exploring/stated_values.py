@@ -40,4 +40,5 @@ def _literals(code: str) -> list[object]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return find_facts(code)
     values = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return [float(value) if isinstance(value, int | float) else value for value in values]
+    numbers = [float(value) if isinstance(value, int | float) else value for value in values]
+    return [*numbers, *(-value for value in numbers if isinstance(value, float))]

@@ -61,7 +61,7 @@ async def _explore_instead(run: Run, state: State, subtask: Subtask, advice: Rec
     await raise_if_cancelled()
     chosen = {item.api.path for item in advice.apis}
     apis = (*advice.apis, *(item for item in found if item.api.path not in chosen))
-    run.emit(SubtaskStarted(subtask.id, apis))
+    run.emit(SubtaskStarted(subtask.id, tuple(item.listed for item in apis)))
     retrieved = merge_apis(tuple(item.api for item in found), advice.retrieved)
     advice = replace(advice, apis=apis, retrieved=retrieved, passages=deduplicate((*passages, *advice.passages)))
     return await _experiment(run, state, subtask, advice)

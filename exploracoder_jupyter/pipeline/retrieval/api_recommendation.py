@@ -1,7 +1,7 @@
 """API recommendation: top-k retrieval, the model's re-rank and drop, the inter-task re-rank (section 3.3).
 
 The request that re-ranks also asks whether the experience so far already satisfies the subtask and whether the rest of
-the plan must change, so that skipping and revising cost no further call: 3 + 2n calls stay 3 + 2n.
+the plan must change, so that skipping and revising cost no further call.
 """
 
 from __future__ import annotations

@@ -78,8 +78,6 @@ def _record(run: Run, state: State, subtask: Subtask, candidate: Candidate, obse
 
 async def passes_without_solution(run: Run, check: CheckCode) -> bool:
     """Whether the check passes before any solution has run, using variables that the user already has."""
-    if not run.task.uses:
-        return False
     run.meter.check(executions=2 if check.before else 1)
     try:
         [branch] = await run.root.fork(1)

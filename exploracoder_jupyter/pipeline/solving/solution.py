@@ -42,6 +42,8 @@ async def solve(run: Run, state: State) -> RunResult:
 async def accept_tried_program(run: Run) -> RunResult:
     """Return the result with the program that was tried before exploring and left nothing to explore."""
     program = run.progress.attempts[-1]
+    if can_test(run):
+        return await accept_or_test(await SolutionAttempts.begin(run), program)
     result = RunResult(to_solution(program), Verdict("unchecked", _NOTHING_LEFT))
     run.emit(CandidateSelected(Selection(SOLUTION.id, program.candidate.id, _LEFT_REASONS)))
     await store_snippets(run, (), result)
@@ -68,6 +70,8 @@ async def propose_until_accepted(
     """
     for _ in range(attempts.run.settings.solution_rounds):
         candidate = await propose()
+        if candidate is not None and (known := attempts.ran_before(candidate)):
+            return await accept_or_test(attempts, known)
         if candidate is None or attempts.exhausted:
             break
         if candidate.duplicate_of:

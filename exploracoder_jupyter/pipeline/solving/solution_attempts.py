@@ -63,9 +63,11 @@ class SolutionAttempts:
         """
         has_check = bool(run.task.check and run.task.check.strip())
         stated = None if has_check or run.as_published else stated_check(run.task)
+        if stated and await passes_without_solution(run, stated):
+            stated = None  # it holds whatever the solution does
         check = stated or build_check(run.task)
         may_prove = has_check or stated is not None
-        stale = check is not None and may_prove and await passes_without_solution(run, check)
+        stale = check is not None and has_check and bool(run.task.uses) and await passes_without_solution(run, check)
         checked = CheckResult(may_prove, stale, stated=stated is not None)
         tried = list(run.progress.attempts)
         return cls(run, state or State(Introduction(""), run.root), check, checked, tried, len(tried))
@@ -112,6 +114,11 @@ class SolutionAttempts:
         self.repeated = self.repeated + 1 if candidate.duplicate_of else 0
         return candidate
 
+    def ran_before(self, candidate: Candidate) -> Experience | None:
+        """Return the earlier run of a candidate that repeats a program which ran."""
+        known = (item for item in self.tried if item.candidate.id == candidate.duplicate_of)
+        return next((item for item in known if item.observation.ran), None)
+
     async def execute(self, candidate: Candidate) -> Experience:
         """Run a program in a clean branch, followed by the check."""
         [attempt] = await self.execute_with_example(candidate)
@@ -157,6 +164,8 @@ class SolutionAttempts:
 
     def give_up(self) -> RunResult:
         """Return the result without a verified solution; a program that ran to completion is kept."""
+        if ran := next((item for item in reversed(self.tried) if item.observation.ran), None):
+            return self.accept(ran)
         best = _best(self.run, self.tried)
         offline = self.run.model.name == OFFLINE
         checked = self.checked.has_check

@@ -39,15 +39,25 @@ _END = re.compile(r"`?\s*(?:$|[.;)](?:\s|$)|,(?=\s+[^\W\d])|(?:and|for|but|while
 
 @heuristic("looking for the example of the task", lambda task: None)
 def stated_check(task: Task) -> CheckCode | None:
-    """Return the first kind of example that the task contains, as a check; `None` without one."""
+    """Return the first kind of example that the task contains, as a check; `None` without one.
+
+    If the solution is to define a function, the example has to use it.
+    """
     text = dedent(task.text)
     pairs = list(dict.fromkeys(_stated_results(text, task)))[:_MOST]
-    stated = "\n".join(f"assert {call} == {result}" for call, result in pairs)
+    stated = "\n".join(_comparison(call, result) for call, result in pairs)
     for check in filter(None, (_doctests(text), _assertions(text), stated)):
         with suppress(UsageError):  # it compares nothing
-            if code := check_code(replace(task, check=check)):
+            code = check_code(replace(task, check=check))
+            if code and re.search(rf"\b{re.escape(task.solution_name or '')}\b", check):
                 return CheckCode(code, _CAME_OUT, _MISSED)
     return None
+
+
+def _comparison(call: str, result: str) -> str:
+    """Return an assertion; a number with decimal places is compared to as many places."""
+    places = re.fullmatch(r"-?\d+\.(\d+)", result)
+    return f"assert {f'round({call}, {len(places[1])})' if places else call} == {result}"
 
 
 def _doctests(text: str) -> str:

@@ -220,7 +220,8 @@ def _initial_progress(records: list[Record], run: RunState) -> ResumePoint:
     if plan is None or "plan" in steps:
         return ResumePoint(hint=hint, introduction=introduction)
     sections = [run.sections.get(subtask.id, Section(subtask)) for subtask in plan.subtasks]
-    reused = tuple(None if ("recommend", one.subtask.id) in requested else reusable_result(one) for one in sections)
+    asked = {subject for step, subject in requested if step in ("recommend", "propose")}
+    reused = tuple(None if one.subtask.id in asked else reusable_result(one) for one in sections)
     titles = tuple(one.subtask.title for one in sections)
     return ResumePoint(titles, reused, hint, introduction=introduction)
 

@@ -65,7 +65,6 @@ _PERCENT = re.compile(r"(?<!\d)\d{1,3}%\s{0,9}\|[^|]{0,200}\|\s{0,9}[\d?][^\s/]{
 _BLOCKS = re.compile(r"[━╸╺█▏▎▍▌▋▊▉░▒▓]{3,}")
 _MOVING = re.compile(r"\d:\d\d|-:--|/s(?:tep)?\b")
 """Times and speeds, which progress bars show and charts made of block characters do not."""
-_DIGITS = re.compile(_NUMBER)
 
 _KEYS = re.compile(r"\bdict_keys\(\[([^\[\]{}()]*)\]\)")
 _BRACES = re.compile(r"\{([^{}]*)\}")

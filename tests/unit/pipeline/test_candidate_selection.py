@@ -235,7 +235,7 @@ def test_a_cell_that_only_warned_that_it_did_nothing_comes_after_one_that_did_so
 
 
 def sized(number, title, summary, text=""):
-    change = Change("found", "new", summary.partition(":")[0], summary)
+    change = Change("found", "new", summary.partition(":")[0], summary, summary)
     subtask = replace(TASK, title=title)
     return Experience(subtask, Candidate(f"1.{number}", "1", "x"), Observation("ok", text=text, changes=(change,)))
 

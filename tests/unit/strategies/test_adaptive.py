@@ -109,7 +109,13 @@ async def test_without_values_a_program_that_ran_cannot_be_judged_so_the_plan_is
 
 @pytest.mark.parametrize("more", [{"review": True}, {"name": OFFLINE}])
 async def test_nothing_is_tried_first_where_that_is_impossible_or_unwanted(more):
-    reply = {"plan": plan("take the root"), "recommend": "{}", "propose": fenced(GOOD), "solve": fenced(GOOD)}
+    reply = {
+        "plan": plan("take the root"),
+        "recommend": "{}",
+        "recommend_global": "{}",
+        "propose": fenced(GOOD),
+        "solve": fenced(GOOD),
+    }
     model = ScriptedModel(lambda request: reply[request.step], more.pop("name", "scripted"))
     run = replace(a_run(model, as_published=False, **more), steerable=True)
     if run.settings.review:
@@ -215,3 +221,47 @@ async def test_after_a_failed_subtask_the_plan_may_change():
     )
     _, run = await explored(model, candidates=2, debug_rounds=0)
     assert [subtask.title for subtask in happened(run, "plan_made")[-1].plan.subtasks] == ["a", "b", "c"]
+
+
+async def test_an_example_that_holds_without_the_solution_proves_nothing():
+    result, _ = await solved(steps(strategy=fenced(GOOD), plan=plan()), "Sort by length: `len('abc')` is 3")
+    assert result.verdict.outcome == "unchecked"
+
+
+async def test_an_example_that_does_not_use_the_function_asked_for_proves_nothing():
+    function = "import math\ndef other(x):\n    return math.sqrt(x)"
+    text = "Write `root`. Before it, `other(16)` -> `4.0`"
+    _, run = await solved(steps(strategy=fenced(function), plan=plan("take the root"), propose=fenced(GOOD),
+                                repair=fenced(function)), text, name="root")  # fmt: skip
+    assert "solved" not in [event.verdict.outcome for event in happened(run, "run_finished")]
+
+
+async def test_a_stated_number_with_places_is_compared_to_as_many():
+    result, _ = await solved(steps(solve=fenced(FUNCTION)), "Write `root(x)`. Example: `root(2)` -> `1.414`")
+    assert result.verdict.outcome == "solved"
+
+
+async def test_a_program_that_ran_is_kept_if_the_model_repeats_it_after_exploring():
+    model = steps(strategy=fenced(GOOD), plan=plan("take the root"), propose=fenced(GOOD), repair=fenced(GOOD))
+    result, _ = await solved(model)
+    assert result.verdict.outcome == "unchecked" and result.solution.code == GOOD
+
+
+async def test_a_program_that_ran_is_kept_if_exploring_stops():
+    model = steps(strategy=fenced(GOOD), plan=plan("a", "b"), propose=fenced("raise ValueError('closed')"),
+                  debug=fenced("raise ValueError('closed')"), recommend="{}")  # fmt: skip
+    result, _ = await solved(model, debug_rounds=0)
+    assert result.verdict.outcome == "stopped" and result.solution.code == GOOD
+
+
+async def test_a_failed_example_keeps_the_plan_from_being_empty():
+    broken = fenced(f"{GOOD}\n# --- example ---\nraise ValueError('closed')")
+    programs = [
+        fenced(f"{GOOD}\nprint({number})\n# --- example ---\nraise ValueError('closed')") for number in range(4)
+    ]
+    model = steps(strategy=[broken, *programs], plan=[plan(), plan("take the root")], propose=fenced(GOOD),
+                  repair=fenced(GOOD))  # fmt: skip
+    _, run = await solved(model)
+    assert len(happened(run, "plan_made")) == 1
+    planning = [event.exchange for event in happened(run, "model_called") if event.exchange.step == "plan"]
+    assert "ValueError: closed" in planning[0].messages[1].content
