@@ -95,7 +95,7 @@ def prepare_replay(
     order = replace(
         order,
         task=_replay_task(started.task),
-        layers=(layer, _recorded_settings(started, layer)),
+        layers=(layer, _recorded_effort(recorded_run), _recorded_settings(started, layer)),
         given=progress,
         recording=Recording(
             ReplayModel(recorded_exchanges(records), paced=delay == "recorded"),
@@ -184,6 +184,12 @@ def _recorded_settings(started: RunStarted, stronger: Layer) -> Layer:
             remedy=f"To use it, add: --kernel {other.partition(' ')[2]}",
         )
     return restrict_to_current(layer, now)
+
+
+def _recorded_effort(recorded: RunState) -> Layer:
+    """Return the setting for a run that explored at once for a reason that does not hold for a replay, as a review."""
+    explored = bool(recorded.efforts) and recorded.efforts[0].effort == "explore"
+    return {"exploration": {"effort": "explore"}} if explored else {}
 
 
 def _code_before(trace: Path, before: Path | None) -> tuple[str, ...]:
