@@ -60,6 +60,8 @@ def run_tests(request: Json) -> None:
             empty for none), `seconds` (time limit).
     """
     for path, text in request["files"].items():
+        if os.path.isabs(path):
+            raise ValueError(f"{path} is not relative to the repository")
         with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
             file.write(text)
     with tempfile.TemporaryDirectory() as folder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -60,6 +61,7 @@ def find_target(index: RepositoryIndex, given: str) -> Target:
             read, or the class of a method does not exist.
     """
     path, name = _split(given)
+    path = _relative(index.root.resolve(), path)
     place = resolve_inside(index.root, path)
     if place.suffix not in LANGUAGES:
         raise UsageError(f"{path} is not a Python or Java file.", remedy=_EXAMPLE)
@@ -115,6 +117,14 @@ def read_text(place: Path, path: str) -> str | None:
         return place.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read as UTF-8 text: {error}.", remedy="Check the file.") from None
+
+
+def _relative(root: Path, path: str) -> str:
+    """Return a path relative to the root: tests run in a copy, where an absolute path would name the original."""
+    place = root / path
+    if Path(path).is_absolute():
+        place = place.parent.resolve() / place.name
+    return Path(os.path.relpath(place, root)).as_posix()
 
 
 def _split(given: str) -> tuple[str, str]:

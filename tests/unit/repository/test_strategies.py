@@ -138,6 +138,13 @@ async def test_failures_that_have_nothing_to_do_with_the_target_are_named_and_no
     assert any("test_other" in notice.text for notice in happened(run, "notice"))
 
 
+async def test_files_that_cannot_be_collected_for_other_reasons_are_named_and_not_counted(solved):
+    other = row("tests/test_queue.py", "failed", "ModuleNotFoundError: No module named 'redis'", "collect")
+    result, _, run, _ = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR, other], [*PASSED, other]])
+    assert result.verdict.outcome == "solved"
+    assert any("tests/test_queue.py" in notice.text for notice in happened(run, "notice"))
+
+
 async def test_tests_that_pass_without_the_target_are_pointed_out(solved):
     _, _, run, _ = await solved(rrr, [fenced(RIGHT)], [PASSED, PASSED])
     assert any("pass without Cart" in notice.text for notice in happened(run, "notice"))

@@ -157,13 +157,13 @@ _TEXTS = st.lists(st.sampled_from(["a", "b", "c\r", "", "+x", "-y", "@@ -1 +1 @@
 def test_any_change_is_applied_and_undone_exactly(tmp_path_factory, before, after, ended, ends):
     folder = tmp_path_factory.mktemp("patched")
     old, new = ("\n".join(lines) + "\n" * end for lines, end in ((before, ended), (after, ends)))
-    patch = make_patch("x.txt", old, new)
-    (folder / "x.txt").write_bytes(old.encode())
+    patch = make_patch("x.py", old, new)
+    (folder / "x.py").write_bytes(old.encode())
     if old != new:
-        assert apply_patch(folder, patch) == ["x.txt"]
-        assert (folder / "x.txt").read_bytes() == new.encode()
+        assert apply_patch(folder, patch) == ["x.py"]
+        assert (folder / "x.py").read_bytes() == new.encode()
         apply_patch(folder, patch, undo=True)
-    assert (folder / "x.txt").read_bytes() == old.encode()
+    assert (folder / "x.py").read_bytes() == old.encode()
 
 
 def test_git_reads_the_patch_too(tmp_path):
@@ -198,6 +198,31 @@ def test_a_patch_is_refused_as_a_whole_where_a_file_has_changed(tmp_path, capsys
     (repository / CART_FILE).write_text("y = 2\n")
     assert main(["repo", "undo", str(patch), "--repo", str(repository)]) == 0
     assert (repository / CART_FILE).read_text() == FILES[CART_FILE]
+
+
+@pytest.mark.parametrize("path", [".git/hooks/a.py", ".env.py", "Makefile", "src/a.sh", "a\0.py"])
+def test_a_patch_writes_only_source_files_that_are_not_hidden(tmp_path, path):
+    with pytest.raises(UsageError, match="no exploration writes"):
+        apply_patch(tmp_path, make_patch(path, None, "x = 1\n"))
+    with pytest.raises(UsageError, match="no exploration writes"):
+        apply_patch(tmp_path, make_patch("a.py", None, "x = 1\n") * 2)
+    assert contents(tmp_path) == {}
+
+
+def test_a_patch_file_is_read_exactly_or_refused_in_a_sentence(tmp_path, capsys):
+    (tmp_path / "a.py").write_bytes(b"x = 1\r\n")
+    (tmp_path / "a.patch").write_bytes(make_patch("a.py", "x = 1\r\n", "x = 2\r\n").encode())
+    assert main(["repo", "apply", str(tmp_path / "a.patch"), "--repo", str(tmp_path)]) == 0
+    assert (tmp_path / "a.py").read_bytes() == b"x = 2\r\n"
+    (tmp_path / "a.patch").write_bytes(b"\xff")
+    assert main(["repo", "apply", str(tmp_path / "a.patch"), "--repo", str(tmp_path)]) == 2
+    assert "UTF-8" in capsys.readouterr().err
+
+
+def test_a_path_is_made_relative_to_the_repository(index):
+    for given_path in (index.root / CART_FILE, f"src/../{CART_FILE}", f"{CART_FILE}"):
+        target = find_target(index, f"{given_path}::Cart")
+        assert target.path == CART_FILE and target.present
 
 
 def test_a_patch_cannot_write_outside_of_the_repository(tmp_path):
