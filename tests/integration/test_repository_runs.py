@@ -76,6 +76,9 @@ def test_attempts_are_tested_and_the_patch_is_applied_and_undone_by_the_user_alo
     cells = nbformat.read(trace, 4).cells
     assert main(["check", str(trace)]) == 2 and "replay" in capsys.readouterr().err
     assert any("```diff" in cell.source and "+class Cart(Container):" in cell.source for cell in cells)
+    assert main(["repo", "apply", str(trace)]) == 2 and f"--repo {folder}" in capsys.readouterr().err
+    assert contents(folder) == before
+    monkeypatch.chdir(folder)
     assert main(["repo", "apply", str(trace)]) == 0
     assert (folder / "src/shop/cart.py").read_text().split() == (IMPORTS + CART).split()
     assert main(["repo", "apply", str(trace)]) == 2 and "has changed" in capsys.readouterr().err

@@ -67,9 +67,9 @@ async def find_endpoints(
         presets: addresses on this machine to look at, by name; those that do not answer as a model server are left out.
     """
     main = configured.base_url or (OPENAI if secrets.api_key else None)
-    is_local = main is not None and (main in presets or resolve_address(main) in presets.values())
-    candidates = [(main, not is_local)] if main else []
-    candidates += [(name, False) for name, url in presets.items() if not main or resolve_address(main) != url]
+    address = resolve_address(presets.get(main, main)) if main else ""
+    candidates = [(main, address not in presets.values())] if main else []
+    candidates += [(name, False) for name, url in presets.items() if address != url]
     found: list[FoundEndpoint | None] = [None] * len(candidates)
 
     async def look_at(number: int, base_url: str, key: bool) -> None:

@@ -183,7 +183,7 @@ class Attempts:
             return RunResult(None, Verdict("stopped" if stopped else "unsolved", reason, cause))
         best = max(reversed(self.made), key=lambda item: (item.report.complete, len(item.report.passed)))
         chosen, counts = best.experience.candidate, best.report.counts
-        before = None if self.target.is_new_file else self.target.text
+        before = None if self.target.is_new_file else f"{self.target.bom}{self.target.text}"
         patch = make_patch(self.target.path, before, best.text) if best.text else ""
         solution = Solution(chosen.code, chosen.id, patch=patch)
         left_out = f" {len(self.excluded)} that failed before are not counted." if self.excluded else ""
@@ -263,7 +263,7 @@ def _syntax_problem(target: Target, text: str) -> TestReport | None:
     if target.language != "python":
         return None
     try:
-        ast.parse(text)
+        ast.parse(text.removeprefix(target.bom))
     except SyntaxError as error:
         line = text.split("\n")[(error.lineno or 1) - 1].strip()
         return TestReport((), f"{target.path} is not valid Python: {error.msg} in line {error.lineno}: {line}")

@@ -82,6 +82,46 @@ def test_a_new_definition_precedes_what_uses_it_unless_it_uses_that_itself(index
     assert _inserted(index, "src/shop/late.py::New", "New = 1\nclass New:\n    y = second\n").endswith("y = second\n")
 
 
+def test_a_new_definition_stays_below_the_imports_whatever_names_it(index):
+    text = (
+        '''"""New things."""\n\nfrom __future__ import annotations\n\nimport os  # New\n\n__all__ = ["New"]\nx = os\n'''
+    )
+    (index.root / "src/shop/late.py").write_text(text)
+    written = _inserted(index, "src/shop/late.py::New", "import json\n\nclass New:\n    y = 1\n")
+    expected = text.replace("# New\n", "# New\nimport json\n") + "\n\nclass New:\n    y = 1\n"
+    assert written.split() == expected.split() and written.index("import json") < written.index("__all__")
+    (index.root / "src/shop/late.py").write_text("import os\n\nx = os\n\nimport sys\n")
+    written = _inserted(index, "src/shop/late.py::New", "import json\n\nclass New:\n    y = 1\n")
+    assert written.startswith("import os\nimport json\n\nx = os\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("class A:\n  x = 1\n", "class A:\n  x = 1\n\n  def f(self):\n      return 1\n"),
+        ("class A:\n\tx = 1\n", "class A:\n\tx = 1\n\n\tdef f(self):\n\t    return 1\n"),
+        ("class A: pass\n", "class A:\n    def f(self):\n        return 1\n"),
+        ("class A: x = 1\n", "class A:\n    x = 1\n\n    def f(self):\n        return 1\n"),
+    ],
+)
+def test_a_new_method_has_the_indentation_of_its_class(index, source, expected):
+    (index.root / "src/shop/a.py").write_text(source)
+    assert _inserted(index, "src/shop/a.py::A.f", "def f(self):\n    return 1") == expected
+
+
+def test_strings_of_several_lines_are_not_indented(index):
+    text = _inserted(
+        index, f"{CART_FILE}::Cart.total", 'def total(self):\n    """A\n    B"""\n    return """a\nb\n  c"""'
+    )
+    assert text.endswith('    def total(self):\n        """A\n        B"""\n        return """a\nb\n  c"""\n')
+
+
+def test_a_byte_order_mark_is_kept(index):
+    (index.root / "src/shop/a.py").write_bytes(b"\xef\xbb\xbfclass A:\n    x = 1\n")
+    target = find_target(index, "src/shop/a.py::A")
+    assert target.present and insert(index, target, "import os\nclass A:\n    x = 2").startswith("\ufeffimport os\n")
+
+
 def test_helpers_come_along_and_what_the_file_has_is_not_repeated(index):
     code = '"""Catalogue."""\nLIMIT = 3\n\n\nclass Item:\n    """Another."""\n\n\nclass Catalogue:\n    limit = LIMIT\n'
     text = _inserted(index, "src/shop/catalogue.py::Catalogue", code)
