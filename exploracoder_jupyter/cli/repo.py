@@ -86,6 +86,8 @@ def _change(arguments: argparse.Namespace) -> int:
 
     source, undo = Path(" ".join(arguments.words)), arguments.action == "undo"
     root, patch, reservation = _read_patch(source)
+    if not arguments.repo:
+        _refuse_elsewhere(arguments.action, root, source)
     folder = Path(arguments.repo) if arguments.repo else root
     changed = apply_patch(folder.resolve(), patch, undo=undo)
     if arguments.json:
@@ -97,20 +99,34 @@ def _change(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse_elsewhere(action: str, root: Path, source: Path) -> None:
+    """Refuse a folder that only the trace names: a trace from others must not choose where it writes.
+
+    Raises:
+        UsageError: neither the current folder nor that of the trace is in it.
+    """
+    if not any(folder.resolve().is_relative_to(root.resolve()) for folder in (Path(), source.parent)):
+        raise UsageError(
+            f"The run of {source.name} was in another folder: {root}.",
+            remedy=f"To change the files there, run: jupyter explora repo {action} {source} --repo {root}",
+        )
+
+
 def _read_patch(source: Path) -> tuple[Path, str, str]:
     """Return the folder to which a trace or a patch file applies, the patch, and a sentence if it did not pass.
 
     Raises:
-        UsageError: there is no such file, or the trace has no patch.
+        UsageError: there is no such file, it is not UTF-8 text, or the trace has no patch.
     """
     from exploracoder_jupyter.core.run_state import fold_all
+    from exploracoder_jupyter.repository.writing.target import read_text
     from exploracoder_jupyter.runs.recorded.trace_loader import load_records
     from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 
     if not source.is_file():
         raise UsageError(f"There is no file {str(source)!r}.", remedy="Name a trace, or a file with a patch.")
     if source.suffix not in (".ipynb", ".jsonl"):
-        return Path(), source.read_text("utf-8"), ""
+        return Path(), read_text(source, str(source)) or "", ""
     run = fold_all(load_records(source))
     solution = run.finished.solution if run.finished else None
     if run.started is None or run.finished is None or solution is None or not solution.patch:

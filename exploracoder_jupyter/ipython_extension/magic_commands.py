@@ -19,7 +19,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from pydantic import ValidationError
 
 from exploracoder_jupyter.core.configuration.settings import Sandbox, Settings
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.message_wording import did_you_mean
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
@@ -315,7 +315,8 @@ class Commands:
         trace = argument.strip("\"'") or next((run.state.trace for run in runs), None)
         if trace is None:
             raise UsageError("No run in a repository has passed its tests here.", remedy="Name a trace or a patch.")
-        return change_repository(action, trace)
+        sandbox = resolve(self._configured(), path=config_path()).sandbox
+        return change_repository(action, trace, engine_python=sandbox.engine_python)
 
     def _files(self, argument: str) -> str:
         if argument not in ("", "--copy"):

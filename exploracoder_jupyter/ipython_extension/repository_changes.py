@@ -16,20 +16,21 @@ _SECONDS: Final = 60.0
 _PREFIX: Final = "jupyter explora: "
 
 
-def change_repository(action: Literal["apply", "undo"], source: str) -> str:
+def change_repository(action: Literal["apply", "undo"], source: str, *, engine_python: str | None = None) -> str:
     """Apply the patch of a trace or file, or undo it, and return a sentence about it.
 
     Raises:
         UsageError: it cannot be applied or undone; nothing was changed.
     """
-    command = [sys.executable, "-m", "exploracoder_jupyter.cli", "repo", action, source]
+    python = engine_python or sys.executable
+    command = [python, "-P", "-m", "exploracoder_jupyter.cli", "repo", action, source]  # -P: see `model_setup`
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=scale_limit(_SECONDS), stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
-        raise UsageError("The patch was not applied in time.", remedy=f"Run `{' '.join(command[3:])}`.") from None
+        raise UsageError("The patch was not applied in time.", remedy=f"Run `{' '.join(command[4:])}`.") from None
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["The command failed."]
         raise UsageError(lines[-1].removeprefix(_PREFIX))
-    return done.stdout.strip()
+    return f"{done.stdout}{done.stderr}".strip()

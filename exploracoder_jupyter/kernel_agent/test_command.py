@@ -26,10 +26,17 @@ _PLUGIN = """
 import json
 import os
 
+_file = open(os.environ["EXPLORA_TEST_REPORT"], "a", encoding="utf-8", errors="replace")  # tests may replace open
+_dumps = json.dumps
+
 
 def _write(row):
-    with open(os.environ["EXPLORA_TEST_REPORT"], "a", encoding="utf-8", errors="replace") as file:
-        file.write(json.dumps(row) + "\\n")
+    _file.write(_dumps(row) + "\\n")
+    _file.flush()
+
+
+def pytest_runtest_logstart(nodeid):
+    _write({"id": nodeid, "when": "start", "outcome": "passed", "text": "", "captured": "", "expected": False})
 
 
 def pytest_runtest_logreport(report):
@@ -53,6 +60,8 @@ def run_tests(request: Json) -> None:
             empty for none), `seconds` (time limit).
     """
     for path, text in request["files"].items():
+        if os.path.isabs(path):
+            raise ValueError(f"{path} is not relative to the repository")
         with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
             file.write(text)
     with tempfile.TemporaryDirectory() as folder:

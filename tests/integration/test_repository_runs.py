@@ -9,14 +9,17 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.core.types import RepositoryTask, Task
+from exploracoder_jupyter.core.types import Observation, RepositoryTask, Task
 from exploracoder_jupyter.evaluation import Unit, run_unit, verify_problem
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
+from exploracoder_jupyter.kernel_agent.test_command import run_tests
 from exploracoder_jupyter.llm import ScriptedModel
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.testing.test_report import read_report
 from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
 from exploracoder_jupyter.runs import Order, in_repository, replay, resume_order, run
 from exploracoder_jupyter.runs.recorded.run_replay import prepare_replay
+from tests.patience import patience
 from tests.toy_model import offer_toy, reply
 from tests.unit.repository.shop import CART, IMPORTS, contents, without_cart, write_shop
 
@@ -73,6 +76,9 @@ def test_attempts_are_tested_and_the_patch_is_applied_and_undone_by_the_user_alo
     cells = nbformat.read(trace, 4).cells
     assert main(["check", str(trace)]) == 2 and "replay" in capsys.readouterr().err
     assert any("```diff" in cell.source and "+class Cart(Container):" in cell.source for cell in cells)
+    assert main(["repo", "apply", str(trace)]) == 2 and f"--repo {folder}" in capsys.readouterr().err
+    assert contents(folder) == before
+    monkeypatch.chdir(folder)
     assert main(["repo", "apply", str(trace)]) == 0
     assert (folder / "src/shop/cart.py").read_text().split() == (IMPORTS + CART).split()
     assert main(["repo", "apply", str(trace)]) == 2 and "has changed" in capsys.readouterr().err
@@ -100,6 +106,45 @@ def test_a_stopped_run_continues_with_the_replies_that_it_has(tmp_path, monkeypa
     model, resumed = executed(order, monkeypatch, replies[1:])
     assert resumed["status"] == "solved" and len(model.requests) == 3
     assert Path(resumed["trace"]).parent == Path(stopped["trace"]).parent
+
+
+EARLY_END = """import os
+from unittest import mock
+import pytest
+
+@pytest.fixture
+def emptied():
+    with mock.patch.dict(os.environ, clear=True), mock.patch("builtins.open"):
+        yield
+
+def test_fixture(emptied):
+    pass
+
+def test_before():
+    pass
+
+@pytest.fixture
+def ending():
+    os._exit(0)
+
+def test_end(ending):
+    pass
+
+def test_after():
+    pass
+"""
+
+
+def test_tests_that_replace_what_the_report_needs_or_end_pytest_are_reported(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_early.py").write_text(EARLY_END)
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
+    run_tests({"files": {}, "tests": ["test_early.py"], "command": "", "seconds": patience(60)})
+    observation = Observation("ok", ({"output_type": "display_data", "data": shown[0], "metadata": {}},))
+    report = read_report(observation, command="")
+    assert report.passed == {"test_early.py::test_fixture", "test_early.py::test_before"}
+    assert [item.id for item in report.failed] == ["test_early.py::test_end"] and not report.complete
 
 
 def test_a_test_command_decides_in_place_of_pytest(tmp_path, monkeypatch):

@@ -1,7 +1,8 @@
 """Finds the endpoints that can be used here, and tries a model of one: for `jupyter explora setup`.
 
 Model servers on this machine are recognized by their usual ports. Whatever listens there is sent no key: it may be
-anything. A key is sent only to the endpoint that the user has named or configured, or to OpenAI.
+anything, also if the user has chosen it. A key is sent only to another endpoint that the user has named or configured,
+or to OpenAI.
 """
 
 from __future__ import annotations
@@ -62,22 +63,23 @@ async def find_endpoints(
 
     Args:
         configured: the endpoint of the settings; its `base_url` comes first, if there is one.
-        secrets: the key, sent to that endpoint, or to OpenAI if none is configured.
+        secrets: the key, sent to that endpoint unless it is one of `presets`, or to OpenAI if none is configured.
         presets: addresses on this machine to look at, by name; those that do not answer as a model server are left out.
     """
     main = configured.base_url or (OPENAI if secrets.api_key else None)
-    candidates = [(main, True)] if main else []
-    candidates += [(name, False) for name, url in presets.items() if not main or resolve_address(main) != url]
+    address = resolve_address(presets.get(main, main)) if main else ""
+    candidates = [(main, address not in presets.values())] if main else []
+    candidates += [(name, False) for name, url in presets.items() if address != url]
     found: list[FoundEndpoint | None] = [None] * len(candidates)
 
     async def look_at(number: int, base_url: str, key: bool) -> None:
-        endpoint = replace(configured, model=None, base_url=base_url if key else presets[base_url])
+        endpoint = replace(configured, model=None, base_url=presets.get(base_url, base_url))
         found[number] = FoundEndpoint(base_url, await probe(endpoint, secrets if key else Secrets()), key)
 
     async with anyio.create_task_group() as tasks:
         for number, (base_url, key) in enumerate(candidates):
             tasks.start_soon(look_at, number, base_url, key)
-    return [one for one in found if one and (one.key or one.probe.models)]
+    return [one for one in found if one and (one.base_url == main or one.probe.models)]
 
 
 async def try_model(endpoint: Endpoint, secrets: Secrets) -> float:

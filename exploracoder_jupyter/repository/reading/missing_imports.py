@@ -59,10 +59,10 @@ def _statement(file: SourceFile, module: str, name: str) -> str:
 
 def _undefined_python(text: str) -> Iterator[str]:
     try:
-        tree = ast.parse(text)
+        found = Checker(ast.parse(text), builtins=dir(builtins)).messages
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    messages = sorted(Checker(tree, builtins=dir(builtins)).messages, key=lambda message: message.lineno)
+    messages = sorted(found, key=lambda message: message.lineno)
     yield from (str(message.message_args[0]) for message in messages if isinstance(message, UndefinedName))
 
 
@@ -77,11 +77,13 @@ def _undefined_java(index: RepositoryIndex, file: SourceFile, text: str) -> Iter
 
 
 def _walk(node: Node) -> Iterator[Node]:
-    if node.type in ("import_declaration", "package_declaration", "scoped_type_identifier"):
-        return
-    yield node
-    for child in node.named_children:
-        yield from _walk(child)
+    """Yield a node and those below it, in order; without recursion, because code may be nested deeply."""
+    left = [node]
+    while left:
+        current = left.pop()
+        if current.type not in ("import_declaration", "package_declaration", "scoped_type_identifier"):
+            yield current
+            left += reversed(current.named_children)
 
 
 def _type_name(node: Node) -> str:

@@ -217,7 +217,8 @@ def _packages(paths: Iterable[str]) -> set[str]:
 def _current_files(root: Path, paths: list[str], known: dict[str, _CachedFile]) -> Iterator[tuple[str, _CachedFile]]:
     every = set(paths)
     for path in paths:
-        with suppress(OSError):
+        with suppress(OSError, UnicodeEncodeError):  # paths that are not UTF-8 cannot be stored
+            path.encode()
             found = (root / path).stat()
             stamp = (found.st_size, found.st_mtime_ns)
             if path in known and known[path].stamp == stamp:

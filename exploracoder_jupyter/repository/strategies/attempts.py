@@ -183,7 +183,7 @@ class Attempts:
             return RunResult(None, Verdict("stopped" if stopped else "unsolved", reason, cause))
         best = max(reversed(self.made), key=lambda item: (item.report.complete, len(item.report.passed)))
         chosen, counts = best.experience.candidate, best.report.counts
-        before = None if self.target.is_new_file else self.target.text
+        before = None if self.target.is_new_file else f"{self.target.bom}{self.target.text}"
         patch = make_patch(self.target.path, before, best.text) if best.text else ""
         solution = Solution(chosen.code, chosen.id, patch=patch)
         left_out = f" {len(self.excluded)} that failed before are not counted." if self.excluded else ""
@@ -219,18 +219,11 @@ def _excluded(run: Run, index: RepositoryIndex, target: Target, report: TestRepo
         UsageError: no test is left.
         MissingRequirement: the environment lacks something.
     """
-    module = report.missing_module()
-    roots = {name.partition(".")[0] for name in index.modules} | {PurePosixPath(target.path).stem}
-    roots |= {entry.stem for entry in run.workdir.iterdir()}
-    if module and module.partition(".")[0] not in roots:
-        raise MissingRequirement(
-            f"The tests need the module {module!r}, which is not installed where they run.",
-            remedy="Install it there, or choose the interpreter with --python.",
-        )
+    unrelated = [item for item in report.failed if not _mentions(item, index, target)]
+    left = report.without(item.id for item in unrelated)
+    _require_modules(run, index, target, left if left.results else report)
     if report.problem:
         raise UsageError(report.problem, remedy="Check --tests, which takes what pytest takes, or raise --timeout.")
-    unrelated = [item for item in report.failed if item.collected and not _mentions(item, index, target)]
-    left = report.without(item.id for item in unrelated)
     names = ", ".join(item.id for item in unrelated[:_MOST_NAMED])
     if unrelated and not left.results:
         raise UsageError(f"All tests fail for other reasons than {target.name}: {names}.", remedy="Repair them first.")
@@ -239,6 +232,22 @@ def _excluded(run: Run, index: RepositoryIndex, target: Target, report: TestRepo
     if left.complete and not target.present:
         run.emit(Notice(f"The tests pass without {target.name}, so passing them shows little.", "warning"))
     return frozenset(item.id for item in unrelated)
+
+
+def _require_modules(run: Run, index: RepositoryIndex, target: Target, report: TestReport) -> None:
+    """Refuse a report whose tests need a module from elsewhere that is not installed.
+
+    Raises:
+        MissingRequirement: they do.
+    """
+    module = report.missing_module()
+    roots = {name.partition(".")[0] for name in index.modules} | {PurePosixPath(target.path).stem}
+    roots |= {entry.stem for entry in run.workdir.iterdir()}
+    if module and module.partition(".")[0] not in roots:
+        raise MissingRequirement(
+            f"The tests need the module {module!r}, which is not installed where they run.",
+            remedy="Install it there, or choose the interpreter with --python.",
+        )
 
 
 def _mentions(result: TestResult, index: RepositoryIndex, target: Target) -> bool:
@@ -254,7 +263,7 @@ def _syntax_problem(target: Target, text: str) -> TestReport | None:
     if target.language != "python":
         return None
     try:
-        ast.parse(text)
+        ast.parse(text.removeprefix(target.bom))
     except SyntaxError as error:
         line = text.split("\n")[(error.lineno or 1) - 1].strip()
         return TestReport((), f"{target.path} is not valid Python: {error.msg} in line {error.lineno}: {line}")

@@ -20,6 +20,10 @@ Outcome = Literal["passed", "failed", "skipped"]
 _NO_TESTS: Final = 5
 """Exit status of pytest without any test."""
 _USAGE: Final = 4
+_COMPLETE: Final = frozenset({0, 1, _NO_TESTS})
+"""Exit statuses of pytest after it has run all tests."""
+_NOT_PASSED: Final[tuple[Outcome, ...]] = ("failed", "skipped")
+"""Outcomes of one report that decide about the whole test, the stronger one first."""
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 """Addresses differ in every run, and prompts must not, so that a resumed run can reuse its replies."""
 _MISSING_MODULE: Final = re.compile(r"No module named '?([\w.]+)")
@@ -161,22 +165,35 @@ def _of_command(report: _Report, command: str) -> TestReport:
 
 
 def _merge(rows: Iterable[_Row]) -> tuple[TestResult, ...]:
-    """Return one result for each test: it failed if its setup, call or teardown did."""
-    found: dict[str, TestResult] = {}
+    """Return one result for each test."""
+    found: dict[str, list[_Row]] = {}
     for row in rows:
-        text = "\n".join(filter(None, [row.text, row.captured]))
-        outcome: Outcome = "skipped" if row.expected and row.outcome != "passed" else row.outcome
-        known = found.get(row.id)
-        if known is None or (known.outcome != "failed" and outcome != "passed"):
-            found[row.id] = TestResult(row.id, outcome, _ADDRESS.sub("0x...", text), row.when != "collect")
-    return tuple(found.values())
+        found.setdefault(row.id, []).append(row)
+    return tuple(_result(same) for same in found.values())
+
+
+def _result(rows: Sequence[_Row]) -> TestResult:
+    """Return the result of a test: it failed if its setup, call or teardown did, or if it did not end."""
+    for outcome in _NOT_PASSED:
+        for row in rows:
+            if _outcome(row) == outcome:
+                text = "\n".join(filter(None, [row.text, row.captured]))
+                return TestResult(row.id, outcome, _ADDRESS.sub("0x...", text), row.when != "collect")
+    if {"call", "teardown"} <= {row.when for row in rows}:
+        return TestResult(rows[0].id, "passed")
+    return TestResult(rows[0].id, "failed", "The test began and did not end.")
+
+
+def _outcome(row: _Row) -> Outcome:
+    return "skipped" if row.expected and row.outcome != "passed" else row.outcome
 
 
 def _problem(report: _Report, results: Sequence[TestResult]) -> str:
     if report.status is None:
         return "The tests did not end within the time limit."
     if results:
-        return ""
+        complete = report.status in _COMPLETE
+        return "" if complete else f"pytest ended with status {report.status} before it had run all tests."
     if report.status == _NO_TESTS:
         return "There are no tests that --tests selects."
     if report.status == _USAGE:

@@ -71,7 +71,7 @@ def insert(index: RepositoryIndex, target: Target, code: str) -> str:
     text = _replace(target, text, body)
     present = index.replaced(target.path, text).by_path[target.path]
     text = _with_imports(target.language, text, _new_imports(code, written, present))
-    return text.replace("\n", "\r\n") if crlf else text
+    return target.bom + (text.replace("\n", "\r\n") if crlf else text)
 
 
 def without_target(target: Target) -> str:
@@ -98,6 +98,7 @@ def _replace(target: Target, text: str, body: str) -> str:
     if target.owner:
         end = target.owner.end - (1 if target.language == "java" else 0)
         lines[end:end] = ["", *body.split("\n")]
+        _open_class(target, lines)
         return "\n".join(lines)
     place = _place_before_use(target, text, body)
     if place is not None:
@@ -113,14 +114,30 @@ def _place_before_use(target: Target, text: str, body: str) -> int | None:
 
     Annotations, bases and decorators use names as the file is run. What the definition uses itself has to come before.
     """
-    nodes = [node for node in _top_nodes(target.language, text) if node.type not in _IMPORTS]
-    uses = (place for place, node in enumerate(nodes) if _uses(node_text(node), target.name))
+    every = _top_nodes(target.language, text)
+    begin = _leading_imports_end(every)
+    kept = (node for node in every if node.type not in _IMPORTS | _COMMENTS and not _is_docstring(node))
+    nodes = [node for node in kept if node.start_point.row >= begin]
+    uses = (place for place, node in enumerate(nodes) if _names(node, target.name))
     first = next(uses, None) if target.language == "python" else None
     if first is None:
         return None
     names = (node_text((node.child_by_field_name("definition") or node).child_by_field_name("name")) for node in nodes)
     needed = [place for place, name in enumerate(names) if name and _uses(body, name)]
     return nodes[first].start_point.row if all(place < first for place in needed) else None
+
+
+def _names(node: Node, name: str) -> bool:
+    """Whether code uses a name, other than in comments and strings."""
+    return any(item.type == "identifier" and node_text(item) == name for item in _walk(node))
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    left = [node]
+    while left:
+        current = left.pop()
+        yield current
+        left += reversed(current.named_children)
 
 
 def _uses(code: str, name: str) -> bool:
@@ -135,10 +152,71 @@ def _method_text(target: Target, code: str, wanted: Sequence[Definition]) -> str
         margin = text[target.present[0].line - 1]
         margin = margin[: len(margin) - len(margin.lstrip())]
     else:
-        head = text[target.owner.line - 1]
-        margin = head[: len(head) - len(head.lstrip())] + " " * 4
-    parts = (dedent("\n".join(lines[item.line - 1 : item.end])) for item in wanted)
-    return "\n\n".join(indent(part, margin) for part in parts)
+        margin = _member_margin(target, target.text)
+    fixed = _rows_in_strings(target.language, code)
+    return "\n\n".join(_shifted(lines, range(item.line - 1, item.end), margin, fixed) for item in wanted)
+
+
+def _rows_in_strings(language: Language, code: str) -> frozenset[int]:
+    """Return the rows that begin inside a string, which is no docstring: other white space would change its value."""
+    nodes = (node for top in _top_nodes(language, code) for node in _walk(top))
+    strings = (node for node in nodes if node.type.startswith("string") and not _in_docstring(node))
+    return frozenset(row for node in strings for row in range(node.start_point.row + 1, node.end_point.row + 1))
+
+
+def _in_docstring(node: Node) -> bool:
+    while node.type.startswith("string") and node.parent:
+        node = node.parent
+    return _is_docstring(node)
+
+
+def _shifted(lines: Sequence[str], rows: range, margin: str, fixed: frozenset[int]) -> str:
+    """Return lines at another indentation, without change to those that begin inside strings."""
+    moved = dedent("\n".join(lines[row] for row in rows if row not in fixed)).split("\n")
+    left = iter(indent("\n".join(moved), margin).split("\n"))
+    return "\n".join(lines[row] if row in fixed else next(left) for row in rows)
+
+
+def _class_body(target: Target, text: str) -> Node | None:
+    """Return the body of the target's class."""
+    owner = target.owner
+    nodes = (node for top in _top_nodes(target.language, text) for node in _walk(top))
+    for node in nodes:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        inside = owner is not None and owner.line <= node.start_point.row + 1 <= owner.end
+        if owner and inside and body and node_text(name) == owner.name:
+            return body
+    return None
+
+
+def _member_margin(target: Target, text: str) -> str:
+    """Return the white space before the members of a class: that of the first one, or four spaces beyond the class."""
+    assert target.owner
+    lines, body = text.split("\n"), _class_body(target, text)
+    head = _white_space(lines[target.owner.line - 1])
+    rows = (node.start_point.row for node in body.named_children) if body else ()
+    margins = (_white_space(lines[row]) for row in rows)
+    return next((margin for margin in margins if len(margin) > len(head)), f"{head}    ")
+
+
+def _white_space(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _open_class(target: Target, lines: list[str]) -> None:
+    """Move the body of a Python class from the line of its header to a line of its own; a placeholder is left out."""
+    text = "\n".join(lines)
+    body = _class_body(target, text) if target.language == "python" else None
+    if body is None:
+        return
+    row, column = body.start_point.row, body.start_point.column
+    head = lines[row].encode()[:column].decode().rstrip()
+    if not head.endswith(":"):
+        return
+    rest = lines[row].encode()[column:].decode().strip()
+    kept = [] if rest in ("pass", "...") else [f"{_member_margin(target, text)}{rest}", ""]
+    blank = row + 1 < len(lines) and not lines[row + 1].strip() and body.end_point.row == row
+    lines[row : row + 1 + blank] = [head, *kept]
 
 
 def _top_level_text(target: Target, written: SourceFile, code: str, index: RepositoryIndex) -> str:
@@ -190,7 +268,7 @@ def _with_imports(language: Language, text: str, imports: Iterable[str]) -> str:
     future = [item for item in missing if item.startswith("from __future__")]
     rest = [item for item in missing if item not in future]
     nodes = _top_nodes(language, text)
-    last = max((node.end_point.row + 1 for node in nodes if node.type in _IMPORTS), default=-1)
+    last = _leading_imports_end(nodes)
     header = _header_end(nodes)
     place = last if last >= 0 else header
     gap = [""] if last < 0 and len(lines) > place and lines[place].strip() else []
@@ -198,6 +276,17 @@ def _with_imports(language: Language, text: str, imports: Iterable[str]) -> str:
     lines[place:place] = [*before, *rest, *gap] if rest else []
     lines[header:header] = future
     return "\n".join(lines)
+
+
+def _leading_imports_end(nodes: Sequence[Node]) -> int:
+    """Return the first line after the imports at the top of a file; -1 if there are none."""
+    end = -1
+    for node in nodes:
+        if node.type in _IMPORTS:
+            end = node.end_point.row + 1
+        elif node.type not in _COMMENTS and not _is_docstring(node):
+            break
+    return end
 
 
 def _header_end(nodes: Sequence[Node]) -> int:

@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.repository.reading.code_model import LANGUAGES
 from exploracoder_jupyter.repository.writing.target import read_text, resolve_inside
 
 _MISSING: Final = "0" * 40
@@ -80,10 +81,12 @@ def apply_patch(root: Path, text: str, *, undo: bool = False) -> list[str]:
     All files are checked before the first is written.
 
     Raises:
-        UsageError: it is not a patch, a file has changed since or lies outside of the repository.
+        UsageError: it is not a patch, or a file has changed since, lies outside of the repository, is hidden or is not
+            a source file.
         OSError: a file could not be written.
     """
     patches = [item.reversed() if undo else item for item in parse_patch(text)]
+    _refuse_unexpected([item.path for item in patches])
     changes = [(resolve_inside(root, item.path), _changed(root, item, undo=undo)) for item in patches]
     for place, content in changes:
         if content is None:
@@ -91,6 +94,17 @@ def apply_patch(root: Path, text: str, *, undo: bool = False) -> list[str]:
         else:
             _write(place, content)
     return [item.path for item in patches]
+
+
+def _refuse_unexpected(paths: Sequence[str]) -> None:
+    """Refuse what no run writes: hidden files, files that are not source code, and one file twice."""
+    for path in paths:
+        parts = PurePosixPath(path).parts
+        hidden = any(part.startswith(".") and part != ".." for part in parts)
+        if "\0" in path or hidden or PurePosixPath(path).suffix not in LANGUAGES or paths.count(path) > 1:
+            raise UsageError(
+                f"The patch changes {path!r}, which no exploration writes.", remedy="Apply it with git if you trust it."
+            )
 
 
 def blob_hash(text: str) -> str:

@@ -50,7 +50,7 @@ def copy_without_target(root: Path, given: str, folder: Path) -> None:
     """
     target = removable_target(root, given)
     shutil.copytree(root, folder, symlinks=True, ignore=shutil.ignore_patterns(*_NOT_COPIED))
-    (folder / target.path).write_bytes(removed_text(target).encode())
+    (folder / target.path).write_bytes(f"{target.bom}{removed_text(target)}".encode())
 
 
 def _without_unused_imports(text: str, kept: set[str]) -> str:

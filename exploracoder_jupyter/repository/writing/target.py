@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -12,6 +13,7 @@ from exploracoder_jupyter.repository.reading.code_model import LANGUAGES, Defini
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_BOM = "\ufeff"
 _EXAMPLE = "For example: --target src/shop/cart.py::Cart"
 
 
@@ -24,12 +26,14 @@ class Target:
     name: str
     """`Cart`, or `Cart.total` for a method."""
     text: str
-    """The present text of the file; empty for a new file."""
+    """The present text of the file, without its byte order mark; empty for a new file."""
     is_new_file: bool
     present: tuple[Definition, ...]
     """The definitions that are replaced: none if the target is new, several for a property with its setter."""
     owner: Definition | None
     """The class of a method."""
+    bom: str = ""
+    """The byte order mark with which the file begins; empty if there is none."""
 
     @property
     def language(self) -> Language:
@@ -60,13 +64,17 @@ def find_target(index: RepositoryIndex, given: str) -> Target:
             read, or the class of a method does not exist.
     """
     path, name = _split(given)
+    path = _relative(index.root.resolve(), path)
     place = resolve_inside(index.root, path)
     if place.suffix not in LANGUAGES:
         raise UsageError(f"{path} is not a Python or Java file.", remedy=_EXAMPLE)
     if not place.parent.is_dir():
         raise UsageError(f"The repository has no folder {PurePosixPath(path).parent}.", remedy="Check the target.")
     text = index.overlay[path] if path in index.overlay else read_text(place, path)
-    current = index.replaced(path, text or "")
+    given_text = text or ""
+    bom = _BOM if given_text.startswith(_BOM) else ""
+    content = given_text.removeprefix(_BOM)
+    current = index.replaced(path, content)
     definitions = current.by_path[path].source.definitions
     owner_name = name.rpartition(".")[0]
     owner = next((item for item in definitions if item.kind == "class" and item.qualified == owner_name), None)
@@ -74,7 +82,7 @@ def find_target(index: RepositoryIndex, given: str) -> Target:
         meant = did_you_mean(owner_name, [item.qualified for item in definitions if item.kind == "class"])
         raise UsageError(f"{path} has no class {owner_name}.", remedy=f"{meant}Check the target {given!r}.")
     present = tuple(item for item in definitions if item.qualified == name and item.kind != "attribute")
-    return Target(path, name, text or "", text is None, present, owner)
+    return Target(path, name, content, text is None, present, owner, bom)
 
 
 def similar_target(index: RepositoryIndex, target: Target) -> str:
@@ -115,6 +123,14 @@ def read_text(place: Path, path: str) -> str | None:
         return place.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read as UTF-8 text: {error}.", remedy="Check the file.") from None
+
+
+def _relative(root: Path, path: str) -> str:
+    """Return a path relative to the root: tests run in a copy, where an absolute path would name the original."""
+    place = root / path
+    if Path(path).is_absolute():
+        place = place.parent.resolve() / place.name
+    return Path(os.path.relpath(place, root)).as_posix()
 
 
 def _split(given: str) -> tuple[str, str]:

@@ -70,8 +70,8 @@ def prepare_replay(
         delay: whether replies take as long as in the recorded run.
         before: a file with code to run first, for runs that used variables of a notebook.
         kernel: the kernel to use; by default the recorded one.
-        workdir: the folder with the run's files; by default the one of the trace, as for a check. Ignored if an order
-            is given.
+        workdir: the folder with the run's files; by default the one of the trace, as for a check, or the recorded
+            repository. Ignored if an order is given, except for a run in a repository.
         order: the caller's working directory, and its live kernel or variables, if any.
 
     Raises:
@@ -91,7 +91,8 @@ def prepare_replay(
     progress, code = _initial_progress(records, recorded_run), _code_before(trace, before)
     layer, order = _replay_settings(out, kernel), order or Order(Task("", ()), workdir=workdir_of(trace, workdir))
     if started.task.repository:
-        order = in_repository(order, Path(expand_home(started.environment.folder)), started.task.repository)
+        folder = workdir.resolve() if workdir else Path(expand_home(started.environment.folder))
+        order = in_repository(order, folder, started.task.repository)
     order = replace(
         order,
         task=_replay_task(started.task),

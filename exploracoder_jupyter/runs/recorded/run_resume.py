@@ -57,7 +57,7 @@ def resume_order(order: Order, trace: Path, *, cell: str = "", hint: str = "", c
         UsageError: the file is not the trace of a run, or its run is still active; there is no such cell, or nothing to
             resume; variables that the run used are missing; or it had more permissions than the current settings.
     """
-    trace = Path(order.workdir, trace).resolve()
+    trace = Path(order.trace_folder or order.workdir, trace).resolve()
     refuse_active(trace)
     records = load_records(trace)
     run = fold_all(records)

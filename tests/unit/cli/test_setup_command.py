@@ -84,6 +84,15 @@ async def test_whatever_listens_at_a_usual_port_is_sent_no_key(server):
     assert len(sent) == 2 and not any(KEY in header for header in sent.values())
 
 
+@pytest.mark.parametrize("by_name", [True, False])
+async def test_a_server_at_a_usual_port_is_sent_no_key_when_it_was_chosen(server, by_name):
+    presets = {"ollama": server.url_for("/v1")}
+    named = Endpoint(base_url="ollama" if by_name else server.url_for("/v1"))
+    [found] = await find_endpoints(named, Secrets(api_key=KEY), presets)
+    assert found.models and not found.key
+    assert not any(KEY in str(request.headers) for request, _ in server.log)
+
+
 def test_a_model_that_does_not_answer_is_not_configured(server, config, capsys):
     assert setup(server, "--model", "llama3") == 2
     assert "this model cannot chat" in capsys.readouterr().err

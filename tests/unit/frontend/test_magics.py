@@ -1,5 +1,7 @@
 """The magics in a shell of their own: loading, errors, completion. Runs are in the integration ring."""
 
+import subprocess
+
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
@@ -10,6 +12,7 @@ from traitlets.config import Config
 import exploracoder_jupyter
 from exploracoder_jupyter.core.configuration.command_options import OPTIONS
 from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
+from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
 
 
 @pytest.fixture
@@ -120,6 +123,18 @@ def test_history_finds_the_traces_of_earlier_sessions(shell, capsys, tmp_path, m
     said = capsys.readouterr().out
     assert "explorations/networkx-1.ipynb" in said
     assert "  solved  Count  " in said
+
+
+def test_a_patch_is_applied_without_modules_of_the_users_folder_and_its_note_is_shown(monkeypatch):
+    started = []
+
+    def finish(command, **_):
+        started.append(command)
+        return subprocess.CompletedProcess(command, 0, stdout="Applied.\n", stderr="That run ended unsolved.\n")
+
+    monkeypatch.setattr(subprocess, "run", finish)
+    assert change_repository("apply", "t.ipynb", engine_python="/other/python") == "Applied.\nThat run ended unsolved."
+    assert started[0][:3] == ["/other/python", "-P", "-m"]
 
 
 def test_config_sets_what_runs_start_from(shell, capsys):

@@ -28,8 +28,18 @@ def row(test, outcome="passed", text="", when="call"):
 
 
 IMPORT_ERROR = row("tests/test_cart.py", "failed", "ImportError: cannot import name 'Cart' from 'shop.cart'", "collect")
-PASSED = [row("test_total"), row("test_size")]
-ONE_FAILED = [row("test_total", "failed", "AttributeError: 'Cart' object has no attribute 'total'"), row("test_size")]
+
+
+def passing(*tests):
+    """The rows of tests that pass."""
+    return [row(test, when=when) for test in tests for when in ("setup", "call", "teardown")]
+
+
+PASSED = passing("test_total", "test_size")
+ONE_FAILED = [
+    row("test_total", "failed", "AttributeError: 'Cart' object has no attribute 'total'"),
+    *passing("test_size"),
+]
 
 
 class ReportBranch:
@@ -128,13 +138,20 @@ async def test_failures_that_have_nothing_to_do_with_the_target_are_named_and_no
     assert any("test_other" in notice.text for notice in happened(run, "notice"))
 
 
+async def test_files_that_cannot_be_collected_for_other_reasons_are_named_and_not_counted(solved):
+    other = row("tests/test_queue.py", "failed", "ModuleNotFoundError: No module named 'redis'", "collect")
+    result, _, run, _ = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR, other], [*PASSED, other]])
+    assert result.verdict.outcome == "solved"
+    assert any("tests/test_queue.py" in notice.text for notice in happened(run, "notice"))
+
+
 async def test_tests_that_pass_without_the_target_are_pointed_out(solved):
     _, _, run, _ = await solved(rrr, [fenced(RIGHT)], [PASSED, PASSED])
     assert any("pass without Cart" in notice.text for notice in happened(run, "notice"))
 
 
-def _ended(status, output):
-    return {"rows": [], "status": status, "output": output, "seconds": 0.1}
+def _ended(status, output, rows=()):
+    return {"rows": list(rows), "status": status, "output": output, "seconds": 0.1}
 
 
 @pytest.mark.parametrize(
@@ -158,6 +175,35 @@ async def test_a_spent_budget_keeps_the_best_attempt(solved):
     result, _, _, _ = await solved(rrr, replies, [[IMPORT_ERROR], ONE_FAILED], budget=Budget(executions=2))
     assert result.verdict.outcome == "stopped" and result.verdict.stopped_by == "budget"
     assert "+class Cart(Container):" in result.solution.patch
+
+
+@pytest.mark.parametrize(
+    ("status", "rows"),
+    [
+        (0, [*passing("test_total"), row("test_size", when="setup")]),  # os._exit(0) in a test
+        (0, [*passing("test_total"), row("test_size", when="start")]),  # in a fixture
+        (0, [*passing("test_total"), row("test_size", when="setup"), row("test_size")]),  # while it was torn down
+        (-11, passing("test_total")),
+        (2, passing("test_total")),
+        (3, passing("test_total")),
+    ],
+)
+async def test_an_attempt_that_ends_the_tests_early_does_not_solve_the_task(solved, status, rows):
+    report = _ended(status, "", rows)
+    result, _, _, _ = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR], report], oracle_calls=1)
+    assert result.verdict.outcome == "unsolved"
+
+
+async def test_skipped_tests_and_expected_failures_do_not_fail_an_attempt(solved):
+    skipped = [row("test_a", "skipped", when="setup"), row("test_a", when="teardown")]
+    failing = [
+        row("test_b", when="setup"),
+        {**row("test_b", "failed"), "expected": True},
+        row("test_b", when="teardown"),
+    ]
+    report = _ended(0, "", [*PASSED, *skipped, *failing])
+    result, _, _, _ = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR], report])
+    assert result.verdict.outcome == "solved" and "2 tests passed" in result.verdict.reason
 
 
 async def test_a_command_counts_as_one_test(solved):

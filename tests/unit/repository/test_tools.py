@@ -1,6 +1,7 @@
 """The six tools over a small repository in Python, and another in Java."""
 
 import json
+import os
 
 import pytest
 
@@ -216,3 +217,13 @@ def test_the_command_prints_findings_as_text_and_as_json(tmp_path, capsys, monke
     assert main(["repo", "get_class_info", "Nothing", "--repo", folder]) == 1
     assert main(["repo", "get_imports", "nothing.py", "--repo", folder]) == 2
     assert main(["repo", "get_class_info", "Item", "--repo", f"{folder}/nowhere"]) == 2
+
+
+def test_code_that_is_nested_deeply_and_paths_that_are_not_utf8_do_not_end_the_run(tmp_path):
+    write_shop(tmp_path, **{"src/deep.py": f"x = {'+'.join(['y'] * 3000)}\n"})
+    (tmp_path / "Deep.java").write_text(f"class Deep {{ int x = {'(' * 3000}1{')' * 3000}; }}\n")
+    (tmp_path / os.fsdecode(b"src/odd\xff.py")).write_text("x = 1\n")
+    index = RepositoryIndex.open(tmp_path, cache=tmp_path / "cache")
+    assert "src/deep.py" in index.by_path and not any("odd" in path for path in index.by_path)
+    for path in ("src/deep.py", "Deep.java"):
+        assert RepositoryTools(index).get_imports(path) == []

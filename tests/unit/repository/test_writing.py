@@ -82,6 +82,46 @@ def test_a_new_definition_precedes_what_uses_it_unless_it_uses_that_itself(index
     assert _inserted(index, "src/shop/late.py::New", "New = 1\nclass New:\n    y = second\n").endswith("y = second\n")
 
 
+def test_a_new_definition_stays_below_the_imports_whatever_names_it(index):
+    text = (
+        '''"""New things."""\n\nfrom __future__ import annotations\n\nimport os  # New\n\n__all__ = ["New"]\nx = os\n'''
+    )
+    (index.root / "src/shop/late.py").write_text(text)
+    written = _inserted(index, "src/shop/late.py::New", "import json\n\nclass New:\n    y = 1\n")
+    expected = text.replace("# New\n", "# New\nimport json\n") + "\n\nclass New:\n    y = 1\n"
+    assert written.split() == expected.split() and written.index("import json") < written.index("__all__")
+    (index.root / "src/shop/late.py").write_text("import os\n\nx = os\n\nimport sys\n")
+    written = _inserted(index, "src/shop/late.py::New", "import json\n\nclass New:\n    y = 1\n")
+    assert written.startswith("import os\nimport json\n\nx = os\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("class A:\n  x = 1\n", "class A:\n  x = 1\n\n  def f(self):\n      return 1\n"),
+        ("class A:\n\tx = 1\n", "class A:\n\tx = 1\n\n\tdef f(self):\n\t    return 1\n"),
+        ("class A: pass\n", "class A:\n    def f(self):\n        return 1\n"),
+        ("class A: x = 1\n", "class A:\n    x = 1\n\n    def f(self):\n        return 1\n"),
+    ],
+)
+def test_a_new_method_has_the_indentation_of_its_class(index, source, expected):
+    (index.root / "src/shop/a.py").write_text(source)
+    assert _inserted(index, "src/shop/a.py::A.f", "def f(self):\n    return 1") == expected
+
+
+def test_strings_of_several_lines_are_not_indented(index):
+    text = _inserted(
+        index, f"{CART_FILE}::Cart.total", 'def total(self):\n    """A\n    B"""\n    return """a\nb\n  c"""'
+    )
+    assert text.endswith('    def total(self):\n        """A\n        B"""\n        return """a\nb\n  c"""\n')
+
+
+def test_a_byte_order_mark_is_kept(index):
+    (index.root / "src/shop/a.py").write_bytes(b"\xef\xbb\xbfclass A:\n    x = 1\n")
+    target = find_target(index, "src/shop/a.py::A")
+    assert target.present and insert(index, target, "import os\nclass A:\n    x = 2").startswith("\ufeffimport os\n")
+
+
 def test_helpers_come_along_and_what_the_file_has_is_not_repeated(index):
     code = '"""Catalogue."""\nLIMIT = 3\n\n\nclass Item:\n    """Another."""\n\n\nclass Catalogue:\n    limit = LIMIT\n'
     text = _inserted(index, "src/shop/catalogue.py::Catalogue", code)
@@ -157,13 +197,13 @@ _TEXTS = st.lists(st.sampled_from(["a", "b", "c\r", "", "+x", "-y", "@@ -1 +1 @@
 def test_any_change_is_applied_and_undone_exactly(tmp_path_factory, before, after, ended, ends):
     folder = tmp_path_factory.mktemp("patched")
     old, new = ("\n".join(lines) + "\n" * end for lines, end in ((before, ended), (after, ends)))
-    patch = make_patch("x.txt", old, new)
-    (folder / "x.txt").write_bytes(old.encode())
+    patch = make_patch("x.py", old, new)
+    (folder / "x.py").write_bytes(old.encode())
     if old != new:
-        assert apply_patch(folder, patch) == ["x.txt"]
-        assert (folder / "x.txt").read_bytes() == new.encode()
+        assert apply_patch(folder, patch) == ["x.py"]
+        assert (folder / "x.py").read_bytes() == new.encode()
         apply_patch(folder, patch, undo=True)
-    assert (folder / "x.txt").read_bytes() == old.encode()
+    assert (folder / "x.py").read_bytes() == old.encode()
 
 
 def test_git_reads_the_patch_too(tmp_path):
@@ -198,6 +238,31 @@ def test_a_patch_is_refused_as_a_whole_where_a_file_has_changed(tmp_path, capsys
     (repository / CART_FILE).write_text("y = 2\n")
     assert main(["repo", "undo", str(patch), "--repo", str(repository)]) == 0
     assert (repository / CART_FILE).read_text() == FILES[CART_FILE]
+
+
+@pytest.mark.parametrize("path", [".git/hooks/a.py", ".env.py", "Makefile", "src/a.sh", "a\0.py"])
+def test_a_patch_writes_only_source_files_that_are_not_hidden(tmp_path, path):
+    with pytest.raises(UsageError, match="no exploration writes"):
+        apply_patch(tmp_path, make_patch(path, None, "x = 1\n"))
+    with pytest.raises(UsageError, match="no exploration writes"):
+        apply_patch(tmp_path, make_patch("a.py", None, "x = 1\n") * 2)
+    assert contents(tmp_path) == {}
+
+
+def test_a_patch_file_is_read_exactly_or_refused_in_a_sentence(tmp_path, capsys):
+    (tmp_path / "a.py").write_bytes(b"x = 1\r\n")
+    (tmp_path / "a.patch").write_bytes(make_patch("a.py", "x = 1\r\n", "x = 2\r\n").encode())
+    assert main(["repo", "apply", str(tmp_path / "a.patch"), "--repo", str(tmp_path)]) == 0
+    assert (tmp_path / "a.py").read_bytes() == b"x = 2\r\n"
+    (tmp_path / "a.patch").write_bytes(b"\xff")
+    assert main(["repo", "apply", str(tmp_path / "a.patch"), "--repo", str(tmp_path)]) == 2
+    assert "UTF-8" in capsys.readouterr().err
+
+
+def test_a_path_is_made_relative_to_the_repository(index):
+    for given_path in (index.root / CART_FILE, f"src/../{CART_FILE}", f"{CART_FILE}"):
+        target = find_target(index, f"{given_path}::Cart")
+        assert target.path == CART_FILE and target.present
 
 
 def test_a_patch_cannot_write_outside_of_the_repository(tmp_path):

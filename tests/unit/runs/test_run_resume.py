@@ -14,8 +14,8 @@ from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.configuration.settings_sources import as_json, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
-from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.runs import Order, prepare_replay, resume_order, trace_lock
+from exploracoder_jupyter.core.types import RepositoryTask, Task
+from exploracoder_jupyter.runs import Order, in_repository, prepare_replay, resume_order, trace_lock
 from exploracoder_jupyter.runs.event_recorder import EventRecorder
 from exploracoder_jupyter.trace import Trace, render
 from exploracoder_jupyter.trace.reduced_notebook import without_unselected
@@ -333,6 +333,16 @@ def test_a_replay_is_written_beside_its_trace_and_has_its_files_where_a_check_ha
     assert prepare_replay(path, out, workdir=Path()).order.workdir == tmp_path / "data"
     with pytest.raises(UsageError, match=r"There is no folder 'nowhere'\. Name one with --workdir\."):
         prepare_replay(path, out, workdir=Path("nowhere"))
+
+
+def test_a_repository_is_replayed_in_the_folder_given_and_its_trace_is_found_beside_the_callers_files(tmp_path):
+    repository, moved = RepositoryTask("a.py::A"), tmp_path / "moved"
+    moved.mkdir()
+    task = replace(started().task, repository=repository)
+    path = trace(tmp_path, complete_events()[:CUT_OFF], task=task)
+    assert prepare_replay(path, tmp_path / "new.ipynb", workdir=moved).order.workdir == moved
+    order = in_repository(Order(NOTHING, workdir=tmp_path), moved, repository)
+    assert resume_order(order, Path(path.name)).earlier.trace == path
 
 
 def test_a_run_that_is_still_going_on_is_not_gone_on_from(tmp_path, monkeypatch):
