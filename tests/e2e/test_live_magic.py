@@ -98,7 +98,7 @@ def trace_of(folder):
 @pytest.mark.parametrize("options", ["", "--state live", "--use prices"])
 async def test_experiments_see_what_nobody_named_and_change_nothing(tmp_path, options):
     explored, look = await execute(tmp_path, EXPLORE.format(options=options, check=CHECK), LOOK)
-    assert "Solved. The solution ran and its check passed." in text(explored)
+    assert "Solved. The solution ran and passed its check." in text(explored)
     assert "state live: every variable is seen as it is" in text(explored)
     assert text(look) == UNCHANGED
     trace = trace_of(tmp_path)
@@ -145,7 +145,7 @@ async def test_a_named_variable_that_cannot_be_sent_is_there_in_a_fork(tmp_path)
     _, explored, look = await execute(
         tmp_path, given, EXPLORE.format(options="--use prices", check="assert result == 2"), "list(prices)"
     )
-    assert "Solved. The solution ran and its check passed." in text(explored)
+    assert "Solved. The solution ran and passed its check." in text(explored)
     assert text(look) == "[3.0, 1.0, 2.0]"
 
 

@@ -65,7 +65,7 @@ def trace_of(folder):
 def test_experiments_start_from_the_live_kernel_and_leave_it_as_it_was(url, tmp_path):
     explore = EXPLORE.format(url=url, options="--state live --keep-files")
     _, explored, look, files = execute(tmp_path, GIVEN, explore, LOOK, "%explora files --copy")
-    assert "Solved. The solution ran and its check passed." in text(explored)
+    assert "Solved. The solution ran and passed its check." in text(explored)
     assert "; state live: " in text(explored)
     assert text(look) == "[[1, 2, 3], ['lock'], False, ['explorations']]"
     path, facts = trace_of(tmp_path)

@@ -119,7 +119,7 @@ async def test_a_check_compares_with_the_users_frame_as_it_was(branching, tmp_pa
             [own] = await base.fork(1)
             ending, _ = await explored(scripted(program), own, check="assert result == golden", **given)
             assert ending.verdict.outcome == outcome, program
-            said = "The solution ran and its check passed." if outcome == "solved" else "No "
+            said = "The solution ran and passed its check." if outcome == "solved" else "No "
             assert ending.verdict.reason.startswith(said), program
             await own.close()
 
