@@ -77,7 +77,7 @@ def _describe_start(runs: ExampleRuns) -> str:
         return "Trying a whole program first: the example that the task states can check it."
     if checked.proves:
         return "Trying a whole program first: the check can show whether it is right."
-    return "Trying a whole program first; if its output leaves something open, that is explored."
+    return "Trying a whole program first; whatever its output leaves open is explored next."
 
 
 def _why_explore_now(runs: ExampleRuns, settled: Settled | None) -> str:
@@ -86,5 +86,5 @@ def _why_explore_now(runs: ExampleRuns, settled: Settled | None) -> str:
     tried = runs.attempts.tried
     error = tried[-1].observation.error if tried else None
     if error is None:
-        return "No whole program convinced: exploring step by step."
-    return f"No whole program convinced, the last one ended with {error.headline.rstrip('.')}: exploring step by step."
+        return "No whole program was convincing: exploring step by step."
+    return f"No whole program was convincing (last: {error.headline.rstrip('.')}): exploring step by step."
