@@ -2,6 +2,17 @@
 
 from pathlib import Path
 
+_PUBLISHED = Path(__file__).parents[3] / "benchmarks" / "problems" / "repositories" / "shop"
+_SAME = (
+    "pyproject.toml",
+    "src/shop/__init__.py",
+    "src/shop/catalogue.py",
+    "src/shop/container.py",
+    "src/shop/pricing/__init__.py",
+    "src/shop/pricing/rounding.py",
+)
+"""Files that are as in the set of problems, which has more of them."""
+
 CART = '''class Cart(Container):
     """Holds items of the catalogue."""
 
@@ -22,79 +33,8 @@ from shop.container import Container
 from shop.pricing.rounding import round_price
 """
 FILES = {
-    "pyproject.toml": "[tool.pytest.ini_options]\naddopts = []\n",
-    "src/shop/__init__.py": '"""A shop."""\n',
+    **{path: (_PUBLISHED / path).read_text() for path in _SAME},
     "src/shop/cart.py": f'"""Carts."""\n\n{IMPORTS}\n\n{CART}',
-    "src/shop/catalogue.py": '''"""What the shop sells."""
-
-from dataclasses import dataclass
-from decimal import Decimal
-
-
-class UnknownItem(KeyError):
-    """No such item."""
-
-
-@dataclass(frozen=True)
-class Item:
-    """One thing to buy."""
-
-    code: str
-    price: Decimal
-
-
-class Catalogue:
-    """All items by their code."""
-
-    def __init__(self, items: list[Item]) -> None:
-        self.items = {item.code: item for item in items}
-
-    def find(self, code: str) -> Item:
-        """Return the item with this code, or raise UnknownItem."""
-        if code not in self.items:
-            raise UnknownItem(code)
-        return self.items[code]
-''',
-    "src/shop/container.py": '''"""Things that hold counted entries."""
-
-from abc import ABC, abstractmethod
-
-
-class Container(ABC):
-    """Counts what is put into it."""
-
-    def __init__(self) -> None:
-        self.entries: dict[object, int] = {}
-
-    def put(self, entry: object, count: int = 1) -> None:
-        """Add entries."""
-        if count < 1:
-            raise ValueError("count")
-        self.entries[entry] = self.entries.get(entry, 0) + count
-
-    @staticmethod
-    def kind() -> str:
-        return "container"
-
-    @property
-    def size(self) -> int:
-        """How many entries there are."""
-        return sum(self.entries.values())
-
-    @abstractmethod
-    def total(self) -> object:
-        """What it all amounts to."""
-''',
-    "src/shop/pricing/__init__.py": "",
-    "src/shop/pricing/rounding.py": '''"""Rounding of money."""
-
-from decimal import ROUND_HALF_EVEN, Decimal
-
-
-def round_price(amount: Decimal) -> Decimal:
-    """Round an amount of money to cents, half to even."""
-    return amount.quantize(Decimal("0.01"), ROUND_HALF_EVEN)
-''',
     "tests/test_cart.py": """from decimal import Decimal
 
 import pytest
