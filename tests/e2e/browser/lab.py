@@ -78,7 +78,7 @@ class Server:
 
     def _settings(self, folder):
         config = self.home / ".config" / "exploracoder_jupyter" / "config.toml"
-        config.parent.mkdir(parents=True, exist_ok=True)
+        config.parent.mkdir(parents=True)
         # Most stories script an exploration from its start.
         config.write_text('[exploration]\neffort = "explore"\nfirst_candidates = 20\n')
         chosen = {"apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False}}

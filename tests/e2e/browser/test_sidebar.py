@@ -53,11 +53,11 @@ def configured(server, play):
     """A play that the user's configuration names, so that a cell looks as a user would write it."""
     told = play(*two_scenes(), solution=SOLUTION, name="qwen3-coder")
     path = server.home / ".config" / "exploracoder_jupyter" / "config.toml"
-    path.parent.mkdir(parents=True)
+    before = path.read_text()  # ends in the table [exploration]
     endpoint = f'model = "{told.name}"\nbase_url = "{told.url}"'
-    path.write_text(f"[endpoint]\n{endpoint}\n[exploration]\ncandidates = 2\n")
+    path.write_text(f"{before}candidates = 2\n[endpoint]\n{endpoint}\n")
     yield told
-    path.unlink()
+    path.write_text(before)
 
 
 @pytest.mark.usefixtures("light")
