@@ -59,7 +59,7 @@ class ExampleRuns:
     @classmethod
     async def begin(cls, run: Run) -> Self:
         """Search the documentation for the task; `REPAIRS` limits searches and repairs, whatever the settings are."""
-        run = replace(with_repairs(limit_retrieval(run, searches=REPAIRS)), as_published=False)
+        run = with_repairs(limit_retrieval(run, searches=REPAIRS, as_published=False))
         return cls(run, await SolutionAttempts.begin(run), await search_for_task(run))
 
     @property
@@ -90,18 +90,15 @@ class ExampleRuns:
 
     async def finish(self, run: Run, settled: Settled | None) -> RunResult:
         """Return the result, tested on generated inputs first if the settings of this run say so."""
-        if settled and can_test(run):
+        program = self.attempts.latest_that_ran
+        if settled and program and can_test(run):
             self.attempts.run = run
-            return await accept_or_test(self.attempts, self._latest_that_ran)
+            return await accept_or_test(self.attempts, program)
         return self.result(settled)
-
-    @property
-    def _latest_that_ran(self) -> Experience:
-        return next(item for item in reversed(self.attempts.tried) if item.observation.ran)
 
     def result(self, settled: Settled | None) -> RunResult:
         """Return the result with the latest program that ran, recorded as selected."""
-        program = next((item for item in reversed(self.attempts.tried) if item.observation.ran), None)
+        program = self.attempts.latest_that_ran
         if program is None:
             return self.attempts.give_up()
         if settled == "confirmed":

@@ -82,6 +82,11 @@ class SolutionAttempts:
         """Whether the model keeps proposing the same program."""
         return self.repeated >= _MOST_REPEATED
 
+    @property
+    def latest_that_ran(self) -> Experience | None:
+        """The latest program that ran to completion and passed the check, if there is one."""
+        return next((item for item in reversed(self.tried) if item.observation.ran), None)
+
     async def propose(self, step: Step, inputs: Inputs) -> Candidate | None:
         """Return the model's next program; `None` if two replies contain none.
 
@@ -164,7 +169,7 @@ class SolutionAttempts:
 
     def give_up(self) -> RunResult:
         """Return the result without a verified solution; a program that ran to completion is kept."""
-        if ran := next((item for item in reversed(self.tried) if item.observation.ran), None):
+        if ran := self.latest_that_ran:
             return self.accept(ran)
         best = _best(self.run, self.tried)
         offline = self.run.model.name == OFFLINE

@@ -15,17 +15,25 @@ from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run, raise_if_cancelled
 
 
-def limit_retrieval(run: Run, *, searches: int = 0, lookups: int = 0, formulation: Formulation = "error") -> Run:
-    """Return the run of a published strategy, with what that may retrieve, whatever the user's settings are.
+def limit_retrieval(
+    run: Run,
+    *,
+    searches: int = 0,
+    lookups: int = 0,
+    formulation: Formulation = "error",
+    as_published: bool = True,
+) -> Run:
+    """Return the run with what its strategy may retrieve, whatever the user's settings are.
 
     Args:
         run: the run.
         searches: how often the documentation is searched again after a failure.
         lookups: how many APIs the model may look up while it writes one program.
         formulation: what the query of a repeated search is made from.
+        as_published: whether the strategy follows a paper to the letter (see `Run.as_published`).
     """
     retrieval = replace(run.retrieval, rounds=searches, lookups=lookups, formulation=formulation)
-    return replace(run, retrieval=retrieval, as_published=True)
+    return replace(run, retrieval=retrieval, as_published=as_published)
 
 
 async def search_for_task(run: Run) -> Search:
