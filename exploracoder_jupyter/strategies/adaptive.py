@@ -1,10 +1,10 @@
 """The cheapest effort that convinces: a whole program first, and the exploration where that falls short. Ours.
 
 Only what could have failed convinces: the user's check, or the example that the task states. Where an example is stated
-in prose, the model compares what came out with it. A program that merely ran is shown to the model when it plans: the
-plan is empty if the output shows that nothing is left to find out. Whatever was tried, found and learned stays known
-to the exploration. 1 call where the first program passes, 1 + r where it is repaired (r = 3), and the calls of the
-exploration after that.
+in prose, the model compares what came out with it. A program that merely ran, like the demonstration after it, is shown
+to the model when it plans: the plan is empty if the output shows that nothing is left to find out. Whatever was tried,
+found and learned stays known to the exploration. 1 call where the first program passes, 1 + r where it is repaired
+(r = 3), and the calls of the exploration after that.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Where the task states a result that can be compared, the example is a check. Otherwise the first prompt, that of `rag`,
 also asks for a cell that runs the example, if the task describes one; the model is shown what that gave, and confirms
-or repairs the program. A failure is searched for, and the library's objects at hand are listed with their members. 1 to
-1 + r calls, r = 3. A check by the user takes the place of the example.
+or repairs the program. Without an example the cell is a demonstration: it executes what the program only defines, so
+that wrong calls fail, but its output is compared with nothing. A failure is searched for, and the library's objects at
+hand are listed with their members. 1 to 1 + r calls, r = 3. A check by the user takes the place of the example.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieva
 from exploracoder_jupyter.strategies.parts.object_inspection import inspection_code
 from exploracoder_jupyter.strategies.rag import REPAIRS, with_repairs
 
-_MARK: Final = re.compile(r"^#\s*-+\s*example\s*-+\s*$", re.IGNORECASE | re.MULTILINE)
-"""The line between a program and its example, as the prompts require it."""
+_MARK: Final = re.compile(r"^#\s*-+\s*(example|demonstration)\s*-+\s*$", re.IGNORECASE | re.MULTILINE)
+"""The line between a program and the cell after it, as the prompts require it."""
 _CONFIRMED: Final = "unchanged"
 """What the model replies where the program needs no repair, as the prompt requires it."""
 
@@ -80,11 +81,11 @@ class ExampleRuns:
                 return None
             if draft.is_word(_CONFIRMED):
                 return "confirmed"
-            code, example = _split(draft.code)
+            code, cell = _split(draft.code)
             candidate = self.attempts.add(replace(draft, code=code))
             if candidate.duplicate_of and (self.confirmable or self.attempts.exhausted):
                 return "confirmed" if self.confirmable else None
-            if not candidate.duplicate_of and await self._settles(candidate, example):
+            if not candidate.duplicate_of and await self._settles(candidate, cell):
                 return "checked" if self.attempts.checked.proves else "ran"
         return None
 
@@ -127,14 +128,14 @@ class ExampleRuns:
             return "repair", RepairInputs(run.task, found.apis, (), seen, found.passages, context_tokens=room)
         return "solve", SolveInputs(run.task, found.apis, (), found.passages, context_tokens=room)
 
-    async def _settles(self, candidate: Candidate, example: str) -> bool:
-        """Run the program and the example; return whether nothing is left to repair or to confirm."""
-        cell = "" if self.checked else example
-        tried = await self.attempts.execute_with_example(candidate, cell, inspection_code(self.run))
+    async def _settles(self, candidate: Candidate, cell: _Cell) -> bool:
+        """Run the program and the cell after it; return whether nothing is left to repair or to confirm."""
+        code = "" if self.checked else cell.code
+        tried = await self.attempts.execute_with_example(candidate, code, inspection_code(self.run))
         self.seen += tried
         if tried[0].observation.ran:
             self.run.progress.experience = tried[:1]
-        to_confirm = len(tried) > 1 and self.run.sharing == "values"
+        to_confirm = len(tried) > 1 and cell.states_result and self.run.sharing == "values"
         return tried[-1].observation.ran and not to_confirm
 
     def _adopt(self, program: Experience, reason: str, why: str) -> RunResult:
@@ -142,8 +143,19 @@ class ExampleRuns:
         return self.attempts.adopt(program.candidate, result, ("ran in a clean branch", why))
 
 
-def _split(code: str) -> tuple[str, str]:
-    """Return the program and the example after it, which may be empty."""
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """What is run after a program; empty for nothing."""
+
+    code: str = ""
+    states_result: bool = False
+    """Whether the task states what comes out."""
+
+
+def _split(code: str) -> tuple[str, _Cell]:
+    """Return the program and the cell after it."""
     found = _MARK.search(code)
     program = code[: found.start()].rstrip() if found else ""
-    return (program, code[found.end() :].strip("\n")) if found and program else (code, "")
+    if not (found and program):
+        return code, _Cell()
+    return program, _Cell(code[found.end() :].strip("\n"), found[1].lower() == "example")

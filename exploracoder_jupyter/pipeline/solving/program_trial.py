@@ -24,7 +24,7 @@ from exploracoder_jupyter.pipeline.step_context import Run, State
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
 SOLUTION = Subtask("solution", "The whole task")
-EXAMPLE = replace(SOLUTION, title="The example of the task, after that program")
+EXAMPLE = replace(SOLUTION, title="An example, after that program")
 RunCode = Callable[[str], Awaitable[Observation]]
 """Runs code in one branch, changing its state."""
 _T = TypeVar("_T")

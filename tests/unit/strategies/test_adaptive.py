@@ -74,6 +74,13 @@ async def test_a_program_that_merely_ran_is_looked_at_when_planning_and_may_leav
     assert happened(run, "candidate_selected")[-1].selection.candidate == "s1"
 
 
+async def test_the_plan_is_made_from_what_a_demonstration_shows():
+    model = steps(strategy=fenced(f"{FUNCTION}\n# --- demonstration ---\nprint(root(20.25))"), plan=plan())
+    result, run = await solved(model, "Write a function `root(x)`")
+    assert result.solution.code == FUNCTION and asked(run) == ["strategy", "plan"]
+    assert "4.5" in happened(run, "model_called")[1].exchange.messages[1].content
+
+
 async def test_an_empty_plan_is_asked_for_again_where_no_program_ran():
     model = steps(
         solve=fenced(BROKEN), repair=fenced(BROKEN), plan=[plan(), plan("take the root")], propose=fenced(GOOD)

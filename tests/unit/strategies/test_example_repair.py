@@ -88,6 +88,14 @@ async def test_a_program_without_an_example_is_accepted_when_it_runs():
     assert result.solution.candidate == "s2" and "nothing checked" in result.verdict.reason
 
 
+async def test_a_demonstration_executes_what_the_program_defines_and_is_compared_with_nothing():
+    broken, good = (f"{program}\n# --- demonstration ---\nroot(16)" for program in (BROKEN, GOOD))
+    result, shown, run = await repaired(fenced(broken), fenced(good), text="Write a function `root(x)`")
+    assert len(shown) == 2 and "has no attribute 'introot'" in shown[1]
+    assert executed(run) == ["s1", "s1e", "s2", "s2e"]
+    assert result.solution.code == GOOD and "nothing checked" in result.verdict.reason
+
+
 @pytest.mark.parametrize(("text", "outcome"), [(STATED, "unsolved"), (PROSE, "unchecked")])
 async def test_after_three_repairs_the_latest_program_that_ran_is_returned(text, outcome):
     programs = [f"def root(x):\n    return {number}" for number in range(9)]
