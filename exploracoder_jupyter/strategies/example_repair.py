@@ -21,7 +21,7 @@ from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.run_outcome import RunResult, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test
 from exploracoder_jupyter.pipeline.solving.solution import accept_or_test
-from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
+from exploracoder_jupyter.pipeline.solving.solution_attempts import UNCHANGED, SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval, search_for_task
 from exploracoder_jupyter.strategies.parts.object_inspection import inspection_code
@@ -29,8 +29,6 @@ from exploracoder_jupyter.strategies.rag import REPAIRS, with_repairs
 
 _MARK: Final = re.compile(r"^#\s*-+\s*(example|demonstration)\s*-+\s*$", re.IGNORECASE | re.MULTILINE)
 """The line between a program and the cell after it, as the prompts require it."""
-_CONFIRMED: Final = "unchanged"
-"""What the model replies where the program needs no repair, as the prompt requires it."""
 
 _STANDS = "The solution ran, and the model found that its example gave what the task states; nothing else checked it."
 _OPEN = "The solution ran, but the repairs were used up before its example was found to give what the task states."
@@ -79,7 +77,7 @@ class ExampleRuns:
             draft = await self._request()
             if draft is None:
                 return None
-            if draft.is_word(_CONFIRMED):
+            if draft.is_word(UNCHANGED):
                 return "confirmed"
             code, cell = _split(draft.code)
             candidate = self.attempts.add(replace(draft, code=code))
@@ -114,7 +112,7 @@ class ExampleRuns:
         return await self.attempts.request(step, inputs, self._usable)
 
     def _usable(self, draft: Draft) -> bool:
-        return self.confirmable if draft.is_word(_CONFIRMED) else not draft.problem
+        return self.confirmable if draft.is_word(UNCHANGED) else not draft.problem
 
     def _inputs(self) -> tuple[Step, Inputs]:
         run, found, seen = self.run, self.search, tuple(self.seen)

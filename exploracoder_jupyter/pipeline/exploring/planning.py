@@ -27,7 +27,7 @@ _LONGEST_README: Final = 9000
 """Maximum number of characters of the libraries' own text in the request for a briefing."""
 _LONGEST_OVERVIEW: Final = 3000
 """Maximum number of characters of the libraries' own text in a plan's prompt."""
-_SHOWN_ATTEMPTS: Final = 2
+SHOWN_ATTEMPTS: Final = 2
 
 
 def announce_libraries(run: Run) -> None:
@@ -98,7 +98,7 @@ async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ..
         introduction: the introduction to the libraries.
         apis: APIs found for the task, listed in the prompt.
     """
-    attempts = run.progress.seen[-_SHOWN_ATTEMPTS:]
+    attempts = run.progress.seen[-SHOWN_ATTEMPTS:]
     may_be_empty = run.progress.may_suffice and run.sharing == "values"
     inputs = PlanInputs(
         run.task,

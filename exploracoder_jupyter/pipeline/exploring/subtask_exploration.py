@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished,
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, SubtaskStatus
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
 from exploracoder_jupyter.pipeline.exploring.output_similarity import strip_addresses
-from exploracoder_jupyter.pipeline.exploring.planning import revise
+from exploracoder_jupyter.pipeline.exploring.planning import SHOWN_ATTEMPTS, revise
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
@@ -173,6 +173,7 @@ def _propose_inputs(attempt: Attempt) -> ProposeInputs:
         run.settings.tests,
         passages=attempt.search.passages,
         context_tokens=run.retrieval.context_tokens,
+        attempts=() if state.experience else run.progress.seen[-SHOWN_ATTEMPTS:],
         may_skip=bool(state.parent) and not (run.asks_always or requested or attempt.experiences),
     )
 

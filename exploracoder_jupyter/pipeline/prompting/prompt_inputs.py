@@ -100,6 +100,8 @@ class ProposeInputs:
     """Token budget for the retrieved APIs and passages together."""
     may_skip: bool = False
     """Whether the model may reply that the experience already shows the subtask's result."""
+    attempts: tuple[Experience, ...] = ()
+    """Whole programs that were tried before the exploration."""
 
 
 @dataclass(frozen=True, slots=True)

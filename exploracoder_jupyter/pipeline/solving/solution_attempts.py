@@ -21,6 +21,8 @@ from exploracoder_jupyter.pipeline.solving.stated_example import stated_check
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
 from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
 
+UNCHANGED: Final = "unchanged"
+"""What the model replies where the latest program needs no repair, as the prompts require it."""
 _MOST_REPEATED: Final = 2
 _NOTHING = {
     True: "The offline model found no documented call that matches the words of the task.",
@@ -92,7 +94,9 @@ class SolutionAttempts:
 
         A program that was proposed before has `duplicate_of`, and need not be executed.
         """
-        draft = await self.request(step, inputs)
+        draft = await self.request(step, inputs, lambda draft: not draft.problem or self._leaves_unchanged(draft))
+        if draft and self._leaves_unchanged(draft):
+            draft = Draft(self.tried[-1].candidate.code)
         return self.add(draft) if draft else None
 
     async def request(
@@ -106,6 +110,9 @@ class SolutionAttempts:
             if drafts and usable(drafts[0]):
                 return drafts[0]
         return None
+
+    def _leaves_unchanged(self, draft: Draft) -> bool:
+        return draft.is_word(UNCHANGED) and bool(self.tried) and self.tried[-1].observation.ran
 
     def add(self, draft: Draft) -> Candidate:
         """Return a draft as the next candidate, recorded as proposed."""

@@ -248,10 +248,21 @@ async def test_a_stated_number_with_places_is_compared_to_as_many():
     assert result.verdict.outcome == "solved"
 
 
-async def test_a_program_that_ran_is_kept_if_the_model_repeats_it_after_exploring():
-    model = steps(strategy=fenced(GOOD), plan=plan("take the root"), propose=fenced(GOOD), repair=fenced(GOOD))
-    result, _ = await solved(model)
+@pytest.mark.parametrize("reply", [fenced(GOOD), "unchanged"])
+async def test_a_program_that_ran_is_kept_if_the_model_leaves_it_as_it_is_after_exploring(reply):
+    model = steps(strategy=fenced(GOOD), plan=plan("take the root"), propose=fenced("print(2)"), repair=reply)
+    result, run = await solved(model)
     assert result.verdict.outcome == "unchecked" and result.solution.code == GOOD
+    first = happened(run, "model_called")[2].exchange
+    assert first.step == "propose" and GOOD in first.messages[1].content
+
+
+async def test_a_program_that_failed_cannot_be_left_as_it_is():
+    broken = [fenced(f"{BROKEN}\n{number}") for number in range(4)]
+    model = steps(strategy=broken, plan=plan("take the root"), propose=fenced(GOOD),
+                  repair=["unchanged", fenced(GOOD)])  # fmt: skip
+    result, run = await solved(model)
+    assert result.solution.code == GOOD and asked(run)[-2:] == ["repair", "repair"]
 
 
 async def test_a_program_that_ran_is_kept_if_exploring_stops():
