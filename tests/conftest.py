@@ -15,7 +15,7 @@ _LOCAL = {"127.0.0.1", "::1", "localhost"}
 
 # `--hypothesis-profile=thorough` tries more examples; continuous integration does.
 settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True, database=None)
-settings.register_profile("thorough", settings.get_profile("quick"), max_examples=100)
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=30)
 settings.load_profile("quick")
 
 
