@@ -29,7 +29,11 @@ _DEPRECATED = re.compile(
     re.MULTILINE,
 )
 _DOCTEST_OPTION = re.compile(r"(?<![ \t])[ \t]*# ?doctest:[^\n]*")
-_IMAGE = re.compile(r"\[?!\[[^\]]{0,500}\]\([^)]{0,500}\)(?:\]\([^)]{0,500}\))?|\|[\w -]+\|_?")
+_IMAGE = re.compile(
+    r"\[?!\[[^\]]{0,500}\]\([^)]{0,500}\)(?:\]\([^)]{0,500}\))?"
+    r"|(?<!\S)\|\w(?:[\w -]{0,100}\w)?\|_?(?![^\s.,;:)])"
+)
+"""Images, and substitutions of reStructuredText; the cells of a Markdown table are neither."""
 _HTML = re.compile(
     r"</?(?:a|abbr|b|blockquote|body|br|center|code|dd|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|html|i|iframe"
     r"|img|input|kbd|li|ol|p|picture|pre|s|samp|small|source|span|strong|sub|summary|sup|svg|table|tbody|td|th|thead|tr"

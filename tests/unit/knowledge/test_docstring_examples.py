@@ -145,3 +145,8 @@ def test_a_comment_that_is_not_closed_stays_and_others_go():
 def test_the_variables_of_a_grammar_are_no_markup():
     grammar = "<query> ::= <term> | <query> and <term>"
     assert docstring_examples.strip_markup(f"<p align='left'>Queries</p>\n\n{grammar}") == f"Queries\n\n{grammar}"
+
+
+def test_the_cells_of_a_table_are_no_substitutions():
+    table = "| page | |\n| --- | --- |\n| Start | step by step |\n|a|b c|d|"
+    assert docstring_examples.strip_markup(f"|build| |docs|_ Lib.\n\n{table}") == f"Lib.\n\n{table}"
