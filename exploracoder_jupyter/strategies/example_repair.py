@@ -80,7 +80,8 @@ class ExampleRuns:
             if draft.is_word(UNCHANGED):
                 return "confirmed"
             code, cell = _split(draft.code)
-            candidate = self.attempts.add(replace(draft, code=code))
+            changed = bool(self.seen) and cell.code.strip() not in ("", self.seen[-1].candidate.code.strip())
+            candidate = self.attempts.add(replace(draft, code=code), repeatable=changed)
             if candidate.duplicate_of and (self.confirmable or self.attempts.exhausted):
                 return "confirmed" if self.confirmable else None
             if not candidate.duplicate_of and await self._settles(candidate, cell):

@@ -114,9 +114,14 @@ class SolutionAttempts:
     def _leaves_unchanged(self, draft: Draft) -> bool:
         return draft.is_word(UNCHANGED) and bool(self.tried) and self.tried[-1].observation.ran
 
-    def add(self, draft: Draft) -> Candidate:
-        """Return a draft as the next candidate, recorded as proposed."""
-        known = fingerprint(draft.code)
+    def add(self, draft: Draft, *, repeatable: bool = False) -> Candidate:
+        """Return a draft as the next candidate, recorded as proposed.
+
+        Args:
+            draft: the program.
+            repeatable: whether it counts as a new one even if it was tried, because another example follows it.
+        """
+        known = "" if repeatable else fingerprint(draft.code)
         same = (item.candidate.id for item in self.tried if fingerprint(item.candidate.code) == known)
         id_ = f"s{self.run.agenda.next_number(SOLUTION.id)}"
         repairs = self.tried[-1].candidate.id if self.tried else None

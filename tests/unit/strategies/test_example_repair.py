@@ -71,6 +71,12 @@ async def test_the_same_program_again_confirms_it():
     assert result.solution.candidate == "s1"
 
 
+async def test_the_same_program_with_another_example_is_run_again():
+    result, shown, run = await repaired(with_example(GOOD, "wrong"), with_example(GOOD), "unchanged")
+    assert len(shown) == 3 and executed(run) == ["s1", "s1e", "s2", "s2e"]
+    assert result.solution.code == GOOD and "the model found" in result.verdict.reason
+
+
 async def test_a_failure_is_searched_for_and_cannot_be_confirmed():
     apis = (api("math.sqrt", "Compute the root"), api("math.isqrt", "AttributeError module math introot"))
     replies = (with_example(BROKEN), "unchanged", with_example(GOOD), "unchanged")
