@@ -15,12 +15,12 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-HARD = """
-quernal/outstanding quernal/station-means quernal/ship-today quernal/daily-balance quernal/heavy-crates
-skerries/close-port skerries/best-shortcut skerries/merged-charts skerries/separate-waters skerries/work-stages
-drovel/customer-totals drovel/accept-records drovel/pack-boxes drovel/smoothed drovel/sku-quantities
-osterly/undo-last osterly/merge-duplicates osterly/raise-prices osterly/move-entries osterly/live-briefs
-""".split()
+HARD = {
+    "quernal": ("outstanding", "station-means", "ship-today", "daily-balance", "heavy-crates"),
+    "skerries": ("close-port", "best-shortcut", "merged-charts", "separate-waters", "work-stages"),
+    "drovel": ("customer-totals", "accept-records", "pack-boxes", "smoothed", "sku-quantities"),
+    "osterly": ("undo-last", "merge-duplicates", "raise-prices", "move-entries", "live-briefs"),
+}
 MONKEY = [f"monkey-{number}" for number in (58, 27, 21, 34, 72, 22, 97, 17, 20, 46)]
 BEATNUM = [f"beatnum-{number}" for number in (44, 53, 49, 71, 2, 56, 82, 33, 9, 45)]
 """Five problems of each hard library and ten of each public set, all with a reference that passes."""
@@ -43,9 +43,10 @@ def prepare(data: Path, out: Path) -> list[Path]:
         (problems / "hard").symlink_to(HERE / "problems" / "hard")
     script = HERE / "problems" / "invented_packages.py"
     subprocess.run([sys.executable, script, data, out / "packages"], check=True)
+    hard = [f"{library}/{name}" for library, names in HARD.items() for name in names]
     files = [problems / f"{name}.jsonl" for name in ("hard", "monkey_eval", "beatnum_eval")]
     sources = [HERE / "problems" / "hard.jsonl", data / files[1].name, data / files[2].name]
-    for source, file, wanted in zip(sources, files, (HARD, MONKEY, BEATNUM), strict=True):
+    for source, file, wanted in zip(sources, files, (hard, MONKEY, BEATNUM), strict=True):
         select(source, file, wanted)
     return files
 
