@@ -6,7 +6,7 @@ from exploracoder_jupyter.core.events import EffortChosen, Notice, PlanMade, Ste
 from exploracoder_jupyter.core.types import Plan, Subtask
 from exploracoder_jupyter.pipeline.exploring.planning import clean_titles
 from exploracoder_jupyter.pipeline.run_loop import RunLoop
-from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
+from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER, CHOSEN_BY_USER
 from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, Skip
 
 _MOST_SUBTASKS = 20
@@ -51,7 +51,7 @@ class ControlHandler:
     def _explore(self) -> str:
         if not self._loop.in_first_phase:
             return "The run explores already."
-        self._run.emit(EffortChosen("explore", "You chose to explore."))
+        self._run.emit(EffortChosen("explore", CHOSEN_BY_USER))
         self._loop.restart_phase()
         return ""
 

@@ -16,6 +16,8 @@ from exploracoder_jupyter.core.types import Experience, Introduction, Passage, P
 
 CHANGED_BY_USER = "changed by the user"
 """Reason of a plan revision that the user made."""
+CHOSEN_BY_USER = "You chose to explore."
+"""The reason of the effort that the user chose during the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class ResumePoint:
     """Whether the plan no longer needs the user's review."""
     introduction: Introduction | None = None
     """The introduction to the libraries, if the earlier run had one."""
+    tried_programs: bool = False
+    """Whether the earlier run tried whole programs before it planned, and nothing but their replies decided."""
 
 
 @dataclass(slots=True)

@@ -39,9 +39,10 @@ async def adaptive(run: Run) -> RunResult:
 
 def _why_explore_first(run: Run) -> str:
     """Return why whole programs are not tried first, as a sentence; empty if they are."""
-    if run.given is not None and run.given.titles:
+    given = run.given
+    if given is not None and given.titles and not given.tried_programs:
         return "Exploring, because the earlier run did."
-    if run.given is not None and run.given.hint:
+    if given is not None and given.hint and not given.tried_programs:
         return "Exploring, because your hint is for a subtask."
     if run.model.name == OFFLINE:
         return "Exploring, because the offline model cannot write a whole program at once."

@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Sec
 from exploracoder_jupyter.core.types import Exchange, Passage, ScoredApi
 from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint
 from exploracoder_jupyter.pipeline.prompting.reply_forms import parse_code
-from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
+from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER, CHOSEN_BY_USER
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 
 _MAX_LISTED = 40
@@ -87,7 +87,13 @@ def recorded_progress(records: Iterable[Record], run: RunState, *, cell: str = "
         fixed=CHANGED_BY_USER in reasons,
         reviewed=not run.reviewing,
         introduction=introduction,
+        tried_programs=not cell and _tried_programs(run),
     )
+
+
+def _tried_programs(run: RunState) -> bool:
+    """Whether the run tried programs until none was left to try; not if the user chose to explore before that."""
+    return [one.effort for one in run.efforts] == ["direct", "explore"] and run.efforts[-1].reason != CHOSEN_BY_USER
 
 
 def with_hint(begin: ResumePoint, hint: str) -> ResumePoint:

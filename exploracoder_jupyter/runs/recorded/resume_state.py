@@ -45,8 +45,8 @@ def _resume_state(
     records: Sequence[Record], run: RunState, trace: Path, cell: str, hint: str, seen: frozenset[str]
 ) -> ResumeState:
     own = recorded_progress(records, run, cell=cell)
-    if cell or not was_cut_off(run):
-        return with_hint(own, hint), ()
+    if cell or not was_cut_off(run):  # its programs would have to be paid for again
+        return with_hint(replace(own, tried_programs=False), hint), ()
     reusable = recorded_exchanges(_without_retried(records))
     before = None if run.run_id in seen else _state_before(run, trace, seen | {run.run_id})
     if before is None:

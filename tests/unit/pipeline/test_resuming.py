@@ -25,6 +25,7 @@ from exploracoder_jupyter.llm import RecordedRepliesModel, ReplayModel, Scripted
 from exploracoder_jupyter.pipeline import ResumePoint, run_task
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
+from exploracoder_jupyter.pipeline.task_run import explore
 from exploracoder_jupyter.protocol.run_controls import Choose
 from exploracoder_jupyter.runs import prepare_replay
 from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, recorded_progress, with_hint
@@ -35,6 +36,7 @@ from exploracoder_jupyter.runs.recorded.replay_differences import (
     compare_course,
 )
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
+from exploracoder_jupyter.strategies.adaptive import adaptive
 from exploracoder_jupyter.trace import load, render
 from tests.unit.factories import RUN_ID, recorded, started
 from tests.unit.pipeline.test_correctness_testing import INPUTS, NAIVE, RIGHT, SOUND, WRONG
@@ -89,6 +91,29 @@ async def test_wherever_it_was_cut_off_a_run_goes_on_and_asks_nothing_again():
         assert not carried & over
         assert len(asked(after)) <= len(asked(whole))
     assert happened(first, "run_finished")
+
+
+@pytest.mark.parametrize("strategy", [explore, adaptive])
+async def test_wherever_a_run_of_the_default_effort_was_cut_off_it_asks_nothing_again(strategy):
+    def author():
+        programs = {"strategy": fenced("1/0\n# --- demonstration ---\nprint(1)")}
+        return ScriptedModel(script(**programs))
+
+    async def gone_by_default(model, given=None):
+        run = replace(a_run(model, candidates=2, debug_rounds=1, as_published=False), given=given, soup=FewPassages())
+        ending = await run_task(run, strategy)
+        return recorded([started(), *run.emit.__self__]), ending
+
+    whole, ending = await gone_by_default(author())
+    assert ending.verdict.outcome == "unchecked"
+    for end in sampled(range(1, len(whole))):
+        before, inner = whole[:end], author()
+        begin = recorded_progress(before, fold_all(before))
+        _, ended = await gone_by_default(RecordedRepliesModel(inner, recorded_exchanges(before)), begin)
+        repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
+        assert not repeated, f"cut off after {before[-1].event}"
+        assert ended == ending
+        assert len(inner.requests) == len(asked(whole)) - len(asked(before)), f"cut off after {before[-1].event}"
 
 
 async def test_wherever_the_testing_of_a_solution_was_cut_off_it_goes_on():
