@@ -59,6 +59,12 @@ _COMMANDS = (
         finetune.configure_annotate,
     ),
     _Command(
+        "finetune",
+        "teach a language model on this machine to look APIs up while it writes",
+        finetune.finetune,
+        finetune.configure_finetune,
+    ),
+    _Command(
         "completion", "print a script that completes commands in a shell", completion.execute, completion.configure
     ),
 )

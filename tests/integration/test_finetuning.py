@@ -1,10 +1,17 @@
 """`jupyter explora annotate` and `finetune`, with a library of four functions."""
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings import Retrieval
+from exploracoder_jupyter.finetuning.adapter_model import AdapterModel
+from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from tests.integration.command_line import explora
+from tests.unit.world import a_run, happened
 
 LIBRARY = '''"""Tables."""
 
@@ -99,3 +106,129 @@ def test_a_corpus_without_code_is_an_error(folder):
     assert done.returncode == 2 and "no Python file" in done.stderr
     done = explora("annotate", "nowhere", "--library", "tables", "--out", "data.jsonl", folder=folder)
     assert done.returncode == 2 and "installed package 'nowhere'" in done.stderr
+
+
+CHAT = (
+    "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+trains = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
+"""The libraries warn of one another."""
+
+
+def _write_model(folder, words=(), successors=None):
+    """Write a Llama of two layers with a tokenizer of these words and single bytes. The numbers are random.
+
+    With `successors`, a word follows another as given there, because the weights of the layers are zero and the
+    embedding of each word is a dimension of its own.
+    """
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("peft")
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    special = ["<|end|>", "<|assistant|>"]
+    known = {text: number for number, text in enumerate([*special, *sorted(pre_tokenizers.ByteLevel.alphabet())])}
+    text_model = Tokenizer(models.BPE(known, []))
+    text_model.pre_tokenizer, text_model.decoder = (
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+        decoders.ByteLevel(),
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=text_model, eos_token="<|end|>", additional_special_tokens=special[1:], chat_template=CHAT
+    )
+    tokenizer.add_tokens([*words])
+    size = len(tokenizer)
+    config = LlamaConfig(
+        vocab_size=size,
+        hidden_size=2 * ((size + 1) // 2) if successors else 32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=1,
+        max_position_embeddings=8192,
+        eos_token_id=0,
+    )
+    model = LlamaForCausalLM(config)
+    if successors:
+        with torch.no_grad():
+            for layer in model.model.layers:
+                layer.self_attn.o_proj.weight.zero_()
+                layer.mlp.down_proj.weight.zero_()
+            model.model.embed_tokens.weight.copy_(torch.eye(size, config.hidden_size))
+            model.lm_head.weight.zero_()
+            for before, after in successors:
+                ids = tokenizer.convert_tokens_to_ids([after, before])
+                model.lm_head.weight[ids[0], ids[1]] = 10.0
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+@pytest.fixture
+def base(folder):
+    _write_model(folder / "base")
+    _annotate(folder)
+    return folder
+
+
+def _finetune(folder, *options):
+    return explora(
+        "finetune", "data.jsonl", "--base", "base", "--out", "adapter", "--tokens", 8000, *options, folder=folder
+    )
+
+
+@trains
+def test_a_model_is_trained_and_its_loss_on_rows_that_it_has_not_seen_falls(base):
+    done = _finetune(base, "--epochs", 3, "--rate", 0.01, "--targets", "all-linear", "--merged", "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["rows"], report["held_out"], report["steps"]) == (1, 1, 3)
+    assert report["loss_after"] < report["loss_before"]
+    card = (base / "adapter" / "README.md").read_text()
+    assert "| MIT License | 2 |" in card and "tables" in card
+    assert (base / "adapter" / "merged" / "config.json").exists()
+    again = _finetune(base)
+    assert again.returncode == 2 and "--resume" in again.stderr
+
+
+@trains
+async def test_generation_stops_for_the_answer_of_the_search_and_continues_behind_it(tmp_path):
+    search, found = ["x = ", "<API>APISearch(", "a root", ")->"], ["</API>", "math.sqrt(16)", "\n```"]
+    words = ["```python\n", *search, "made_up", *found]
+    chain = ["<|assistant|>", "```python\n", *search, "made_up"]
+    _write_model(tmp_path, words, [*pairwise(chain), *pairwise([*found, "<|end|>"])])
+    model = AdapterModel(str(tmp_path), name="adapter:x", report=lambda sentence: None)
+    run = replace(a_run(model, temperature=0.0), retrieval=Retrieval(inline_lookups=True))
+    inputs = StrategyInputs("exploracoder_jupyter.strategies:direct", run.task)
+    [draft] = [draft async for draft in ask_code(run, "strategy", inputs, subject="solution")]
+    assert (draft.code, draft.problem) == ("x = math.sqrt(16)", None)
+    [event] = happened(run, "looked_up")
+    assert event.argument == "a root" and event.answer.startswith("math.")
+    assert [event.exchange.usage.completion_tokens for event in happened(run, "model_called")] == [5, 3]
+
+
+@trains
+def test_a_training_continues_from_the_last_complete_checkpoint(base):
+    _finetune(base, "--epochs", 2)
+    checkpoints = base / "adapter" / "checkpoints"
+    (checkpoints / "checkpoint-7").mkdir()
+    done = _finetune(base, "--epochs", 3, "--resume", "--json")
+    assert json.loads(done.stdout)["steps"] == 3, done.stderr
+    assert not (checkpoints / "checkpoint-7").exists() and "Training, loss" in done.stderr
+    assert len([line for line in done.stderr.splitlines() if line.startswith("Training")]) == 1
+
+
+@trains
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--base", "./nowhere"), "no model './nowhere'"),
+        (("--method", "qlora"), "QLoRA needs"),
+        (("--tokens", 10), "Increase --tokens"),
+        (("--rank", 0), "--rank takes"),
+    ],
+)
+def test_what_cannot_be_trained_is_an_error_with_a_remedy(base, options, message):
+    done = _finetune(base, *options)
+    assert done.returncode == 2 and message in done.stderr

@@ -24,6 +24,8 @@ NOTHING_FOUND: Final = "Nothing is found."
 
 _LONGEST_SIGNATURE: Final = 90
 _LONGEST_SUMMARY: Final = 110
+_NAMED_FENCE = re.compile(r"\s*```\w")
+_FENCE = re.compile(r"^\s*```\w*")
 _REQUEST = re.compile(rf"{re.escape(BEGIN)}(?P<query>[^\n]*?){re.escape(ARROW)}")
 _LOOKUP = re.compile(rf"{_REQUEST.pattern}(?P<answer>.*?){re.escape(END)}", re.DOTALL)
 
@@ -71,6 +73,16 @@ def write_lookup(query: str, answer: str) -> str:
 def strip_lookups(text: str) -> str:
     """Return code without its look-ups."""
     return _LOOKUP.sub("", text)
+
+
+def has_code(text: str) -> bool:
+    """Whether there is more than the mark of a code block in the text."""
+    return bool(_FENCE.sub("", text).strip())
+
+
+def begins_anew(text: str) -> bool:
+    """Whether a reply repeats the program from its start: the server did not let the model continue its message."""
+    return bool(_NAMED_FENCE.match(text))
 
 
 def format_answer(apis: Sequence[ApiDoc]) -> str:
