@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import anyio
 
+from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.finetuning.base_model import LoadedModel, load, require_extra
+from exploracoder_jupyter.finetuning.base_model import LoadedModel, find_base, load, require_extra
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import find_request
 from exploracoder_jupyter.runs.construction.model_factory import ModelContext
@@ -27,11 +28,16 @@ def create_adapter_model(context: ModelContext) -> AdapterModel:
     """Create the model that `--model adapter:FOLDER` names; its weights are loaded at the first request.
 
     Raises:
+        UsageError: no folder is named, or there is none.
         MissingRequirement: the extra `tune` is not installed.
     """
-    require_extra()
     name = str(context.endpoint.model)
-    return AdapterModel(name.partition(":")[2], name=name, report=context.report)
+    folder = name.partition(":")[2]
+    if not folder:
+        raise UsageError("The model in this process is not named.", remedy="Add its folder: --model adapter:FOLDER.")
+    find_base(folder)
+    require_extra()
+    return AdapterModel(folder, name=name, report=context.report)
 
 
 class AdapterModel:

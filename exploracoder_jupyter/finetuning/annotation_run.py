@@ -102,10 +102,12 @@ async def annotate_corpus(
         UsageError: the corpus is empty, a library or problem file is unknown, or the rows exist already.
         OSError: the rows cannot be written.
     """
+    if not (request.corpora or request.snippets):
+        raise UsageError("No corpus is named.", remedy="Name a folder, a file or an installed package, or --snippets.")
     sources = read_corpus(request.corpora)
     async with open_library(request.libraries, request.layers, progress, say) as library:
         excluded = BenchmarkOverlap.of(text for path in request.exclude for text in read_json_texts(path))
-        async with _query_writer(request, library, progress) as choose_queries:
+        async with _query_writer(request, library, progress, say) as choose_queries:
             annotator = _Annotator(library, choose_queries, excluded, find_aliases(source.text for source in sources))
             batches = [_Batch(source) for source in sources]
             if request.snippets:
@@ -256,7 +258,7 @@ def _redacted(sample: Sample) -> Sample:
 
 @asynccontextmanager
 async def _query_writer(
-    request: AnnotationRequest, library: TaskLibraries, progress: Advance
+    request: AnnotationRequest, library: TaskLibraries, progress: Advance, say: Callable[[str], None]
 ) -> AsyncIterator[ChooseQueries]:
     """Provide what chooses queries: the words of the code, or the configured model."""
     if not request.model:
@@ -264,11 +266,13 @@ async def _query_writer(
         return
     from exploracoder_jupyter.finetuning.model_queries import ModelQueries
     from exploracoder_jupyter.runs.construction.model_factory import choose_model
-    from exploracoder_jupyter.runs.construction.port_adapters import with_resolved_model
+    from exploracoder_jupyter.runs.construction.port_adapters import model_notices, with_resolved_model
 
     settings, keys = resolve(*request.layers), read_secrets()
     async with AsyncExitStack() as stack:
         settings = await with_resolved_model(settings, keys)
+        if model_notices(settings, keys):
+            say(f"The code of the corpus is sent to the model {settings.endpoint.model!r}.")
         yield ModelQueries(await choose_model(settings, keys, library, stack, advance=progress))
 
 

@@ -140,7 +140,8 @@ def load_base(base: Base, *, method: Method = "lora", tokenizer: Path | None = N
 
     gguf = {"gguf_file": base.gguf_file} if base.gguf_file else {}
     on_gpu = torch.cuda.is_available()
-    options: dict[str, Any] = {"dtype": torch.bfloat16 if on_gpu else torch.float32, **gguf}
+    has_bfloat16 = on_gpu and torch.cuda.is_bf16_supported()
+    options: dict[str, Any] = {"dtype": torch.bfloat16 if has_bfloat16 else torch.float32, **gguf}
     if method == "qlora":
         options["quantization_config"] = _four_bits(on_gpu)
     try:

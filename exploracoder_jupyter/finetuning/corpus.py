@@ -38,7 +38,7 @@ def read_corpus(names: Sequence[str]) -> list[SourceText]:
     """Read all texts of these folders, files and installed packages, in a fixed order.
 
     Raises:
-        UsageError: a name is neither, or there is no Python file or notebook in all of them.
+        UsageError: a name is none of these, or there is no Python file or notebook in all of them.
     """
     found = [source for name in names for source in _read_place(name)]
     if not found and names:

@@ -209,6 +209,7 @@ def _trainer(
     from transformers import DataCollatorForSeq2Seq, Trainer, TrainingArguments
 
     on_gpu = torch.cuda.is_available()
+    has_bfloat16 = on_gpu and torch.cuda.is_bf16_supported()
     micro = min(request.micro_batch, request.batch)
     steps = math.ceil(math.ceil(len(data.training) / request.batch) * request.epochs)
     every = max(steps // _CHECKPOINTS, 1)
@@ -228,9 +229,11 @@ def _trainer(
         save_total_limit=2,
         load_best_model_at_end=True,
         metric_for_best_model="eval_loss",
-        bf16=on_gpu,
+        bf16=has_bfloat16,
+        fp16=on_gpu and not has_bfloat16,
         use_cpu=not on_gpu,
         gradient_checkpointing=on_gpu,
+        gradient_checkpointing_kwargs={"use_reentrant": False},  # the other way needs gradients of the frozen input
         report_to=[],
         disable_tqdm=True,
         remove_unused_columns=False,

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from exploracoder_jupyter.core.configuration.settings import Retrieval
+from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
 from exploracoder_jupyter.finetuning.adapter_model import AdapterModel
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
@@ -176,6 +177,26 @@ def _finetune(folder, *options):
     return explora(
         "finetune", "data.jsonl", "--base", "base", "--out", "adapter", "--tokens", 8000, *options, folder=folder
     )
+
+
+@trains
+def test_the_whole_way_of_the_guide(folder):
+    """The base follows a chain of words; a step with a tiny rate leaves that as it is."""
+    begun = ["```python\n", "import statistics\nmiddle = ", "<API>APISearch(", "value in the middle", ")->"]
+    rest = ["</API>", "statistics.median([3, 1, 2])", "\n```"]
+    successors = [*pairwise(["<|assistant|>", *begun, "made_up"]), *pairwise([*rest, "<|end|>"])]
+    _write_model(folder / "base", [*begun, "made_up", *rest], successors)
+    _annotate(folder)
+    options = ("--epochs", 1, "--rate", 1e-9, "--rank", 2)
+    assert "Adapter: adapter" in _finetune(folder, *options).stdout
+    problem = {"id": "m", "task": "Compute the median.", "libraries": "statistics", "tests": "assert middle == 2"}
+    (folder / "easy.jsonl").write_text(json.dumps(problem))
+    arguments = ["bench", "easy.jsonl", "--model", "adapter:adapter", "--strategy", "apisearch", "--workers", 1]
+    done = explora(*arguments, "--out", "results", "--json", folder=folder)
+    assert done.returncode == 0, done.stderr
+    [row] = read_results(folder / "results")
+    assert row.passed and row.code == "import statistics\nmiddle = statistics.median([3, 1, 2])"
+    assert row.calls == 2
 
 
 @trains
