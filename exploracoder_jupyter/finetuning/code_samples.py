@@ -7,6 +7,7 @@ imports that it uses, so that it can be read alone. The docstring of a function 
 from __future__ import annotations
 
 import ast
+import copy
 import doctest
 import re
 import textwrap
@@ -115,7 +116,9 @@ def _function_sample(node: _Function, lines: Sequence[str], imports: Mapping[str
     body = node.body[1:] if docstring else node.body
     head = f"{'async ' * isinstance(node, ast.AsyncFunctionDef)}def {node.name}({ast.unparse(node.args)}):"
     text = _with_comments_above(lines, node.body[0].end_lineno or 0, body) if body else "    pass"
-    code = "\n".join([*_used_imports(node, imports), head, textwrap.indent(textwrap.dedent(text), "    ")])
+    bare = copy.copy(node)
+    bare.decorator_list, bare.returns = [], None
+    code = "\n".join([*_used_imports(bare, imports), head, textwrap.indent(textwrap.dedent(text), "    ")])
     return Sample(describe(docstring), code, f"line {node.lineno}", node.name)
 
 

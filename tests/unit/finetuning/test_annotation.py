@@ -27,6 +27,7 @@ import tables as tb
 from tables import join
 import os
 
+@os.cache
 def largest(path, column):
     """Find the rows with the largest values.
 

@@ -43,6 +43,13 @@ async def test_a_model_that_looks_up_inline_is_stopped_behind_the_answer_that_it
     assert sent[0]["stop"] == ["</API>"]
 
 
+async def test_a_stream_is_closed_where_an_inline_look_up_wants_its_answer():
+    begun = [delta(content="def f()->int: "), delta(content="<API>APISearch(sum)-"), delta(content=">")]
+    served = model(lambda body: streamed(*begun, delta(content="made up", finish="stop"), counted(1, 1)))
+    [reply] = await answers(served, replace(ask(), inline_lookups=True))
+    assert (reply.text, reply.problem) == ("def f()->int: <API>APISearch(sum)->", "")
+
+
 @pytest.mark.parametrize(
     ("details", "cached"),
     [({"cached_tokens": 9}, 9), ({"cached_tokens": 13}, 0), ({"cached_tokens": "9"}, 0), ({}, 0), (None, 0), ([9], 0)],
