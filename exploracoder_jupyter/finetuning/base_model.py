@@ -138,14 +138,14 @@ def load_base(base: Base, *, method: Method = "lora", tokenizer: Path | None = N
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    gguf = {"gguf_file": base.gguf_file} if base.gguf_file else {}
+    gguf = _gguf_options(base.gguf_file, method) if base.gguf_file else {}
     on_gpu = torch.cuda.is_available()
     has_bfloat16 = on_gpu and torch.cuda.is_bf16_supported()
     options: dict[str, Any] = {"dtype": torch.bfloat16 if has_bfloat16 else torch.float32, **gguf}
     if method == "qlora":
         options["quantization_config"] = _four_bits(on_gpu)
     try:
-        words = AutoTokenizer.from_pretrained(str(tokenizer)) if tokenizer else _load_tokenizer(base, gguf)
+        words = AutoTokenizer.from_pretrained(str(tokenizer)) if tokenizer else _load_tokenizer(base)
         model = AutoModelForCausalLM.from_pretrained(base.location, **options)
     except (OSError, ValueError, ImportError, KeyError) as error:
         shown = str(Path(base.location, base.gguf_file or ""))
@@ -192,10 +192,24 @@ def merge(folder: Path) -> Path:
     return target
 
 
-def _load_tokenizer(base: Base, gguf: dict[str, str]) -> Any:
+def _load_tokenizer(base: Base) -> Any:
     from transformers import AutoTokenizer
 
+    gguf = {"gguf_file": base.gguf_file} if base.gguf_file else {}
     return AutoTokenizer.from_pretrained(base.location, **gguf)
+
+
+def _gguf_options(file: str, method: Method) -> dict[str, Any]:
+    """Return the options that unpack a GGUF file: packed weights cannot be trained."""
+    import transformers
+
+    if method == "qlora":
+        raise UsageError(
+            "QLoRA cannot train a GGUF file.", remedy="Name the folder of the original model, or use --method lora."
+        )
+    if not hasattr(transformers, "GgufConfig"):  # earlier versions always unpack
+        return {"gguf_file": file}
+    return {"gguf_file": file, "quantization_config": transformers.GgufConfig(dequantize=True)}
 
 
 def _four_bits(on_gpu: bool) -> Any:

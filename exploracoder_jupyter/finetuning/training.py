@@ -232,8 +232,7 @@ def _trainer(
         bf16=has_bfloat16,
         fp16=on_gpu and not has_bfloat16,
         use_cpu=not on_gpu,
-        gradient_checkpointing=on_gpu,
-        gradient_checkpointing_kwargs={"use_reentrant": False},  # the other way needs gradients of the frozen input
+        **({"gradient_checkpointing": True} if on_gpu else {}),
         report_to=[],
         disable_tqdm=True,
         remove_unused_columns=False,
@@ -249,6 +248,8 @@ def _trainer(
         data_collator=DataCollatorForSeq2Seq(loaded.tokenizer),
         callbacks=[_callback(progress, interruption)],
     )
+    if on_gpu:
+        loaded.model.enable_input_require_grads()  # checkpointed layers need gradients of their input
     trainer.remove_callback(_printer())
     return trainer
 
