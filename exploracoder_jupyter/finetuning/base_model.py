@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -83,6 +84,7 @@ def require_extra() -> None:
             f"Models on this machine need the package {error.name!r}.",
             remedy="Install it: pip install 'exploracoder-jupyter[tune]'.",
         ) from None
+    warnings.filterwarnings("ignore", module="(?:accelerate|peft|torch|transformers)")  # they warn of one another
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
 
