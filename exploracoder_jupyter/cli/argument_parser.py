@@ -12,6 +12,7 @@ from exploracoder_jupyter.cli import (
     completion,
     doctor,
     export,
+    finetune,
     fork,
     history,
     index,
@@ -51,6 +52,18 @@ _COMMANDS = (
     _Command("fork", "fork a running kernel and serve the fork until interrupted", fork.execute, fork.configure),
     _Command("export", "convert a trace to another format", export.execute, export.configure),
     _Command("bench", "measure strategies and models on problems with hidden tests", bench.execute, bench.configure),
+    _Command(
+        "annotate",
+        "add look-ups with real answers to code, as data for finetune",
+        finetune.annotate,
+        finetune.configure_annotate,
+    ),
+    _Command(
+        "finetune",
+        "teach a language model on this machine to look APIs up while it writes",
+        finetune.finetune,
+        finetune.configure_finetune,
+    ),
     _Command(
         "completion", "print a script that completes commands in a shell", completion.execute, completion.configure
     ),

@@ -66,6 +66,9 @@ class ModelRequest:
     """Tools that may be called. The prompt describes a text form for models and endpoints without tool support."""
     may_call: bool = True
     """Whether tools may still be called; a conversation with tool calls keeps listing the tools even if not."""
+    inline_lookups: bool = False
+    """Whether the model looks APIs up in the middle of its code (`prompting.inline_lookups`). It should stop where an
+    answer belongs; text after that is ignored. A last message of the assistant is then to be continued."""
     tokens_left: int | None = None
     """Tokens left in the run's budget; a model may cut replies that exceed it."""
 

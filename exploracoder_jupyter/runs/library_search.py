@@ -35,7 +35,7 @@ async def index(
 
     `say` is called with each message for the user, one sentence each.
     """
-    async with _open_library(libraries, layers, progress or _ignore_progress, say) as library:
+    async with open_library(libraries, layers, progress or _ignore_progress, say) as library:
         return [asdict(row) for row in library.report()]
 
 
@@ -45,7 +45,7 @@ async def search(
     """Return the k APIs nearest to the query, and what was searched, as `search --json` prints it."""
     start = time.monotonic()
     notices: list[JsonValue] = []
-    async with _open_library(libraries, layers, progress or _ignore_progress, notices.append) as library:
+    async with open_library(libraries, layers, progress or _ignore_progress, notices.append) as library:
         results = [_row(found, library) for found in await library.search(query, k)]
         return {
             "query": query,
@@ -58,9 +58,11 @@ async def search(
 
 
 @asynccontextmanager
-async def _open_library(
+async def open_library(
     libraries: Sequence[str], layers: Sequence[Layer], advance: Advance, say: Callable[[str], None]
 ) -> AsyncIterator[TaskLibraries]:
+    """Open the libraries for searches; `say` is called with each message for the user, one sentence each."""
+
     def emit(event: Event) -> None:
         if isinstance(event, Notice):
             say(event.text)

@@ -1,7 +1,9 @@
 """APISearch: the model looks APIs up while it writes, and nothing is retrieved beforehand (ToolCoder, section IV.C).
 
 Where it calls `APISearch(query)`, or a tool of its endpoint, it is answered from the index and continues to write.
-After three look-ups it has to write the program; a reply that asks for more ends the run. Nothing is executed.
+After three look-ups it has to write the program; a reply that asks for more ends the run. A fine-tuned model searches
+in the middle of its code (`retrieval.inline_lookups`), and may do so again once it has written more. Nothing is
+executed.
 """
 
 from __future__ import annotations

@@ -129,6 +129,11 @@ class Retrieval(_Section):
     formulation: Annotated[Formulation, Setting("what the query of such a search is made from")] = "error"
     context_tokens: Annotated[int, Setting("maximum tokens of search results in one prompt", ge=500, le=50_000)] = 4000
     lookups: Annotated[int, Setting("maximum API lookups by the model while it writes one snippet", ge=0, le=10)] = 3
+    inline_lookups: Annotated[
+        bool,
+        Setting("the model was fine-tuned with `jupyter explora finetune`: it looks APIs up in the middle of its code"),
+        Option(),
+    ] = False
     snippets: Annotated[
         bool,
         Setting("whether code that ran is stored and offered to later tasks"),

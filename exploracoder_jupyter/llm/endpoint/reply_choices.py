@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.types import Call, Usage
 from exploracoder_jupyter.llm.endpoint.tolerant_json import as_count, as_list, as_object, as_text
 from exploracoder_jupyter.llm.tool_calls import CallBuilder, parse_calls
+from exploracoder_jupyter.pipeline.prompting.inline_lookups import find_request
 from exploracoder_jupyter.pipeline.prompting.reply_forms import without_thinking
 
 CHARACTERS_PER_TOKEN = 3.5
@@ -48,6 +49,8 @@ class Choice:
 class ChoiceBuilder:
     """Builds the choices of a stream, chunk by chunk."""
 
+    inline_lookups: bool = False
+    """Whether a choice is complete where a look-up in its code wants the answer; what follows would be made up."""
     usage: JsonValue = None
     characters: int = 0
     """Characters received so far for all choices, reasoning included."""
@@ -67,7 +70,7 @@ class ChoiceBuilder:
                 continue
             if part.get("delta") is not None:
                 self._append(index, as_object(part["delta"]))
-            if finish := part.get("finish_reason"):
+            if finish := part.get("finish_reason") or self._finish_at_lookup(index):
                 self._done.add(index)
                 done.append(self._choice(index, as_text(finish)))
         return done
@@ -82,6 +85,11 @@ class ChoiceBuilder:
     def started(self) -> int:
         """Number of choices that the server started."""
         return len(self._texts.keys() | self._done)
+
+    def _finish_at_lookup(self, index: int) -> str:
+        written = self._texts.get(index, ())
+        at_arrow = self.inline_lookups and written and ">" in written[-1]
+        return "stop" if at_arrow and find_request("".join(written)) else ""
 
     def _append(self, index: int, delta: Mapping[str, JsonValue]) -> None:
         text = _text(delta.get("content"))

@@ -100,13 +100,16 @@ class Delivery:
         return DeliveryResult(True, len(choices), self._complete)
 
     async def _receive_stream(self, stream: Stream) -> DeliveryResult:
-        builder, fault = ChoiceBuilder(), None
+        is_inline, fault = self._pending.request.inline_lookups, None
+        builder = ChoiceBuilder(is_inline)
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, Fault):
                     fault = chunk
                     break
                 self._take(builder.feed(chunk))
+                if is_inline and self._complete >= len(self._indexes):
+                    break  # closing the stream stops the generation
                 if builder.characters > self._max_characters:
                     fault = Fault("too large", f"its reply has more than {builder.characters:,} characters")
                     break

@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.llm import tool_calls
 from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault
 from exploracoder_jupyter.pipeline.ports import ModelRequest
+from exploracoder_jupyter.pipeline.prompting import inline_lookups
 
 Feature = Literal[
     "json_schema",
@@ -29,6 +30,7 @@ Feature = Literal[
     "temperature",
     "top_p",
     "max_tokens",
+    "stop",
 ]
 Refused = frozenset[Feature]
 
@@ -46,6 +48,7 @@ _PATTERNS: dict[Feature, re.Pattern[str]] = {
     "temperature": re.compile(r"temperature", re.I),
     "top_p": re.compile(r"top_p", re.I),
     "max_tokens": re.compile(r"max_tokens", re.I),
+    "stop": re.compile(r"\bstop\b", re.I),
 }
 _LIKELY_REFUSED: tuple[Feature, ...] = ("json_schema", "json_object", "tool_choice", "tools", "stream_options", "n")
 _TOO_LONG = re.compile(r"context[ _](length|window|size)|too (long|large|many tokens)|maximum context", re.I)
@@ -62,6 +65,8 @@ def build_body(request: ModelRequest, model: str, *, n: int, stream: bool, refus
         "temperature": _optional("temperature", sampling.temperature),
         "top_p": _optional("top_p", sampling.top_p),
         "max_tokens": _optional("max_tokens", sampling.max_tokens),
+        # The arrow before an answer is also Python, and the text after it is ignored.
+        "stop": {"stop": [inline_lookups.END]} if request.inline_lookups else {},
         "tools": {"tools": tool_calls.tool_definitions(request.tools)} if request.tools else {},
         "tool_choice": {"tool_choice": "none"} if native and not request.may_call else {},
         **_response_format(request, refused),

@@ -21,6 +21,13 @@ from exploracoder_jupyter.core.events import ModelCalled
 from exploracoder_jupyter.core.types import Call, Exchange, Message, Sampling, Step, Usage
 from exploracoder_jupyter.pipeline.merged_streams import Put, merge_streams
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
+from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
+    END,
+    begins_anew,
+    find_request,
+    has_code,
+    strip_lookups,
+)
 from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
@@ -45,6 +52,8 @@ _FEW_TOKENS = 8000
 """If more tokens are left in the budget, the length of replies is left to the server."""
 
 
+_MOST_INLINE = 12
+"""Maximum number of look-ups in the middle of one program, whatever stands between them."""
 _LONGEST_QUOTED = 8000
 """Maximum number of characters of an unusable reply that are sent back with the complaint."""
 
@@ -111,7 +120,10 @@ async def ask_code(run: Run, step: Step, inputs: Inputs, *, subject: str, n: int
     """Yield up to `n` drafts, each as soon as its reply is complete and all of its look-ups are answered."""
     sampling = Sampling(run.settings.temperature, run.settings.top_p, n=n)
     request = _build_request(run, step, inputs, subject, sampling, None)
-    if lookups := _affordable_lookups(run, request):
+    lookups = 0 if run.retrieval.inline_lookups else _affordable_lookups(run, request)
+    if run.retrieval.inline_lookups:  # the model has learned to look up without being offered to
+        request = replace(request, inline_lookups=run.retrieval.lookups > 0)
+    if lookups:
         messages = render(step, _with_lookups(request.inputs, lookups))
         request = replace(request, messages=messages, tools=TOOLS)
     async with aclosing(merge_streams([partial(_produce_drafts, run, request, lookups)])) as drafts:
@@ -152,8 +164,13 @@ async def _produce_drafts(run: Run, request: ModelRequest, lookups: int, put: Pu
             if lookups and _pending_calls(reply):
                 desk = ApiLookups(run, request.subject, lookups, known)
                 group.start_soon(_look_up, run, request, reply, desk, put)
+            elif request.inline_lookups and find_request(reply.text):
+                desk = ApiLookups(run, request.subject, _MOST_INLINE, known)
+                group.start_soon(_look_up_inline, run, request, reply, desk, put)
             else:
-                put(_draft(reply, parse_code_without_calls if lookups else parse_code))
+                # With look-ups switched off, a fine-tuned model answers itself.
+                text = strip_lookups(reply.text) if run.retrieval.inline_lookups else reply.text
+                put(_draft(replace(reply, text=text), parse_code_without_calls if lookups else parse_code))
 
 
 async def _look_up(run: Run, request: ModelRequest, reply: Reply, desk: ApiLookups, put: Put[Draft]) -> None:
@@ -170,6 +187,31 @@ async def _look_up(run: Run, request: ModelRequest, reply: Reply, desk: ApiLooku
         return
     draft = _draft(reply, parse_code_without_calls)
     put(replace(draft, problem="it asks for more look-ups than allowed") if calls and draft.problem else draft)
+
+
+async def _look_up_inline(run: Run, request: ModelRequest, reply: Reply, desk: ApiLookups, put: Put[Draft]) -> None:
+    """Insert the answer where the model wants it and let it continue, until there is no look-up in what it writes.
+
+    It stops when the model has searched as often as `retrieval.lookups` allows without writing any code in between.
+    """
+    written, in_a_row = "", 0
+    try:
+        while (asked := find_request(reply.text)) and desk.left:
+            in_a_row = 1 if has_code(asked.code) else in_a_row + 1
+            if in_a_row > run.retrieval.lookups:
+                break
+            answer = await desk.answer_inline(asked.query)
+            written = f"{written}{asked.written}{answer}{END}"
+            left = run.meter.tokens_left
+            sampling = _limit_tokens(replace(request.sampling, n=1), left)
+            messages = (*request.messages, Message("assistant", written))
+            reply = await _request_reply(run, replace(request, messages=messages, sampling=sampling, tokens_left=left))
+            written = "" if begins_anew(reply.text) else written
+    except (BudgetExceeded, EndpointError) as error:
+        put(Draft("", f"its API look-up could not be completed: {error.message}"))
+        return
+    whole = replace(reply, text=strip_lookups(f"{written}{reply.text}"))
+    put(Draft(whole.text, "it searches without writing code") if asked else _draft(whole, parse_code))
 
 
 def _pending_calls(reply: Reply) -> tuple[Call, ...]:

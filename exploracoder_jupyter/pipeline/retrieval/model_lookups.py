@@ -21,6 +21,7 @@ from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import ApiDoc, Call, Message, Parameter, SourceKind
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Reply, Tool
+from exploracoder_jupyter.pipeline.prompting import inline_lookups
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.passage_packing import api_table
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import may_share_source
@@ -31,6 +32,8 @@ from exploracoder_jupyter.pipeline.step_context import Run
 
 _PATIENCE: Final = 0.6
 """Time limit in seconds for one answer (ToolCoder, section 3.3)."""
+_INLINE: Final = "inline"
+"""Key of the answers to look-ups in the middle of the code, which are shorter."""
 _MOST_FOUND: Final = 6
 _MOST_MEMBERS: Final = 40
 """Maximum number of members of a class that are listed."""
@@ -95,6 +98,14 @@ class ApiLookups:
         self.run.emit(LookedUp(self.subject, call.tool, wanted, answer))
         return answer
 
+    async def answer_inline(self, query: str) -> str:
+        """Return the answer to a look-up in the middle of the code; emits `LookedUp`."""
+        self.left -= 1
+        wanted = " ".join(query.split())[:_LONGEST_QUERY]
+        answer = self.known.get((_INLINE, wanted)) or await self._within_time(_INLINE, wanted)
+        self.run.emit(LookedUp(self.subject, SEARCH, wanted, answer))
+        return answer
+
     async def _within_time(self, tool: str, wanted: str) -> str:
         with anyio.move_on_after(scale_limit(_PATIENCE)):
             try:
@@ -108,6 +119,10 @@ class ApiLookups:
     async def _look_up(self, tool: str, wanted: str) -> str:
         if tool == SEARCH:
             return await self._search(wanted)
+        if tool == _INLINE:
+            apis = [item.api for item in await self.run.knowledge.search(wanted, inline_lookups.MOST_FOUND)]
+            self._remember(apis)
+            return inline_lookups.format_answer(apis)
         if tool not in {known.name for known in TOOLS}:
             return f"There is no tool {tool!r}; there are {', '.join(known.name for known in TOOLS)}."
         path = found.group().rstrip(".") if (found := _PATH.search(wanted)) else wanted

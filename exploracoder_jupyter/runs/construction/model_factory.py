@@ -22,6 +22,9 @@ from exploracoder_jupyter.pipeline.prompting.quoting import mask_marks
 _ENDPOINT_MODEL: Final = "openai"
 """The registered name of the client that is used for models that are not registered."""
 
+ADAPTER: Final = "adapter"
+"""The registered name of models in this process, which are selected as `adapter:FOLDER`."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelContext:
@@ -61,9 +64,13 @@ def is_offline(endpoint: Endpoint) -> bool:
 
 
 def model_plugin(endpoint: Endpoint) -> Plugin | None:
-    """Return the plugin of another distribution that provides the model of this name, if there is one."""
-    plugin = plugins.find("models", endpoint.model)
-    return None if plugin is None or plugin.built_in else plugin
+    """Return the plugin that provides the model of this name in place of an endpoint, if there is one."""
+    plugin = _find_plugin(endpoint.model)
+    return None if plugin is None or plugin.name in (_ENDPOINT_MODEL, OFFLINE) else plugin
+
+
+def _find_plugin(name: str | None) -> Plugin | None:
+    return plugins.find("models", ADAPTER if name and name.startswith(f"{ADAPTER}:") else name)
 
 
 async def choose_model(
@@ -142,8 +149,8 @@ async def _create_model(
 ) -> Model:
     endpoint = settings.endpoint
     name = OFFLINE if is_offline(endpoint) else str(endpoint.model)
-    plugin = plugins.find("models", name)
-    create: ModelFactory = plugins.get("models", name if plugin else _ENDPOINT_MODEL)
+    plugin = _find_plugin(name)
+    create: ModelFactory = plugins.get("models", plugin.name if plugin else _ENDPOINT_MODEL)
     context = ModelContext(endpoint, keys, knowledge, report=lambda sentence: advance(sentence, 0, 0))
     try:
         model = create(context)

@@ -27,7 +27,7 @@ from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 from exploracoder_jupyter.llm import is_local, probe, resolve_model
 from exploracoder_jupyter.llm.endpoint.endpoint_presets import redact_address
 from exploracoder_jupyter.runs.construction.knowledge_adapter import cache_folder
-from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
+from exploracoder_jupyter.runs.construction.model_factory import ADAPTER, is_offline, model_plugin
 from exploracoder_jupyter.runs.environment_key import environment_key
 
 _OFFLINE_SOLUTION_ROUNDS = 20
@@ -74,7 +74,8 @@ async def with_resolved_model(settings: Settings, keys: Secrets) -> Settings:
         return settings
     if plugin := model_plugin(settings.endpoint):
         plugins.load(plugin)
-        return settings
+        inline = settings.retrieval.inline_lookups or plugin.name == ADAPTER
+        return replace(settings, retrieval=replace(settings.retrieval, inline_lookups=inline))
     if settings.endpoint.model is None:
         return replace(settings, endpoint=await resolve_model(settings.endpoint, keys))
     found = await probe(settings.endpoint, keys)
@@ -133,6 +134,8 @@ def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
         )
         return [Notice(text + key)]
     plugin = model_plugin(endpoint)
+    if plugin and plugin.built_in:
+        return []
     if not plugin and is_local(endpoint.base_url):
         return []
     receiver = f"the model {plugin.name!r} of {plugin.origin}" if plugin else redact_address(endpoint.base_url)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import count
 
 import anyio
@@ -33,6 +34,20 @@ async def test_one_choice_is_put_together_from_its_chunks_and_counted():
     assert sent[0]["messages"] == [{"role": "user", "content": "What?"}]
     assert (sent[0]["temperature"], sent[0]["top_p"], sent[0]["max_tokens"]) == (0.5, 0.9, 99)
     assert "n" not in sent[0] and "response_format" not in sent[0]
+
+
+async def test_a_model_that_looks_up_inline_is_stopped_behind_the_answer_that_it_makes_up():
+    sent = []
+    served = model(lambda body: streamed(delta(content="x", finish="stop"), counted(1, 1)), requests=sent)
+    await answers(served, replace(ask(), inline_lookups=True))
+    assert sent[0]["stop"] == ["</API>"]
+
+
+async def test_a_stream_is_closed_where_an_inline_look_up_wants_its_answer():
+    begun = [delta(content="def f()->int: "), delta(content="<API>APISearch(sum)-"), delta(content=">")]
+    served = model(lambda body: streamed(*begun, delta(content="made up", finish="stop"), counted(1, 1)))
+    [reply] = await answers(served, replace(ask(), inline_lookups=True))
+    assert (reply.text, reply.problem) == ("def f()->int: <API>APISearch(sum)->", "")
 
 
 @pytest.mark.parametrize(

@@ -461,3 +461,36 @@ async def test_what_was_looked_up_and_used_is_documented_from_then_on():
     assert "beans.Jar.pour" not in [api.path for api in later["propose"].apis]
     [ran, *_] = later["recommend_global"].experience
     assert ran.apis == ("beans.Jar.fill",) and "beans.Jar.fill" in ending.solution.apis
+
+
+def inline(model, **more):
+    return replace(a_run(model, **more), retrieval=Retrieval(lookups=3, inline_lookups=True))
+
+
+async def test_a_fine_tuned_model_is_answered_in_the_middle_of_its_code():
+    begun = "```python\nimport math\nx = <API>APISearch(square root of a number)->"
+    model = ScriptedModel([f"{begun}made_up(</API>made_up(16)", "math.sqrt(16)\n```"])
+    run = inline(model)
+    [draft] = await drafts(run)
+    assert draft.problem is None and draft.code == "import math\nx = math.sqrt(16)"
+    [event] = happened(run, "looked_up")
+    assert event.argument == "square root of a number" and event.answer.startswith("math.")
+    continued = model.requests[1].messages[-1]
+    assert (continued.role, continued.content) == ("assistant", f"{begun}{event.answer}</API>")
+    assert not model.requests[0].tools and "APISearch" not in model.requests[0].messages[1].content
+
+
+async def test_a_fine_tuned_model_may_search_again_after_code_but_not_without_any():
+    search = "<API>APISearch(square root)->"
+    run = inline(ScriptedModel([f"```python\n{search}", *[f"x = 1\ny = {search}"] * 4, "2\n```"]))
+    [draft] = await drafts(run)
+    assert draft.problem is None and draft.code.count("x = 1") == 4 and len(happened(run, "looked_up")) == 5
+    run = inline(ScriptedModel([f"```python\n{search}"] + [search] * 3))
+    [draft] = await drafts(run)
+    assert draft.problem and len(happened(run, "looked_up")) == 3
+
+
+async def test_where_the_server_does_not_continue_a_message_the_repeated_program_counts():
+    model = ScriptedModel(["```python\nx = <API>APISearch(square root)->", "```python\nprint(1)\n```"])
+    [draft] = await drafts(inline(model))
+    assert draft.code == "print(1)"

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, resolve
-from exploracoder_jupyter.core.errors import MissingRequirement
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.llm import OpenAIModel
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.runs.construction.model_factory import choose_model
@@ -63,6 +63,16 @@ def test_the_user_learns_what_a_registered_model_receives(register_plugin):
     [notice] = model_notices(settings, Secrets())
     assert notice.text.endswith("is sent to the model 'tides' of explora-tides 0.1.")
     assert not uses_endpoint(settings)
+
+
+def test_a_model_in_this_process_looks_up_inline_and_sends_nothing():
+    settings = anyio.run(with_resolved_model, _settings(model="adapter:./some"), Secrets())
+    assert settings.retrieval.inline_lookups and not uses_endpoint(settings)
+    assert model_notices(settings, Secrets()) == []
+    with pytest.raises(UsageError, match=r"no model './some'"):
+        _chosen(settings)
+    with pytest.raises(UsageError, match="adapter:FOLDER"):
+        _chosen(_settings(model="adapter:"))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,162 @@
+"""`jupyter explora annotate` and `finetune`: teach a small model to search (ToolCoder)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import redirect_stdout
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.cli.display.interrupts import handle_interrupts
+from exploracoder_jupyter.cli.display.progress_line import show_progress
+from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
+from exploracoder_jupyter.cli.early_library_check import check_installed
+from exploracoder_jupyter.core.configuration.command_options import add_section_options, settings_layer
+from exploracoder_jupyter.core.errors import ExploraError, UsageError
+from exploracoder_jupyter.core.message_wording import plural
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.finetuning.annotation_run import AnnotationState
+
+
+def configure_annotate(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `annotate`."""
+    parser.add_argument(
+        "corpora", nargs="*", metavar="CORPUS", help="folder or file of Python code or notebooks, or installed package"
+    )
+    parser.add_argument(
+        "--library",
+        action="append",
+        required=True,
+        metavar="LIB",
+        help="library whose calls are looked up; can be repeated",
+    )
+    parser.add_argument("--out", required=True, metavar="DATA.jsonl", help="file for the annotated code")
+    parser.add_argument("--snippets", action="store_true", help="add the code stored from earlier explorations")
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="PROBLEMS",
+        help="problem file (JSON lines) with which no sample may share text; can be repeated",
+    )
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted command")
+    add_section_options(parser, ("endpoint", "retrieval"), place="command")
+
+
+def annotate(arguments: argparse.Namespace) -> int:
+    """Annotate a corpus and print the counts. Returns the exit status: 1 if no sample is usable.
+
+    Raises:
+        ExploraError: the corpus is empty, a library is unknown, or the model's endpoint fails.
+    """
+    check_installed(arguments.library, arguments)
+    import anyio
+
+    from exploracoder_jupyter.finetuning.annotation_run import AnnotationRequest, annotate_corpus
+
+    request = AnnotationRequest(
+        tuple(arguments.corpora),
+        tuple(arguments.library),
+        Path(arguments.out),
+        tuple(map(Path, arguments.exclude)),
+        arguments.snippets,
+        arguments.model is not None,
+        arguments.resume,
+        (settings_layer(arguments),),
+    )
+    try:
+        with show_progress("Starting") as advance, redirect_stdout(sys.stderr):
+            state = anyio.run(lambda: annotate_corpus(request, progress=advance, say=print_note))
+    except KeyboardInterrupt:
+        raise ExploraError(
+            f"Interrupted; finished rows are in {request.out}.", remedy="Add --resume to continue."
+        ) from None
+    if arguments.json:
+        print_json({"path": str(request.out), **state.report()})
+    else:
+        print_result(_counts(state, request.out))
+    return 0 if state.rows else 1
+
+
+def configure_finetune(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `finetune`."""
+    parser.add_argument("data", metavar="DATA.jsonl", help="what `annotate` has written")
+    parser.add_argument(
+        "--base",
+        required=True,
+        metavar="MODEL",
+        help="folder, GGUF file, installed package with one, or name that transformers resolves",
+    )
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="folder for the adapter")
+    parser.add_argument("--method", choices=("lora", "qlora"), default="lora", help="qlora needs an NVIDIA GPU (lora)")
+    parser.add_argument("--rank", type=int, default=8, metavar="R", help="rank of the adapters (8)")
+    parser.add_argument(
+        "--targets", metavar="LAYERS", help="layers with adapters: names with commas, or all-linear (query and value)"
+    )
+    parser.add_argument("--epochs", type=float, default=10.0, metavar="N", help="passes over the data (10)")
+    parser.add_argument("--batch", type=int, default=8, metavar="N", help="rows in one step (8)")
+    parser.add_argument("--micro-batch", type=int, default=1, metavar="N", help="rows computed at once (1)")
+    parser.add_argument("--rate", type=float, default=3e-4, metavar="X", help="learning rate (0.0003)")
+    parser.add_argument("--tokens", type=int, default=2048, metavar="N", help="longest row (2048)")
+    parser.add_argument("--held-out", type=float, default=0.05, metavar="X", help="share not trained on (0.05)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the training (0)")
+    parser.add_argument("--plain", action="store_true", help="train on the code without look-ups, to compare with")
+    parser.add_argument("--merged", action="store_true", help="also write a complete model, for servers")
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted training")
+
+
+def finetune(arguments: argparse.Namespace) -> int:
+    """Fine-tune a model and print the losses. Returns the exit status: 1 if the held-out loss did not fall.
+
+    Raises:
+        ExploraError: data or base cannot be used, memory or disk are too small, or the training was interrupted.
+    """
+    from exploracoder_jupyter.finetuning.training import Interruption, TrainingReport, TrainingRequest
+    from exploracoder_jupyter.finetuning.training import finetune as train
+
+    _check_numbers(arguments)
+    names = (field.name for field in fields(TrainingRequest))
+    given = {name: getattr(arguments, name) for name in names}
+    request = TrainingRequest(**{**given, "data": Path(arguments.data), "out": Path(arguments.out)})
+    interruption = Interruption()
+    with (
+        handle_interrupts(during="writing a checkpoint") as signals,
+        show_progress("Starting") as advance,
+        redirect_stdout(sys.stderr),
+    ):
+        signals.on_interrupt = interruption.request
+        report: TrainingReport = train(request, progress=advance, interruption=interruption)
+    if arguments.json:
+        print_json(report.as_json())
+    else:
+        print_result(
+            f"Trained {report.steps:,} steps on {plural(report.rows, 'row')}. Loss of {plural(report.held_out, 'row')}"
+            f" held out: {report.loss_before:.3f} before, {report.loss_after:.3f} after.\n"
+            f"Adapter: {report.folder}" + (f"\nComplete model: {report.merged}" if report.merged else "")
+        )
+    return 0 if report.loss_after < report.loss_before else 1
+
+
+def _check_numbers(arguments: argparse.Namespace) -> None:
+    positive = ("rank", "epochs", "batch", "micro_batch", "rate", "tokens")
+    wrong = [name for name in positive if getattr(arguments, name) <= 0]
+    if not 0 < arguments.held_out < 1:
+        wrong.append("held_out")
+    if wrong:
+        option = wrong[0].replace("_", "-")
+        limits = "between 0 and 1" if option == "held-out" else "greater than 0"
+        raise UsageError(f"--{option} takes a number {limits}.", remedy=f"Correct --{option}.")
+
+
+def _counts(state: AnnotationState, out: Path) -> str:
+    lines = [
+        f"{state.rows:,} of {state.samples:,} samples annotated, with {state.searches:,} searches: {out}",
+        f"{state.wrong_answers:,} look-ups have an answer that does not name the API.",
+        *(f"{number:>8,} left out: {reason}" for reason, number in state.left_out.items()),
+    ]
+    if state.invalid:
+        lines.append(f"{state.invalid:,} files are not valid Python.")
+    return "\n".join(lines)

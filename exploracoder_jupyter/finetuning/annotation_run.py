@@ -1,0 +1,280 @@
+"""Annotates a corpus: reads it, searches with one index that is loaded once, writes rows, and can be resumed.
+
+The rows are JSON lines. Beside them, `<name>.state.json` counts what was left out and why, and is replaced after each
+file of the corpus; a resumed run continues behind the last file that is counted there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO
+
+import anyio
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from exploracoder_jupyter.core.atomic_write import write_atomic
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.secrets.secret_redactor import SecretRedactor
+from exploracoder_jupyter.core.types import ScoredApi
+from exploracoder_jupyter.finetuning.annotation import (
+    ROW,
+    AnnotatedSample,
+    ChooseQueries,
+    annotate,
+    sample_id,
+    unsuitable,
+)
+from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap
+from exploracoder_jupyter.finetuning.code_samples import Sample, SourceText, find_aliases, split_samples
+from exploracoder_jupyter.finetuning.corpus import read_corpus, read_json_texts, stored_snippets, trace_sample
+from exploracoder_jupyter.finetuning.library_calls import LibraryCall, find_calls
+from exploracoder_jupyter.finetuning.search_queries import Query, queries
+from exploracoder_jupyter.knowledge import TaskLibraries
+from exploracoder_jupyter.knowledge.sources.credential_redaction import find_secret_literals, redact
+from exploracoder_jupyter.runs.library_search import open_library
+
+Advance = Callable[[str, int, int], None]
+_CONCURRENT = 8
+"""Samples that are annotated at once: a model takes seconds for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationRequest:
+    """What to annotate."""
+
+    corpora: tuple[str, ...]
+    """Folders, files and installed packages."""
+    libraries: tuple[str, ...]
+    """The libraries whose calls are looked up."""
+    out: Path
+    exclude: tuple[Path, ...] = ()
+    """Problem files (JSON lines) with which no sample may share text."""
+    snippets: bool = False
+    """Whether stored snippets are part of the corpus."""
+    model: bool = False
+    """Whether the configured model writes the queries."""
+    resume: bool = False
+    layers: tuple[Layer, ...] = ()
+
+
+@dataclass(slots=True)
+class AnnotationState:
+    """How far a run is, and what was left out."""
+
+    corpus: str
+    """Digest of what determines the result."""
+    sources: int = 0
+    """Files read so far; the snippets are one."""
+    invalid: int = 0
+    """Files that are not valid Python."""
+    samples: int = 0
+    rows: int = 0
+    searches: int = 0
+    wrong_answers: int = 0
+    """Look-ups in the rows whose answer does not name the API."""
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Number of samples by reason."""
+    size: int = 0
+    """Bytes of the rows."""
+
+    def report(self) -> dict[str, JsonValue]:
+        """Return the counts, as `--json` prints them."""
+        counts = asdict(self)
+        return {name: value for name, value in counts.items() if name not in ("corpus", "size")}
+
+
+_STATE = TypeAdapter(AnnotationState)
+
+
+async def annotate_corpus(
+    request: AnnotationRequest, *, progress: Advance, say: Callable[[str], None]
+) -> AnnotationState:
+    """Annotate a corpus and return the counts; what is written stays if this is cancelled.
+
+    Raises:
+        UsageError: the corpus is empty, a library or problem file is unknown, or the rows exist already.
+        OSError: the rows cannot be written.
+    """
+    if not (request.corpora or request.snippets):
+        raise UsageError("No corpus is named.", remedy="Name a folder, a file or an installed package, or --snippets.")
+    sources = read_corpus(request.corpora)
+    async with open_library(request.libraries, request.layers, progress, say) as library:
+        excluded = BenchmarkOverlap.of(text for path in request.exclude for text in read_json_texts(path))
+        async with _query_writer(request, library, progress, say) as choose_queries:
+            annotator = _Annotator(library, choose_queries, excluded, find_aliases(source.text for source in sources))
+            batches = [_Batch(source) for source in sources]
+            if request.snippets:
+                batches.append(_Batch(None, stored_snippets([info.name for info in library.libraries])))
+            return await _write_rows(request, batches, annotator, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What is annotated before the state is saved: a file, or samples with their path and licence."""
+
+    source: SourceText | None
+    given: Sequence[tuple[Sample, str, str]] = ()
+
+    def samples(self, annotator: _Annotator) -> list[tuple[Sample, str, str]] | None:
+        """Return the samples with path and licence; None if the file is not Python."""
+        if self.source is None:
+            return list(self.given)
+        if solution := trace_sample(self.source):
+            return [(solution, self.source.path, "own work")]
+        found = split_samples(self.source, annotator.aliases)
+        return None if found is None else [(one, self.source.path, self.source.licence) for one in found]
+
+
+@dataclass(slots=True)
+class _Annotator:
+    library: TaskLibraries
+    choose_queries: ChooseQueries
+    excluded: BenchmarkOverlap
+    aliases: dict[str, str]
+    seen: set[str] = field(default_factory=set)
+    answers: dict[str, Sequence[ScoredApi]] = field(default_factory=dict)
+    """By query: many samples ask for the same."""
+
+    async def rows(self, samples: Iterable[tuple[Sample, str, str]], left_out: Counter[str]) -> list[AnnotatedSample]:
+        """Annotate the samples of a file, and count those that are left out."""
+        found: dict[int, AnnotatedSample | str] = {}
+        limit = anyio.CapacityLimiter(_CONCURRENT)
+
+        async def add(number: int, sample: Sample, path: str, licence: str) -> None:
+            async with limit:
+                found[number] = await self._row(sample, path, licence)
+
+        async with anyio.create_task_group() as group:
+            for number, one in enumerate(samples):
+                group.start_soon(add, number, *one)
+        ordered = [found[number] for number in sorted(found)]
+        left_out.update(one for one in ordered if isinstance(one, str))
+        return [one for one in ordered if not isinstance(one, str)]
+
+    async def _row(self, sample: Sample, path: str, licence: str) -> AnnotatedSample | str:
+        sample = _redacted(sample)
+        if reason := unsuitable(sample):
+            return reason
+        calls = find_calls(sample.code, self.library.lookup)
+        if not calls:
+            return "no call of the libraries"
+        if (digest := sample_id(sample)) in self.seen:
+            return "duplicate"
+        self.seen.add(digest)
+        if sample.code in self.excluded or sample.task in self.excluded:
+            return "benchmark problem"
+        return await annotate(
+            sample, calls, path=path, licence=licence, search=self._search, choose_queries=self.choose_queries
+        )
+
+    async def _search(self, query: str, k: int) -> Sequence[ScoredApi]:
+        if query not in self.answers:
+            self.answers[query] = await self.library.search(query, k)
+        return self.answers[query]
+
+
+async def _write_rows(
+    request: AnnotationRequest, batches: Sequence[_Batch], annotator: _Annotator, progress: Advance
+) -> AnnotationState:
+    state, left_out = _load_state(request, annotator.seen), Counter[str]()
+    left_out.update(state.left_out)
+    with _open_rows(request, state) as file:
+        for number, batch in enumerate(batches):
+            if number < state.sources:
+                continue
+            progress("Annotating", number, len(batches))
+            samples = batch.samples(annotator)
+            searched = len(annotator.answers)
+            rows = await annotator.rows(samples or (), left_out)
+            file.write(b"".join(ROW.dump_json(row) + b"\n" for row in rows))
+            file.flush()
+            state.sources, state.size = number + 1, file.tell()
+            state.invalid += samples is None
+            state.samples += len(samples or ())
+            state.rows += len(rows)
+            state.searches += len(annotator.answers) - searched
+            state.wrong_answers += sum(not call.rank for row in rows for call in row.calls)
+            state.left_out = dict(left_out.most_common())
+            write_atomic(_state_path(request.out), _STATE.dump_json(state, indent=1))
+    return state
+
+
+def _open_rows(request: AnnotationRequest, state: AnnotationState) -> BinaryIO:
+    """Open the file of the rows at the place where the state ends; what stands behind it was not counted."""
+    request.out.parent.mkdir(parents=True, exist_ok=True)
+    file = request.out.open("r+b" if state.sources else "wb")
+    file.truncate(state.size)
+    file.seek(state.size)
+    return file
+
+
+def _load_state(request: AnnotationRequest, seen: set[str]) -> AnnotationState:
+    """Return a new state, or that of the run to resume; `seen` receives the ids of its rows."""
+    corpus = _digest(request)
+    if not request.resume:
+        if request.out.exists():
+            raise UsageError(f"{request.out} exists.", remedy="Add --resume to continue it, or name another file.")
+        return AnnotationState(corpus)
+    try:
+        state = _STATE.validate_json(_state_path(request.out).read_bytes())
+        rows = request.out.read_bytes()[: state.size].splitlines()
+        seen.update(str(json.loads(row)["id"]) for row in rows)
+    except (OSError, ValidationError, ValueError):
+        if not request.out.exists():
+            return AnnotationState(corpus)
+        raise UsageError(
+            f"{request.out} cannot be continued: {_state_path(request.out)} is missing or damaged.",
+            remedy="Annotate again into another file.",
+        ) from None
+    if state.corpus != corpus:
+        raise UsageError(
+            f"{request.out} was made from another corpus or with other options.",
+            remedy="Repeat the command as it was, or name another file.",
+        )
+    return state
+
+
+def _digest(request: AnnotationRequest) -> str:
+    described = [request.corpora, request.libraries, [*map(str, request.exclude)], request.snippets, request.model]
+    return blake2b(json.dumps(described).encode(), digest_size=8).hexdigest()
+
+
+def _state_path(out: Path) -> Path:
+    return out.with_name(f"{out.name}.state.json")
+
+
+def _redacted(sample: Sample) -> Sample:
+    literals = find_secret_literals(sample.code)
+    clean = SecretRedactor().redact
+    return Sample(redact(sample.task, clean, literals), redact(sample.code, clean, literals), sample.place, sample.name)
+
+
+@asynccontextmanager
+async def _query_writer(
+    request: AnnotationRequest, library: TaskLibraries, progress: Advance, say: Callable[[str], None]
+) -> AsyncIterator[ChooseQueries]:
+    """Provide what chooses queries: the words of the code, or the configured model."""
+    if not request.model:
+        yield _queries_from_words
+        return
+    from exploracoder_jupyter.finetuning.model_queries import ModelQueries
+    from exploracoder_jupyter.runs.construction.model_factory import choose_model
+    from exploracoder_jupyter.runs.construction.port_adapters import model_notices, with_resolved_model
+
+    settings, keys = resolve(*request.layers), read_secrets()
+    async with AsyncExitStack() as stack:
+        settings = await with_resolved_model(settings, keys)
+        if model_notices(settings, keys):
+            say(f"The code of the corpus is sent to the model {settings.endpoint.model!r}.")
+        yield ModelQueries(await choose_model(settings, keys, library, stack, advance=progress))
+
+
+async def _queries_from_words(sample: Sample, calls: Sequence[LibraryCall]) -> list[list[Query]]:
+    return [[*queries(sample, call, alone=len(calls) == 1)] for call in calls]

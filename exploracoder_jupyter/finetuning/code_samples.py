@@ -1,0 +1,216 @@
+"""Divides Python files and notebooks into samples: complete code with a description of what it does.
+
+A sample is a function with a docstring, the examples of a docstring, or code with a comment. Its code begins with the
+imports that it uses, so that it can be read alone. The docstring of a function becomes the description.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import doctest
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+from exploracoder_jupyter.knowledge.sources.code_chunks import split_notebook
+from exploracoder_jupyter.knowledge.sources.credential_redaction import parse_python
+
+_LONGEST_TASK: Final = 600
+_COMMENT = re.compile(r"^[ \t]*#+[ \t]*(?P<text>.*\S)", re.MULTILINE)
+_HEADING = re.compile(r"^[=\-~^\"]{3,}$|^\.\. ", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_LEAST_WORDS: Final = 3
+_IMPORT_AS = re.compile(r"^\s*(?:>>> )?import ([\w.]+) as (\w+)\s*$", re.MULTILINE)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Code with a description, before it is annotated."""
+
+    task: str
+    """What the code does, in words; empty if nothing says so."""
+    code: str
+    place: str
+    """Position in its file."""
+    name: str | None = None
+    """The function that it defines, if that is all it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """One file, or other text, of a corpus."""
+
+    path: str
+    text: str
+    licence: str
+    module: str = ""
+    """Import path, for files of an installed package: relative imports are resolved with it."""
+
+
+def find_aliases(texts: Iterable[str]) -> dict[str, str]:
+    """Return the module that each alias most often stands for in these texts, as `np` for `numpy`."""
+    counts: dict[str, dict[str, int]] = {}
+    for text in texts:
+        for module, alias in _IMPORT_AS.findall(text):
+            of_alias = counts.setdefault(alias, {})
+            of_alias[module] = of_alias.get(module, 0) + 1
+    return {alias: max(of_alias, key=lambda module: of_alias[module]) for alias, of_alias in counts.items()}
+
+
+def split_samples(source: SourceText, aliases: Mapping[str, str]) -> list[Sample] | None:
+    """Return the samples of a file; None if it is not Python.
+
+    Args:
+        source: the file.
+        aliases: modules by the alias under which examples in docstrings use them without an import.
+    """
+    if PurePath(source.path).suffix == ".ipynb":
+        return list(_notebook_samples(source.text))
+    tree = parse_python(source.text)
+    return None if tree is None else list(_module_samples(tree, source, aliases))
+
+
+def describe(text: str) -> str:
+    """Return the first paragraph of a docstring; empty if it has too few words."""
+    paragraph = " ".join(textwrap.dedent(text).strip().split("\n\n", 1)[0].split())[:_LONGEST_TASK]
+    return paragraph if len(_WORD.findall(paragraph)) >= _LEAST_WORDS else ""
+
+
+def first_comment(code: str) -> str:
+    """Return the first comment of the code that is a description."""
+    return next(filter(None, (describe(found["text"]) for found in _COMMENT.finditer(code))), "")
+
+
+def _notebook_samples(text: str) -> Iterator[Sample]:
+    imports: dict[str, str] = {}
+    for chunk in split_notebook(text):
+        tree = parse_python(chunk.text)
+        if tree is None:
+            yield Sample("", chunk.text, chunk.place)
+            continue
+        code = "\n".join([*_used_imports(tree, imports), chunk.text])
+        imports |= _imports(tree.body, "", False)
+        yield Sample(first_comment(chunk.text) or describe(chunk.title), code, chunk.place)
+
+
+def _module_samples(tree: ast.Module, source: SourceText, aliases: Mapping[str, str]) -> Iterator[Sample]:
+    is_package = PurePath(source.path).name == "__init__.py"
+    imports = _imports(tree.body, source.module, is_package)
+    lines = source.text.splitlines()
+    documented = [tree, *(node for node in ast.walk(tree) if isinstance(node, _Function | ast.ClassDef))]
+    for node in documented:
+        if isinstance(node, _Function):
+            yield _function_sample(node, lines, imports)
+        if docstring := ast.get_docstring(node):
+            yield from _example_samples(docstring, f"line {getattr(node, 'lineno', 1)}", aliases)
+    yield from _loose_samples(tree, lines, imports)
+
+
+def _function_sample(node: _Function, lines: Sequence[str], imports: Mapping[str, str]) -> Sample:
+    docstring = ast.get_docstring(node) or ""
+    body = node.body[1:] if docstring else node.body
+    head = f"{'async ' * isinstance(node, ast.AsyncFunctionDef)}def {node.name}({ast.unparse(node.args)}):"
+    text = _with_comments_above(lines, node.body[0].end_lineno or 0, body) if body else "    pass"
+    bare = copy.copy(node)
+    bare.decorator_list, bare.returns = [], None
+    code = "\n".join([*_used_imports(bare, imports), head, textwrap.indent(textwrap.dedent(text), "    ")])
+    return Sample(describe(docstring), code, f"line {node.lineno}", node.name)
+
+
+def _with_comments_above(lines: Sequence[str], after: int, body: Sequence[ast.stmt]) -> str:
+    """Return the statements with the comments before the first of them; the docstring ends in line `after`."""
+    first = min([body[0].lineno, *(one.lineno for one in getattr(body[0], "decorator_list", []))])
+    start = min(after, first - 1) if after < first else first - 1
+    return "\n".join(lines[start : body[-1].end_lineno])
+
+
+def _example_samples(docstring: str, place: str, aliases: Mapping[str, str]) -> Iterator[Sample]:
+    """Yield the examples of a docstring as one sample; sentences between them become comments."""
+    try:
+        parts = doctest.DocTestParser().parse(docstring)
+    except ValueError:
+        return
+    code: list[str] = []
+    for before, part in zip(["", *parts], parts, strict=False):
+        if isinstance(part, doctest.Example):
+            code += [*_comment_from(before if code else ""), part.source.rstrip("\n")]
+    text = "\n".join(code)
+    tree = parse_python(text) if code else None
+    if tree is not None:
+        known = {alias: f"import {module} as {alias}" for alias, module in aliases.items()}
+        whole = "\n".join([*_used_imports(tree, known), text])
+        yield Sample(describe(docstring), whole, f"{place}, examples")
+
+
+def _comment_from(prose: str | doctest.Example) -> list[str]:
+    if not isinstance(prose, str) or _HEADING.search(prose):
+        return []
+    sentence = re.split(r"(?<=[.!?:])\s", describe(prose), maxsplit=1)[0].rstrip(":")
+    return [f"# {sentence}"] if sentence else []
+
+
+def _loose_samples(tree: ast.Module, lines: Sequence[str], imports: Mapping[str, str]) -> Iterator[Sample]:
+    """Yield the statements between definitions, with the imports of the file."""
+    group: list[ast.stmt] = []
+    for statement in [*tree.body, None]:
+        skipped = statement is None or isinstance(statement, _Function | ast.ClassDef | ast.Import | ast.ImportFrom)
+        if not skipped and statement is not None and not _is_text(statement):
+            group.append(statement)
+        elif group and skipped:
+            yield _loose_sample(group, lines, imports)
+            group = []
+
+
+def _loose_sample(group: Sequence[ast.stmt], lines: Sequence[str], imports: Mapping[str, str]) -> Sample:
+    above = group[0].lineno - 1
+    while above and lines[above - 1].lstrip().startswith("#"):
+        above -= 1
+    text = "\n".join(lines[above : group[-1].end_lineno])
+    used = _used_imports(ast.Module([*group], []), imports)
+    return Sample(first_comment(text), "\n".join([*used, text]), f"line {group[0].lineno}")
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _imports(body: Sequence[ast.stmt], module: str, is_package: bool) -> dict[str, str]:
+    """Return the import statement, alone and absolute, of each name that the statements import."""
+    found: dict[str, str] = {}
+    for node in body:
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                found[one.asname or one.name.partition(".")[0]] = ast.unparse(ast.Import([one]))
+        elif isinstance(node, ast.ImportFrom):
+            origin = _absolute(node, module, is_package)
+            for one in node.names if origin else ():
+                found[one.asname or one.name] = ast.unparse(ast.ImportFrom(origin, [one], 0))
+    return found
+
+
+def _absolute(node: ast.ImportFrom, module: str, is_package: bool) -> str:
+    """Return the module that is imported from; empty if it is relative to an unknown one."""
+    if not node.level:
+        return node.module or ""
+    parts = module.split(".") if module else []
+    base = parts[: len(parts) - node.level + int(is_package)]
+    return ".".join([*base, *filter(None, [node.module])]) if base else ""
+
+
+def _used_imports(node: ast.AST, imports: Mapping[str, str]) -> list[str]:
+    """Return the imports of the names that the code uses and does not bind itself."""
+    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+    bound = {part.id for part in names if not isinstance(part.ctx, ast.Load)}
+    bound |= {
+        alias.asname or alias.name.partition(".")[0]
+        for part in ast.walk(node)
+        if isinstance(part, ast.Import | ast.ImportFrom)
+        for alias in part.names
+    }
+    used = dict.fromkeys(part.id for part in names if part.id in imports and part.id not in bound)
+    return list(dict.fromkeys(imports[name] for name in used))

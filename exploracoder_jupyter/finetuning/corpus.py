@@ -1,0 +1,161 @@
+"""Reads the texts of a corpus: folders, files, installed packages, traces of explorations and stored snippets."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
+from exploracoder_jupyter.core.errors import ExploraError, UsageError
+from exploracoder_jupyter.core.run_state import fold_all
+from exploracoder_jupyter.finetuning.code_samples import Sample, SourceText
+from exploracoder_jupyter.kernel_agent.introspection import installed_libraries
+from exploracoder_jupyter.knowledge.sources import SnippetStore
+from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, iter_files, read_file
+
+_LIMITS: Final = Limits(
+    files=100_000,
+    folders=100_000,
+    entries=10_000_000,
+    file_bytes=4_000_000,
+    notebook_bytes=64_000_000,
+    bytes=4_000_000_000,
+    seconds=3600.0,
+)
+_KINDS: Final = (".py", ".ipynb")
+_UNKNOWN: Final = "unknown"
+_OWN: Final = "own work"
+_LONGEST_LICENCE: Final = 60
+_SPDX = re.compile(r"SPDX-License-Identifier:\s*([\w.+-]+(?:\s+(?:OR|AND|WITH)\s+[\w.+-]+)*)")
+_LICENCE_FILE = re.compile(r"(?i)^(?:licen[cs]e|copying)(?:\.\w+)?$")
+
+
+def read_corpus(names: Sequence[str]) -> list[SourceText]:
+    """Read all texts of these folders, files and installed packages, in a fixed order.
+
+    Raises:
+        UsageError: a name is none of these, or there is no Python file or notebook in all of them.
+    """
+    found = [source for name in names for source in _read_place(name)]
+    if not found and names:
+        raise UsageError(
+            f"There is no Python file and no notebook in {', '.join(names)}.",
+            remedy="Name a folder with .py or .ipynb files, or an installed package.",
+        )
+    return found
+
+
+def stored_snippets(libraries: Sequence[str]) -> list[tuple[Sample, str, str]]:
+    """Return the stored snippets of these libraries, by import name, each with its path and licence."""
+    store = SnippetStore(snippets_path())
+    return [
+        (Sample(one.snippet.title, one.snippet.code, one.id), "stored snippets", _OWN)
+        for one in sorted(store.all(), key=lambda stored: stored.id)
+        if one.snippet.library in libraries
+    ]
+
+
+def trace_sample(source: SourceText) -> Sample | None:
+    """Return task and solution of a solved exploration, if the file is its trace."""
+    if not source.path.endswith(".ipynb") or '"exploracoder_jupyter"' not in source.text:
+        return None
+    from exploracoder_jupyter.runs.recorded.trace_loader import load_records
+
+    try:
+        run = fold_all(load_records(Path(source.path)))
+    except ExploraError:
+        return None
+    if run.started is None or run.finished is None or run.finished.solution is None:
+        return None
+    solved = run.finished.verdict.outcome == "solved" and not run.finished.solution.patch
+    task = run.started.task
+    return Sample(task.text, run.finished.solution.code, "solution", task.solution_name) if solved else None
+
+
+def _read_place(name: str) -> Iterator[SourceText]:
+    path = Path(name)
+    if path.is_dir():
+        yield from _read_folder(path, str(path), _folder_licence(path))
+    elif path.is_file():
+        text = read_file(path, _LIMITS)
+        if path.suffix not in _KINDS or text is None:
+            raise UsageError(f"{name} is not a Python file or notebook.", remedy="Name a .py or .ipynb file.")
+        yield _source(str(path), text, _folder_licence(path.parent))
+    else:
+        yield from _read_package(name)
+
+
+def _read_folder(folder: Path, shown: str, licence: str, module: str = "") -> Iterator[SourceText]:
+    for file in iter_files(folder, _LIMITS):
+        if file.path.endswith(_KINDS):
+            yield _source(f"{shown}/{file.path}", file.text, licence, _module(module, file.path))
+
+
+def _read_package(name: str) -> Iterator[SourceText]:
+    module = installed_libraries.resolve_import_name(name)
+    spec = importlib.util.find_spec(module) if module else None
+    if module is None or spec is None or not (spec.submodule_search_locations or spec.origin):
+        near = installed_libraries.similar_names(name)
+        raise UsageError(
+            f"There is no folder, file or installed package {name!r}.",
+            remedy=f"Did you mean {near[0]!r}?" if near else "Check the name.",
+        )
+    licence = _package_licence(module)
+    for location in spec.submodule_search_locations or ():
+        yield from _read_folder(Path(location), module, licence, module)
+    if not spec.submodule_search_locations and (text := read_file(Path(str(spec.origin)), _LIMITS)):
+        yield _source(f"{module}.py", text, licence, module)
+
+
+def _source(path: str, text: str, licence: str, module: str = "") -> SourceText:
+    spdx = _SPDX.search(text)
+    return SourceText(path, text, spdx[1] if spdx else licence, module)
+
+
+def _module(package: str, path: str) -> str:
+    parts = PurePosixPath(path).with_suffix("").parts
+    inner = parts[:-1] if parts[-1] == "__init__" else parts
+    return ".".join([package, *inner]) if package else ""
+
+
+def _folder_licence(folder: Path) -> str:
+    """Return the first line of the folder's licence file."""
+    files = sorted(path for path in folder.iterdir() if _LICENCE_FILE.match(path.name)) if folder.is_dir() else []
+    text = read_file(files[0], _LIMITS) if files else None
+    return next((line.strip()[:_LONGEST_LICENCE] for line in (text or "").splitlines() if line.strip()), _UNKNOWN)
+
+
+def _package_licence(module: str) -> str:
+    distribution = installed_libraries.distribution(module)
+    if distribution is None:
+        return _UNKNOWN
+    fields = [installed_libraries.metadata_field(distribution, name) for name in ("License-Expression", "License")]
+    classifiers = distribution.metadata.get_all("Classifier") or []
+    fields += [text.rpartition(" :: ")[2] for text in classifiers if text.startswith("License :: ")]
+    return next((text.splitlines()[0][:_LONGEST_LICENCE] for text in fields if text.strip()), _UNKNOWN)
+
+
+def read_json_texts(path: Path) -> Iterator[str]:
+    """Yield all texts in the lines of a JSON lines file, such as the problems of an evaluation.
+
+    Raises:
+        UsageError: the file cannot be read, or a line is not JSON.
+    """
+    try:
+        for line in path.read_text(encoding="utf-8-sig").splitlines():
+            if line.strip():
+                yield from _texts(json.loads(line))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read as JSON lines: {error}.", remedy="Name a problem file.") from None
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)

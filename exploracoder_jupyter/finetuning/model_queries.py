@@ -1,0 +1,72 @@
+"""Queries that a language model writes (ToolCoder, section IV.A: there the model also wrote the answers).
+
+The model sees the code and the calls in it, and words a query for each. It changes no code and makes up no answer, so
+that these filters of the paper hold for every reply; a query with the API's own name is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Final
+
+from pydantic import BaseModel
+
+from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.core.types import Sampling, Task
+from exploracoder_jupyter.finetuning.code_samples import Sample
+from exploracoder_jupyter.finetuning.library_calls import LibraryCall
+from exploracoder_jupyter.finetuning.search_queries import Query, clean_query
+from exploracoder_jupyter.pipeline.ports import Model, ModelRequest
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
+from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
+from exploracoder_jupyter.pipeline.prompting.reply_forms import parse_json
+
+_TEMPLATE: Final = "exploracoder_jupyter.finetuning:queries"
+
+
+class WrittenQuery(BaseModel):
+    """The query for one call."""
+
+    call: int
+    """Its number, from 1."""
+    query: str
+
+
+class WrittenQueries(BaseModel):
+    """The reply."""
+
+    queries: list[WrittenQuery]
+
+
+class ModelQueries:
+    """Asks a model for the queries of a sample; a reply that cannot be read yields none."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def __call__(self, sample: Sample, calls: Sequence[LibraryCall]) -> list[list[Query]]:
+        """Return at most one query for each call.
+
+        Raises:
+            EndpointError: the endpoint refused, or stayed unreachable within the retry limits.
+        """
+        libraries = tuple(dict.fromkeys(call.api.library for call in calls))
+        notes = tuple(f"{number}. {call.api.path}, line {call.line}" for number, call in enumerate(calls, start=1))
+        inputs = StrategyInputs(_TEMPLATE, Task(sample.task, libraries, setup=sample.code), notes=notes)
+        schema = WrittenQueries.model_json_schema()
+        request = ModelRequest(
+            "strategy", inputs, render("strategy", inputs), Sampling(temperature=0.0), "annotation", schema
+        )
+        async with aclosing(self._model.complete(request)) as replies:  # type: ignore[type-var]
+            texts = [reply.text async for reply in replies]
+        return _chosen(texts[0] if texts else "", calls)
+
+
+def _chosen(text: str, calls: Sequence[LibraryCall]) -> list[list[Query]]:
+    try:
+        written = {one.call: one.query for one in parse_json(text, WrittenQueries).queries}
+    except ReplyError:
+        return [[] for _ in calls]
+    cleaned = [clean_query(written.get(number, ""), call) for number, call in enumerate(calls, start=1)]
+    return [[Query(query, "model")] if query else [] for query in cleaned]

@@ -1,0 +1,349 @@
+"""Fine-tunes a model on annotated code with LoRA or QLoRA (ToolCoder, section IV.B).
+
+The defaults are the paper's where it names them: the query and value projections, batches of 8, 10 epochs, the
+checkpoint with the lowest held-out loss. A rank of 8 follows from its share of trained parameters. Checkpoints are
+written twenty times in a training and when it is interrupted; a resumed training continues from the last complete one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
+from exploracoder_jupyter.core.version import __version__
+from exploracoder_jupyter.finetuning.annotation import AnnotatedSample
+from exploracoder_jupyter.finetuning.base_model import (
+    AdapterRecord,
+    LoadedModel,
+    Method,
+    find_base,
+    load_base,
+    merge,
+    require_extra,
+    write_record,
+)
+from exploracoder_jupyter.finetuning.training_examples import TrainingData, encode_rows, read_rows
+
+Advance = Callable[[str, int, int], None]
+_CHECKPOINTS: Final = 20
+"""How often the held-out loss is measured and a checkpoint is written."""
+_STATE: Final = "trainer_state.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRequest:
+    """What to train, and how."""
+
+    data: Path
+    base: str
+    out: Path
+    method: Method = "lora"
+    rank: int = 8
+    """0.18 % of the parameters of the paper's smaller model."""
+    targets: str | None = None
+    """Layers with adapters: names separated by commas, `all-linear`, or None for query and value projections."""
+    epochs: float = 10.0
+    batch: int = 8
+    """Rows in one step."""
+    micro_batch: int = 1
+    """Rows computed at once: it changes the memory that is needed, not the result."""
+    rate: float = 3e-4
+    tokens: int = 2048
+    """Longest row."""
+    held_out: float = 0.05
+    plain: bool = False
+    """Whether look-ups are removed from the code, for a model to compare with."""
+    merged: bool = False
+    """Whether a complete model for servers is written too."""
+    resume: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingReport:
+    """What came out of a training."""
+
+    base: str
+    rows: int
+    held_out: int
+    too_long: int
+    steps: int
+    trained_parameters: int
+    parameters: int
+    loss_before: float
+    """Mean loss per token of the held-out rows."""
+    loss_after: float
+    folder: str
+    merged: str = ""
+
+    def as_json(self) -> dict[str, JsonValue]:
+        """Return the report as `--json` prints it."""
+        return {**asdict(self)}
+
+
+@dataclass(slots=True)
+class Interruption:
+    """Requests the end of a training after its current step."""
+
+    requested: bool = False
+
+    def request(self) -> None:
+        """End the training soon."""
+        self.requested = True
+
+
+def finetune(request: TrainingRequest, *, progress: Advance, interruption: Interruption) -> TrainingReport:
+    """Train an adapter and write it, with its model card, into its folder.
+
+    Raises:
+        UsageError: the data or the base cannot be used, or the folder exists.
+        MissingRequirement: the extra, memory or disk space is missing.
+        ExploraError: the training was interrupted.
+    """
+    rows = read_rows(request.data)
+    _check_folder(request)
+    require_extra()
+    progress("Loading the model", 0, 0)
+    base = find_base(request.base)
+    loaded = load_base(base, method=request.method)
+    data = encode_rows(rows, loaded, held_out=request.held_out, most_tokens=request.tokens, plain=request.plain)
+    loaded.model = _with_adapter(loaded.model, request)
+    request.out.mkdir(parents=True, exist_ok=True)
+    write_record(request.out, AdapterRecord(base, loaded.closing))
+    trained, parameters = loaded.model.get_nb_trainable_parameters()
+    before, after, steps = _train(request, loaded, data, progress, interruption)
+    loaded.model.save_pretrained(str(request.out))
+    loaded.tokenizer.save_pretrained(str(request.out))
+    merged = str(merge(request.out)) if request.merged else ""
+    report = TrainingReport(
+        request.base,
+        len(data.training),
+        len(data.held_out),
+        data.too_long,
+        steps,
+        trained,
+        parameters,
+        before,
+        after,
+        str(request.out),
+        merged,
+    )
+    (request.out / "README.md").write_text(_model_card(request, report, rows), encoding="utf-8")
+    return report
+
+
+def _check_folder(request: TrainingRequest) -> None:
+    if not request.resume and request.out.exists() and any(request.out.iterdir()):
+        raise UsageError(
+            f"{request.out} is not empty.", remedy="Add --resume to continue its training, or name another folder."
+        )
+
+
+def _with_adapter(model: Any, request: TrainingRequest) -> Any:
+    import peft
+
+    if request.method == "qlora":
+        model = peft.prepare_model_for_kbit_training(model)
+    targets = request.targets
+    config = peft.LoraConfig(
+        r=request.rank,
+        lora_alpha=2 * request.rank,
+        lora_dropout=0.05,
+        target_modules=targets.split(",") if targets and targets != "all-linear" else targets,
+        task_type="CAUSAL_LM",
+    )
+    try:
+        return peft.get_peft_model(model, config)
+    except ValueError as error:
+        raise UsageError(
+            f"The layers of {request.base} to train are not known: {error}.", remedy="Add --targets all-linear."
+        ) from error
+
+
+def _train(
+    request: TrainingRequest, loaded: LoadedModel, data: TrainingData, progress: Advance, interruption: Interruption
+) -> tuple[float, float, int]:
+    """Train; return the held-out loss before and after, and the number of steps."""
+    trainer = _trainer(request, loaded, data, progress, interruption)
+    checkpoint = last_checkpoint(request.out) if request.resume else None
+    record = request.out / "loss_before.json"
+    try:
+        if not record.exists():
+            record.write_text(json.dumps(trainer.evaluate()["eval_loss"]))
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    except MemoryError as error:
+        raise _out_of_memory(request) from error
+    except RuntimeError as error:  # also torch's own error for a GPU
+        if "memory" not in str(error):
+            raise
+        raise _out_of_memory(request) from error
+    except Exception as error:
+        if "No space left" not in str(error):  # safetensors has an exception of its own
+            raise
+        raise MissingRequirement(
+            f"The disk of {request.out} is full.", remedy="Free some space, and repeat the command with --resume."
+        ) from error
+    if interruption.requested:
+        raise ExploraError(
+            f"Interrupted after step {trainer.state.global_step}; a checkpoint is in {request.out}.",
+            remedy="Add --resume to continue.",
+        )
+    losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
+    after = trainer.state.best_metric if trainer.state.best_metric is not None else losses[-1]
+    return json.loads(record.read_text()), float(after), int(trainer.state.global_step)
+
+
+def _trainer(
+    request: TrainingRequest, loaded: LoadedModel, data: TrainingData, progress: Advance, interruption: Interruption
+) -> Any:
+    import torch
+    from transformers import DataCollatorForSeq2Seq, Trainer, TrainingArguments
+
+    on_gpu = torch.cuda.is_available()
+    has_bfloat16 = on_gpu and torch.cuda.is_bf16_supported()
+    micro = min(request.micro_batch, request.batch)
+    steps = math.ceil(math.ceil(len(data.training) / request.batch) * request.epochs)
+    every = max(steps // _CHECKPOINTS, 1)
+    settings = TrainingArguments(
+        output_dir=str(_checkpoints(request.out)),
+        num_train_epochs=request.epochs,
+        per_device_train_batch_size=micro,
+        per_device_eval_batch_size=micro,
+        gradient_accumulation_steps=math.ceil(request.batch / micro),
+        learning_rate=request.rate,
+        lr_scheduler_type="cosine",
+        eval_strategy="steps",
+        save_strategy="steps",
+        eval_steps=every,
+        save_steps=every,
+        logging_steps=1,
+        save_total_limit=2,
+        load_best_model_at_end=True,
+        metric_for_best_model="eval_loss",
+        bf16=has_bfloat16,
+        fp16=on_gpu and not has_bfloat16,
+        use_cpu=not on_gpu,
+        **({"gradient_checkpointing": True} if on_gpu else {}),
+        report_to=[],
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        label_names=["labels"],
+        dataloader_pin_memory=on_gpu,
+        seed=request.seed,
+    )
+    trainer = Trainer(
+        model=loaded.model,
+        args=settings,
+        train_dataset=data.training,
+        eval_dataset=data.held_out,
+        data_collator=DataCollatorForSeq2Seq(loaded.tokenizer),
+        callbacks=[_callback(progress, interruption)],
+    )
+    if on_gpu:
+        loaded.model.enable_input_require_grads()  # checkpointed layers need gradients of their input
+    trainer.remove_callback(_printer())
+    return trainer
+
+
+def _printer() -> Any:
+    """Return the callback that prints the loss of every step."""
+    from transformers.trainer_callback import PrinterCallback
+
+    return PrinterCallback
+
+
+def _callback(progress: Advance, interruption: Interruption) -> Any:
+    """Return a callback that reports each step and ends the training when that is requested."""
+    from transformers import TrainerCallback
+
+    class StepReporter(TrainerCallback):  # type: ignore[misc]  # the library is not typed here
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **more: Any) -> None:
+            loss = (logs or {}).get("loss")
+            if loss is not None:
+                progress(f"Training, loss {float(loss):.3f}", state.global_step, state.max_steps)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> Any:
+            if interruption.requested:
+                control.should_save = control.should_training_stop = True
+            return control
+
+    return StepReporter()
+
+
+def last_checkpoint(out: Path) -> Path | None:
+    """Return the last complete checkpoint; incomplete ones, for which the disk was too small, are removed."""
+    found = sorted(_checkpoints(out).glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+    for path in reversed(found):
+        try:
+            json.loads((path / _STATE).read_text(encoding="utf-8"))  # it is written last
+            return path
+        except (OSError, ValueError):
+            shutil.rmtree(path, ignore_errors=True)
+    return None
+
+
+def _checkpoints(out: Path) -> Path:
+    return out / "checkpoints"
+
+
+def _out_of_memory(request: TrainingRequest) -> MissingRequirement:
+    smaller = [
+        *(["--micro-batch 1"] if request.micro_batch > 1 else []),
+        f"--tokens {max(request.tokens // 2, 64)}",
+        *(["--method qlora on a GPU"] if request.method == "lora" else []),
+        "a smaller --base",
+    ]
+    return MissingRequirement(
+        f"There is not enough memory to train {request.base} this way.", remedy=f"Try {', then '.join(smaller)}."
+    )
+
+
+def _model_card(request: TrainingRequest, report: TrainingReport, rows: Sequence[AnnotatedSample]) -> str:
+    libraries = ", ".join(sorted({name for row in rows for name in row.libraries}))
+    licences = "\n".join(
+        f"| {licence} | {count:,} |" for licence, count in Counter(row.licence for row in rows).most_common()
+    )
+    chosen = {name: value for name, value in asdict(request).items() if name not in ("data", "out", "resume")}
+    settings = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in chosen.items())
+    kind = "code without look-ups, to compare with" if request.plain else "code with look-ups"
+    return f"""---
+library_name: peft
+base_model: {request.base}
+---
+
+# Adapter for {request.base}
+
+Made by exploracoder-jupyter {__version__} from {kind} that calls {libraries}. It searches these libraries with
+`<API>APISearch(query)->answer</API>` in the middle of its code. Use it with `jupyter explora run` and
+`--model adapter:FOLDER`.
+
+| measure | value |
+| --- | --- |
+| rows trained on | {report.rows:,} |
+| rows held out | {report.held_out:,} |
+| rows left out as too long | {report.too_long:,} |
+| held-out loss before | {report.loss_before:.3f} |
+| held-out loss after | {report.loss_after:.3f} |
+| steps | {report.steps:,} |
+| parameters trained | {report.trained_parameters:,} of {report.parameters:,} |
+
+| setting | value |
+| --- | --- |
+{settings}
+
+| licence of the code | rows |
+| --- | --- |
+{licences}
+
+The held-out loss measures how well the model predicts such code. How often its programs are correct is measured by
+`jupyter explora bench`.
+"""
