@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_wording import money, plural
 from exploracoder_jupyter.core.truncate import one_line
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.core.trace_peek import TraceSummary
 
 _DEFAULT_LIMIT = 20
-_COLUMNS = ("run", "started", "status", "calls", "tokens", "executions", "time", "libraries")
-_NUMERIC_COLUMNS = range(3, 7)
-"""Right-aligned columns."""
+_COLUMNS = ("run", "started", "status", "calls", "tokens", "cost", "executions", "time", "libraries")
+_FIRST_NUMBER = 3
+"""Index of the first right-aligned column; only the libraries, in the last one, stand to the left again."""
 _MIN_TASK, _MAX_TASK = 20, 200
 """Length of a task in a very narrow terminal, and without a terminal."""
 _OMITTED_FIELDS = ("process", "outcome")
@@ -156,10 +156,10 @@ def _iso_time(at: float | None) -> str | None:
 
 def _print_runs(runs: Sequence[PastRun]) -> None:
     """Print a table; the task, the trace and the way to resume a run are on extra lines below its row."""
-    rows = [_COLUMNS, *map(_row, runs)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    rows = _without_empty_cost([_COLUMNS, *map(_row, runs)])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     room = shutil.get_terminal_size().columns - widths[0] - 2 if sys.stdout.isatty() else _MAX_TASK
-    print_result(_align(_COLUMNS, widths))
+    print_result(_align(rows[0], widths))
     for run, row in zip(runs, rows[1:], strict=True):
         print_result(_align(row, widths))
         for text in _detail_lines(run, room):
@@ -172,8 +172,15 @@ def _row(run: PastRun) -> tuple[str, ...]:
 
     began = _format_time(datetime.fromtimestamp(run.started), date.today())
     asked = ("–", "–") if run.model == OFFLINE else (f"{run.calls:,}", f"{run.tokens:,}")  # not a language model
-    spent = (*asked, f"{run.executions:,}", format_duration(run.seconds))
+    paid = "" if run.cost is None else money(run.cost, run.currency)
+    spent = (*asked, paid, f"{run.executions:,}", format_duration(run.seconds))
     return (run.id, began, run.status, *spent, run.named)
+
+
+def _without_empty_cost(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Drop the column of money where no run has a cost: most models have no price in the settings."""
+    at = _COLUMNS.index("cost")
+    return rows if any(row[at] for row in rows[1:]) else [row[:at] + row[at + 1 :] for row in rows]
 
 
 def _format_time(at: datetime, today: date) -> str:
@@ -184,7 +191,7 @@ def _format_time(at: datetime, today: date) -> str:
 
 def _align(row: Sequence[str], widths: Sequence[int]) -> str:
     cells = (
-        text.rjust(width) if column in _NUMERIC_COLUMNS else text.ljust(width)
+        text.rjust(width) if _FIRST_NUMBER <= column < len(row) - 1 else text.ljust(width)
         for column, (text, width) in enumerate(zip(row, widths, strict=True))
     )
     return "  ".join(cells).rstrip()

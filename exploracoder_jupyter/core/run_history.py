@@ -18,7 +18,7 @@ from typing import get_args
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_wording import describe_cost, plural
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.sqlite_store import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
 from exploracoder_jupyter.core.trace_peek import TraceSummary, path_exists, read_facts
@@ -55,6 +55,9 @@ class PastRun:
     reason: str = ""
     calls: int = 0
     tokens: int = 0
+    cost: float | None = None
+    """Amount of money; None if the model has no price."""
+    currency: str = ""
     seconds: float = 0.0
     """Duration of the run, so far or in total."""
     executions: int = 0
@@ -83,11 +86,12 @@ class PastRun:
         return ", ".join(library.titled for library in self.libraries)
 
     @property
-    def cost(self) -> str:
-        """Calls, tokens, executions and time, as text; calls and tokens only if a language model was used."""
+    def totals(self) -> str:
+        """Calls, tokens, money, executions and time, as text; the first three only if a language model was used."""
         asked = self.calls and self.model != OFFLINE
-        spent = f"{plural(self.calls, 'call')}, {plural(self.tokens, 'token')}, " if asked else ""
-        return f"{spent}{plural(self.executions, 'execution')}, {format_duration(self.seconds)}"
+        spent = [plural(self.calls, "call"), plural(self.tokens, "token")] if asked else []
+        paid = [] if self.cost is None else [describe_cost(self.cost, self.currency)]
+        return ", ".join([*spent, *paid, plural(self.executions, "execution"), format_duration(self.seconds)])
 
     @property
     def gone(self) -> bool:

@@ -100,6 +100,8 @@ def _entry(state: RunState, started: RunStarted, trace: str) -> PastRun:
         reason=_clip(verdict.reason, _MAX_REASON) if verdict else "",
         calls=usage.calls,
         tokens=usage.tokens,
+        cost=usage.cost,
+        currency=usage.currency,
         seconds=round(usage.seconds if complete else state.now - state.started_at, 3),
         executions=usage.executions,
         trace=trace,

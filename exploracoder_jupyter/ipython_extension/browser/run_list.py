@@ -125,7 +125,7 @@ def _run_view(run: PastRun, reach: Reach) -> TraceView:
         task=run.task,
         outcome=run.status,
         libraries=run.named,
-        cost=run.cost,
+        cost=run.totals,
         gone=run.gone,
         resume=run.resumable,
     )

@@ -77,6 +77,24 @@ def test_a_run_leaves_a_line_with_what_it_was_and_cost(remember, tmp_path):
     assert line.trace == str(tmp_path / "nx.ipynb") and line.gone
 
 
+def test_the_history_shows_money_where_a_model_has_a_price(remember, store, capsys):
+    records = lately(complete_run())
+    usage = replace(records[-1].event.usage, cost=0.0423, currency="EUR")
+    remember([*records[:-1], replace(records[-1], event=replace(records[-1].event, usage=usage))])
+    assert main(["history"]) == 0
+    assert "0.0423 EUR" in capsys.readouterr().out
+    assert "0.0423 EUR" in store.all()[0].totals
+    store.write(past("free", ago=60))
+    assert main(["history", "-n", "5"]) == 0
+    assert capsys.readouterr().out.count("EUR") == 1
+
+
+def test_the_history_has_no_column_of_money_without_a_price(store, capsys):
+    store.write(past("free"))
+    assert main(["history"]) == 0
+    assert "cost" not in capsys.readouterr().out.splitlines()[0]
+
+
 def test_a_run_under_way_has_a_line_from_its_first_event(remember):
     line, _ = remember(lately(complete_run())[:1])
     assert (line.status, line.ended, line.named, line.trace) == (RUNNING, None, "networkx", "")
