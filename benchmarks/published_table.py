@@ -24,7 +24,7 @@ HARD = {
 MONKEY = [f"monkey-{number}" for number in (58, 27, 21, 34, 72, 22, 97, 17, 20, 46)]
 BEATNUM = [f"beatnum-{number}" for number in (44, 53, 49, 71, 2, 56, 82, 33, 9, 45)]
 """Five problems of each hard library and ten of each public set, all with a reference that passes."""
-STRATEGIES = "direct,rag,rag-repair,example-repair,adaptive,react,capir"
+STRATEGIES = "direct,rag,rag-repair,example-repair,adaptive,react,capir,exploracoder,exploracoder-debug"
 
 
 def select(source: Path, target: Path, wanted: list[str]) -> None:
