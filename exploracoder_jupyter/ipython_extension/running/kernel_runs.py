@@ -25,7 +25,15 @@ from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunConte
 from exploracoder_jupyter.ipython_extension.jupyter_server import server_root
 from exploracoder_jupyter.ipython_extension.panel.panel_display import Display
 from exploracoder_jupyter.ipython_extension.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
-from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
+from exploracoder_jupyter.protocol.engine_messages import (
+    CellsChanged,
+    Failed,
+    Finished,
+    RecordMessage,
+    SolutionShown,
+    Start,
+    TraceAt,
+)
 from exploracoder_jupyter.protocol.run_controls import Control
 
 MakeDisplay = Callable[["Run"], Display]
@@ -152,12 +160,14 @@ class Run:
         if last or not state.over:
             self.live.update_state(state)
 
-    def _next_state(self, message: RecordMessage | TraceAt | Finished | Failed) -> RunState:
+    def _next_state(self, message: RecordMessage | TraceAt | SolutionShown | Finished | Failed) -> RunState:
         match message:
             case RecordMessage():
                 return fold(self.state, message.record)
             case TraceAt():
                 return replace(self.state, trace=message.path)
+            case SolutionShown():
+                return replace(self.state, solution_outputs=tuple(message.outputs))
             case Finished():
                 return with_summary(self.state, message.summary)
             case Failed():
