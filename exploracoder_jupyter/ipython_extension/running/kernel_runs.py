@@ -212,6 +212,7 @@ class Runs:
         fork: Callable[[str], None] | None = None,
         session: str = "",
         origin: str = "",
+        cells: bool = True,
         refused: ExploraError | None = None,
     ) -> Run:
         """Start an engine for a run.
@@ -224,6 +225,7 @@ class Runs:
             fork: forks this kernel when the engine requests it.
             session: the session of the calling connection.
             origin: a description of the run if it continues another one.
+            cells: whether a page shows the run as cells.
             refused: why the run cannot be started; then no engine is started, and the run fails at once.
 
         Raises:
@@ -235,7 +237,7 @@ class Runs:
             undo.callback(relay.end, patience=scale_limit(_AFTER_STOP_SECONDS))
             state = RunState(task=Task(order.task, tuple(order.libraries)), called_at=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
-            context = RunContext(token_hex(6), order.cell, folder, origin, root=server_root())
+            context = RunContext(token_hex(6), order.cell, folder, origin, cells=cells, root=server_root())
             live = LiveRun(self.broadcaster, context, state, session=session)
             run = Run(relay, live, state, resources, display)
             undo.pop_all()
