@@ -77,10 +77,13 @@ def card_html(state: RunState, now: float, *, hint: str = "", cells: bool = Fals
     parts += [] if cells else [f'<div style="{_QUIET}">{escape(notice.text)}</div>' for notice in state.notices]
     parts += [_solution(state), outputs_as_html(state.solution_outputs)] if state.over else [_latest(state)]
     parts.append("" if cells else _sections(state))
-    parts.append(_quiet(footer(state, now, clock=state.over or not in_page)))
+    parts.append(_quiet(footer(state, now, in_page=in_page)))
     parts.append(f"<div>Trace: <code>{escape(state.trace)}</code></div>" if state.trace and state.over else "")
     parts += [_quiet(describe_files(state.files)), _quiet(hint)]
-    return f'<div class="jp-Explora-panel {_phase(state)}" style="{_box(state)}">{"".join(parts)}</div>'
+    inner = "".join(parts)
+    if state.broken:  # on the ground of an error, text in a lighter colour has too little contrast
+        inner = inner.replace(f' style="{_QUIET}"', "")
+    return f'<div class="jp-Explora-panel {_phase(state)}" style="{_box(state)}">{inner}</div>'
 
 
 def _phase(state: RunState) -> str:

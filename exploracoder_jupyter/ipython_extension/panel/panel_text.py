@@ -41,7 +41,7 @@ def card_text(state: RunState, now: float, *, hint: str = "", cells: bool = Fals
         blocks += [state.patch or state.offered_solution or "", outputs_as_text(state.solution_outputs)]
     else:
         blocks.append(_latest(state))
-    blocks.append("\n".join(_facts(state, now, clock=state.over or not in_page)))
+    blocks.append("\n".join(_facts(state, now, in_page=in_page)))
     blocks.append(hint)
     return "\n\n".join(block.strip("\n") for block in blocks if block.strip())
 
@@ -57,8 +57,8 @@ def _latest(state: RunState) -> str:
     return f"{candidate_line(attempt)}\n{shown}".strip() if attempt else ""
 
 
-def _facts(state: RunState, now: float, *, clock: bool = True) -> Iterator[str]:
-    yield footer(state, now, clock=clock)
+def _facts(state: RunState, now: float, *, in_page: bool = False) -> Iterator[str]:
+    yield footer(state, now, in_page=in_page)
     if state.trace:
         yield f"Trace: {state.trace}"
     if files := describe_files(state.files):

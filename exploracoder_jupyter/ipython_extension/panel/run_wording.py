@@ -87,12 +87,15 @@ def outcome_word(candidate: Attempt) -> str:
             return candidate.state
 
 
-def footer(state: RunState, now: float, *, clock: bool = True) -> str:
-    """Describe what was tried and what it cost, with model and isolation; without `clock` no time is shown."""
+def footer(state: RunState, now: float, *, in_page: bool = False) -> str:
+    """Describe what was tried and what it cost, with the model.
+
+    A page shows the isolation, and the time while the run goes on, in its sidebar.
+    """
     tried = describe_tries(*state.tries) if state.tries[0] else ""
-    spent = cost(state, now) if clock else describe_cost(state)
+    spent = cost(state, now) if state.over or not in_page else describe_cost(state)
     expected = f"{state.estimate} expected" if state.estimate and not state.over else ""
-    parts = [tried, spent, expected, state.model, state.isolation]
+    parts = [tried, spent, expected, state.model, "" if in_page else state.isolation]
     return " · ".join(part for part in parts if part)
 
 

@@ -38,7 +38,8 @@ export function badgeContent(
         ? editedBadge(mark, trans)
         : candidateBadge(mark, run, model, trans);
     case 'plan':
-      return planBadge(mark, run, trans);
+      // In the notebook of the user, the result card shows it.
+      return mark.caller ? null : planBadge(mark, trans);
     case 'test':
       return {
         ...statusLabel(mark.status, trans),
@@ -104,18 +105,9 @@ function editedBadge(mark: IMark, trans: TranslationBundle): IBadgeContent {
   };
 }
 
-function planBadge(
-  mark: IMark,
-  run: RunView | undefined,
-  trans: TranslationBundle
-): IBadgeContent {
-  const label = statusLabel(run?.status ?? mark.status, trans);
-  // Only if no kernel works on the run any more.
-  const lost =
-    mark.status === 'interrupted' && (!run || run.status === 'stopped');
+function planBadge(mark: IMark, trans: TranslationBundle): IBadgeContent {
   return {
-    ...label,
-    ...(lost && { status: trans.__('stopped: the kernel was restarted') }),
+    ...statusLabel(mark.status, trans),
     name: trans.__('Exploration'),
     details: [],
     buttons: [],

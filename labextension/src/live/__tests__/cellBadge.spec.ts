@@ -160,18 +160,14 @@ describe('the badge of a candidate that the user has edited', () => {
 });
 
 describe('the badge of a plan', () => {
-  it('shows that the kernel was restarted', async () => {
-    runs = [runView({ status: 'stopped' })];
-    const lost = { role: 'plan', ...mark({ status: 'interrupted' }) };
-    await apply(insert('plan', 'caller', lost));
-    expect(badge('plan').textContent).toContain(
-      'stopped: the kernel was restarted'
-    );
-  });
-
-  it('shows how the run ended', async () => {
-    runs = [runView({ status: 'solved' })];
-    await apply(insert('plan', 'caller', { role: 'plan' }));
+  it('shows in a trace how the run ended, and nothing below a result card', async () => {
+    const fields = { role: 'plan', ...mark({ status: 'solved' }) };
+    await apply(insert('plan', 'caller', fields));
+    expect(badge('plan').isConnected && !badge('plan').textContent).toBe(true);
+    const cell = notebook.widgets[1].model;
+    const { caller, ...rest } = cell.getMetadata('exploracoder_jupyter');
+    expect(caller).toBe('caller');
+    cell.setMetadata('exploracoder_jupyter', rest);
     expect(badge('plan').textContent).toContain('solved');
   });
 });
