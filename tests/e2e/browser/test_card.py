@@ -36,6 +36,12 @@ def hidden(notebook):
     return set(notebook.do("() => notebook.widgets.filter(w => w.isHidden).map(w => w.model.id)"))
 
 
+def tried(cells):
+    """The ids of the cells below the heading of what was tried."""
+    roles = ("tries", "outcome", "solution")
+    return {cell["id"] for cell in ours(cells) if metadata(cell)["role"] not in roles}
+
+
 def complaints(tab):
     """What axe finds serious or critical in the card, in its buttons, and in the lines of candidates."""
     context = {"include": [[".jp-Explora-panel"], [".jp-Explora-card-buttons"], [".jp-Explora-badge"]]}
@@ -159,11 +165,10 @@ def test_a_run_without_a_solution_says_why(tab, server, play):
     cells = notebook.until_ended()
     card = Card(notebook)
     tab.until(lambda: "Unsolved" in card.root.inner_text(), "the end")
-    tab.shot("card-unsolved")
     assert "Run here" not in card.buttons() and "Remove" in card.buttons()
-    (mine,) = [c for c in cells if source(c) == "mine = 1"]
-    tab.until(lambda: hidden(notebook), "the collapse")
-    assert mine["id"] not in hidden(notebook)
+    tab.until(lambda: hidden(notebook) == tried(cells), "the collapse of what was tried, and of nothing else")
+    tab.page.get_by_text("No solution", exact=True).wait_for()
+    tab.shot("card-unsolved")
 
 
 def test_compare_is_offered_where_there_is_a_command_for_it(tab, server, play):
@@ -186,9 +191,8 @@ def test_cells_are_collapsed_from_the_start_or_not_there_at_all(tab, server, pla
     gate = told.hold("propose", SECOND)
     notebook = begun(tab, server, told, "--cells collapsed", more=("mine = 1",))
     gate.reached()
-    cells = notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
-    tried = {c["id"] for c in ours(cells) if metadata(c)["role"] not in ("tries", "outcome")}
-    tab.until(lambda: hidden(notebook) == tried, "only the headings")
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    tab.until(lambda: hidden(notebook) == tried(notebook.cells()), "only the headings")
     tab.shot("card-collapsed")
     gate.open()
     notebook.until_ended()
