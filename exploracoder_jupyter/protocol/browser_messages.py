@@ -135,6 +135,8 @@ class RunView(BaseModel):
     code: str | None = None
     """The solution to offer to the user, if there is one."""
     notices: list[str] = []
+    card: dict[str, str] = {}
+    """The result card by MIME type, once the run has ended; empty in lists of runs."""
     trace: str = ""
     """Absolute path of the trace, on the kernel's machine."""
     trace_link: str = ""

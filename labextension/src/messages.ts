@@ -70,6 +70,9 @@ export interface RunView {
   solution: SubtaskView | null;
   code: string | null;
   notices: string[];
+  card: {
+    [k: string]: string;
+  };
   trace: string;
   trace_link: string;
 }

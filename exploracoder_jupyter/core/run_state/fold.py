@@ -250,6 +250,7 @@ def _fold_observation(state: RunState, event: CandidateObserved) -> RunState:
     state = replace(state, spent=state.spent + Usage(executions=1))
     for section in state.sections.values():
         if attempt := section.attempts.get(event.candidate):
+            state = replace(state, last_observed=event.candidate)
             return _with_attempt(state, replace(attempt, observation=event.observation, apis=event.apis))
     return state
 

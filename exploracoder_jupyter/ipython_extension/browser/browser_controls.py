@@ -127,7 +127,7 @@ class Controls:
             lives = [run.live for run in self.runs.all]
             for live in lives:
                 paused.enter_context(live.paused_updates)
-            yield [live.view for live in lives]
+            yield [live.listed_view for live in lives]
 
     # ---- controls from pages
 

@@ -24,6 +24,8 @@ export interface IMark {
   subtask?: string;
   candidate?: string;
   round?: number;
+  /** Id of a generated input. */
+  input?: string;
   status?: string;
   selected?: boolean;
   seconds?: number;

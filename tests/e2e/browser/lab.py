@@ -244,7 +244,12 @@ class Notebook:
         return seen
 
     def until_ended(self, seconds=PATIENCE):
-        return self.until(lambda cells: of_role(cells, "summary"), "the end of the run", seconds)
+        return self.until(ended, "the end of the run", seconds)
+
+    def expand_all(self):
+        """Show the cells below all headings: those of a run that has ended are collapsed."""
+        self.do("() => app.shell.activateById(panel.id)")
+        self.page.evaluate("jupyterapp.commands.execute('notebook:expand-all-headings')")
 
     def until_run(self, index):
         """Wait until the kernel has answered the cell."""
@@ -301,6 +306,11 @@ def ours(cells):
 
 def of_role(cells, role):
     return [cell for cell in cells if metadata(cell).get("role") == role]
+
+
+def ended(cells):
+    """Whether the cells are those of a run that has ended."""
+    return any(metadata(cell)["status"] != "running" for cell in of_role(cells, "outcome"))
 
 
 def candidates(cells):

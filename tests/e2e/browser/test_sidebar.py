@@ -42,7 +42,7 @@ def test_a_newcomer_reaches_a_finished_exploration_from_the_empty_state_and_undo
     for _ in range(len(cells)):
         tab.page.keyboard.press("Shift+Enter")
     cells = notebook.until_ended()
-    assert metadata(of_role(cells, "summary")[0])["status"] == "solved"
+    assert metadata(of_role(cells, "outcome")[0])["status"] == "solved"
     tab.shot("newcomer")
     tab.sidebar.remove()
     notebook.until(lambda cells: not ours(cells))

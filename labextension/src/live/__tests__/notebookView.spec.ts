@@ -12,7 +12,7 @@ import { Widget } from '@lumino/widgets';
 import type { CellChange } from '../../messages';
 import { insertBelow, showCell } from '../notebookActions';
 import { NotebookCells } from '../notebookCells';
-import { unhideUncollapsed } from '../collapsedHeadings';
+import { withHeadings } from '../collapsedHeadings';
 import { CALLER, insert, remove } from './notebookFixtures';
 
 let notebook: Notebook;
@@ -39,7 +39,7 @@ beforeEach(() => {
   cells = new NotebookCells(
     model.sharedModel,
     next => next(),
-    act => unhideUncollapsed(notebook, act)
+    act => withHeadings(notebook, act)
   );
   seq = 0;
 });

@@ -59,6 +59,7 @@ export function runView(fields: Partial<RunView> = {}): RunView {
     solution: null,
     code: null,
     notices: [],
+    card: {},
     trace: '',
     trace_link: '',
     ...fields

@@ -250,6 +250,7 @@ export function run(change: Partial<RunView> = {}): RunView {
     solution: null,
     code: null,
     notices: [],
+    card: {},
     trace: '/home/me/explorations/a.ipynb',
     trace_link: 'explorations/a.ipynb',
     ...change

@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkexploracoder_jupyter=self.rspackChunkexploracoder_jupyter||[]).push([[310],{33(r,o,e){var a=e(601),p=e.n(a),t=e(314),n=(e.n(t))()(p());n.push([r.id,`/*
+"use strict";(self.rspackChunkexploracoder_jupyter=self.rspackChunkexploracoder_jupyter||[]).push([[310],{33(r,o,e){var a=e(601),p=e.n(a),t=e(314),l=(e.n(t))()(p());l.push([r.id,`/*
  * Cells are measured repeatedly while they are inserted. Outputs that are not rendered yet or are scrolled out of view are
  * skipped.
  */
@@ -42,6 +42,7 @@
   background: var(--jp-layout-color2);
 }
 
+.jp-Explora-badge-toggle:focus-visible,
 .jp-Explora-badge-button:focus-visible {
   outline: 2px solid var(--jp-brand-color1);
   outline-offset: 1px;
@@ -58,6 +59,67 @@
   max-width: 80ch;
 }
 
+/* Of a candidate that was not carried forward only the badge is shown, as one line. */
+.jp-Explora-folded > .jp-Cell-inputWrapper,
+.jp-Explora-folded > .jp-Cell-outputWrapper {
+  display: none;
+}
+
+.jp-Explora-folded .jp-Explora-badge-line {
+  flex-wrap: nowrap;
+}
+
+.jp-Explora-folded .jp-Explora-badge-line > * {
+  flex: none;
+}
+
+.jp-Explora-badge-toggle {
+  padding: 0;
+  border: none;
+  border-radius: var(--jp-border-radius);
+  background: none;
+  color: inherit;
+  font: inherit;
+  cursor: pointer;
+}
+
+.jp-Explora-folded .jp-Explora-badge-line > .jp-Explora-badge-code,
+.jp-Explora-folded .jp-Explora-badge-line > .jp-Explora-badge-result {
+  flex: 0 1 auto;
+  min-width: 4em;
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+
+.jp-Explora-badge-code {
+  font-family: var(--jp-code-font-family);
+  font-size: 0.95em;
+}
+
+/* ---- the buttons below the result card, in line with it */
+
+.jp-Explora-card-buttons {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 6px;
+  margin: 0 0 4px
+    calc(var(--jp-cell-collapser-width) + var(--jp-cell-prompt-width));
+  padding: 2px 0 2px 2px;
+  font-family: var(--jp-ui-font-family);
+  font-size: var(--jp-ui-font-size1);
+  line-height: 1.6;
+}
+
+.jp-Explora-card-buttons.lm-mod-hidden {
+  display: none;
+}
+
+.jp-Explora-card-buttons .jp-Explora-badge-button {
+  min-height: 24px;
+  padding: 0 8px;
+}
+
 @media (forced-colors: active) {
   .jp-Explora-badge-button {
     border-color: ButtonText;
@@ -69,7 +131,7 @@
     transition: background-color 0.1s;
   }
 }
-`,""]),e.d(o,{},{A:n})},938(r,o,e){var a=e(601),p=e.n(a),t=e(314),n=(e.n(t))()(p());n.push([r.id,`/* The sidebar. Colors come from the theme only, and nothing depends on color alone. */
+`,""]),e.d(o,{},{A:l})},938(r,o,e){var a=e(601),p=e.n(a),t=e(314),l=(e.n(t))()(p());l.push([r.id,`/* The sidebar. Colors come from the theme only, and nothing depends on color alone. */
 
 .jp-Explora-sidebar {
   min-width: 180px;
@@ -771,4 +833,4 @@
 .jp-Explora-empty pre span {
   white-space: nowrap;
 }
-`,""]),e.d(o,{},{A:n})},314(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",a=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),a&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),a&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,a,p,t){"string"==typeof r&&(r=[[null,r,void 0]]);var n={};if(a)for(var l=0;l<this.length;l++){var i=this[l][0];null!=i&&(n[i]=!0)}for(var d=0;d<r.length;d++){var s=[].concat(r[d]);a&&n[s[0]]||(void 0!==t&&(void 0===s[5]||(s[1]="@layer".concat(s[5].length>0?" ".concat(s[5]):""," {").concat(s[1],"}")),s[5]=t),e&&(s[2]&&(s[1]="@media ".concat(s[2]," {").concat(s[1],"}")),s[2]=e),p&&(s[4]?(s[1]="@supports (".concat(s[4],") {").concat(s[1],"}"),s[4]=p):s[4]="".concat(p)),o.push(s))}},o}},601(r){r.exports=function(r){return r[1]}},72(r){var o=[];function e(r){for(var e=-1,a=0;a<o.length;a++)if(o[a].identifier===r){e=a;break}return e}function a(r,a){for(var p={},t=[],n=0;n<r.length;n++){var l=r[n],i=a.base?l[0]+a.base:l[0],d=p[i]||0,s="".concat(i," ").concat(d);p[i]=d+1;var c=e(s),x={css:l[1],media:l[2],sourceMap:l[3],supports:l[4],layer:l[5]};if(-1!==c)o[c].references++,o[c].updater(x);else{var u=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(x,a);a.byIndex=n,o.splice(n,0,{identifier:s,updater:u,references:1})}t.push(s)}return t}r.exports=function(r,p){var t=a(r=r||[],p=p||{});return function(r){r=r||[];for(var n=0;n<t.length;n++){var l=e(t[n]);o[l].references--}for(var i=a(r,p),d=0;d<t.length;d++){var s=e(t[d]);0===o[s].references&&(o[s].updater(),o.splice(s,1))}t=i}}},659(r){var o={};r.exports=function(r,e){var a=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},540(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},56(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},206(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var a,p,t;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(p=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,p&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(a,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},370(r,o,e){var a=e(72),p=e.n(a),t=e(206),n=e.n(t),l=e(659),i=e.n(l),d=e(56),s=e.n(d),c=e(540),x=e.n(c),u=e(113),j=e.n(u),f=e(33),m={};m.styleTagTransform=j(),m.setAttributes=s(),m.insert=i().bind(null,"head"),m.domAPI=n(),m.insertStyleElement=x(),p()(f.A,m),f.A&&f.A.locals&&f.A.locals;var b=e(938),g={};g.styleTagTransform=j(),g.setAttributes=s(),g.insert=i().bind(null,"head"),g.domAPI=n(),g.insertStyleElement=x(),p()(b.A,g),b.A&&b.A.locals&&b.A.locals}}]);
+`,""]),e.d(o,{},{A:l})},314(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",a=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),a&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),a&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,a,p,t){"string"==typeof r&&(r=[[null,r,void 0]]);var l={};if(a)for(var n=0;n<this.length;n++){var i=this[n][0];null!=i&&(l[i]=!0)}for(var d=0;d<r.length;d++){var s=[].concat(r[d]);a&&l[s[0]]||(void 0!==t&&(void 0===s[5]||(s[1]="@layer".concat(s[5].length>0?" ".concat(s[5]):""," {").concat(s[1],"}")),s[5]=t),e&&(s[2]&&(s[1]="@media ".concat(s[2]," {").concat(s[1],"}")),s[2]=e),p&&(s[4]?(s[1]="@supports (".concat(s[4],") {").concat(s[1],"}"),s[4]=p):s[4]="".concat(p)),o.push(s))}},o}},601(r){r.exports=function(r){return r[1]}},72(r){var o=[];function e(r){for(var e=-1,a=0;a<o.length;a++)if(o[a].identifier===r){e=a;break}return e}function a(r,a){for(var p={},t=[],l=0;l<r.length;l++){var n=r[l],i=a.base?n[0]+a.base:n[0],d=p[i]||0,s="".concat(i," ").concat(d);p[i]=d+1;var c=e(s),x={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==c)o[c].references++,o[c].updater(x);else{var u=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(x,a);a.byIndex=l,o.splice(l,0,{identifier:s,updater:u,references:1})}t.push(s)}return t}r.exports=function(r,p){var t=a(r=r||[],p=p||{});return function(r){r=r||[];for(var l=0;l<t.length;l++){var n=e(t[l]);o[n].references--}for(var i=a(r,p),d=0;d<t.length;d++){var s=e(t[d]);0===o[s].references&&(o[s].updater(),o.splice(s,1))}t=i}}},659(r){var o={};r.exports=function(r,e){var a=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},540(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},56(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var a,p,t;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(p=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,p&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(a,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},370(r,o,e){var a=e(72),p=e.n(a),t=e(825),l=e.n(t),n=e(659),i=e.n(n),d=e(56),s=e.n(d),c=e(540),x=e.n(c),u=e(113),j=e.n(u),f=e(33),b={};b.styleTagTransform=j(),b.setAttributes=s(),b.insert=i().bind(null,"head"),b.domAPI=l(),b.insertStyleElement=x(),p()(f.A,b),f.A&&f.A.locals&&f.A.locals;var m=e(938),g={};g.styleTagTransform=j(),g.setAttributes=s(),g.insert=i().bind(null,"head"),g.domAPI=l(),g.insertStyleElement=x(),p()(m.A,g),m.A&&m.A.locals&&m.A.locals}}]);
