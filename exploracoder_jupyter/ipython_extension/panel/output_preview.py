@@ -21,7 +21,7 @@ _MAX_RICH = 400_000
 _IMAGES = ("image/png", "image/jpeg", "image/gif")
 _PRE = (
     "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);"
-    "margin:4px 0;white-space:pre-wrap;overflow-wrap:anywhere"
+    "margin:4px 0;background:transparent;white-space:pre-wrap;overflow-wrap:anywhere"
 )
 _SCROLLED = "overflow:auto;max-height:24em;margin:4px 0"
 

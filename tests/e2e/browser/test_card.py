@@ -167,7 +167,7 @@ def test_a_run_without_a_solution_says_why(tab, server, play):
     tab.until(lambda: "Unsolved" in card.root.inner_text(), "the end")
     assert "Run here" not in card.buttons() and "Remove" in card.buttons()
     tab.until(lambda: hidden(notebook) == tried(cells), "the collapse of what was tried, and of nothing else")
-    tab.page.get_by_text("No solution", exact=True).wait_for()
+    tab.page.get_by_role("heading", name="No solution").wait_for()
     tab.shot("card-unsolved")
 
 

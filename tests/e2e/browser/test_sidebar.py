@@ -81,7 +81,7 @@ def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, con
     end.reached()
     end.open()
     notebook.until_ended()
-    rendered.filter(has_text="Cost:").first.wait_for()
+    rendered.filter(has_text="tries").first.wait_for()
     for name, theme in THEMES.items():
         tab.theme(theme)
         found[f"{name}, ended"] = complaints(tab)
