@@ -2,6 +2,7 @@
 import * as React from 'react';
 
 import { useTrans } from '../sidebar/sidebarContext';
+import { useBoardServices } from './boardContext';
 import type { ICodePart } from './codeDiff';
 import { compareCode } from './codeDiff';
 
@@ -29,34 +30,54 @@ export const CodeView = React.memo(
   }
 );
 
-function CodePart(props: ICodePart): React.JSX.Element {
+function CodePart({ kind, text }: ICodePart): React.JSX.Element {
   const trans = useTrans();
-  const lines = props.text.split('\n').map((line, index) => (
-    <span key={index} className="jp-Explora-boardLine">
-      {line || ' '}
-    </span>
-  ));
-  switch (props.kind) {
+  switch (kind) {
     case 'same':
-      return <code>{lines}</code>;
+      return <Lines sign=" " text={text} />;
     case 'added':
       return (
         <ins>
-          <Unseen text={trans.__('Added:')} />
-          <code>{lines}</code>
+          <span className="jp-Explora-unseen">{trans.__('Added:')}</span>
+          <Lines sign="+" text={text} />
         </ins>
       );
     case 'removed':
       return (
         <del>
-          <Unseen text={trans.__('Removed:')} />
-          <code>{lines}</code>
+          <span className="jp-Explora-unseen">{trans.__('Removed:')}</span>
+          <Lines sign="−" text={text} />
         </del>
       );
   }
 }
 
-/** Text for screen readers. */
-function Unseen({ text }: { text: string }): React.JSX.Element {
-  return <span className="jp-Explora-unseen">{text}</span>;
+/** Lines of code, each with a sign before it. */
+function Lines(props: { sign: string; text: string }): React.JSX.Element {
+  const { sign, text } = props;
+  const { highlight } = useBoardServices();
+  const node = React.useRef<HTMLElement>(null);
+  React.useLayoutEffect(() => {
+    const shown = node.current!;
+    shown.textContent = text;
+    let current = true;
+    const colored = document.createElement('code');
+    void highlight(text, colored).then(() => {
+      if (current) {
+        shown.replaceChildren(...colored.childNodes);
+      }
+    });
+    return () => {
+      current = false;
+    };
+  }, [text, highlight]);
+  const signs = text.split('\n').fill(sign).join('\n');
+  return (
+    <span className="jp-Explora-boardLines">
+      <span className="jp-Explora-boardSigns" aria-hidden="true">
+        {signs}
+      </span>
+      <code ref={node} />
+    </span>
+  );
 }

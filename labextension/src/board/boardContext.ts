@@ -6,6 +6,8 @@ import * as React from 'react';
 export interface IBoardServices {
   /** The renderers of the notebook. */
   readonly rendermime: IRenderMimeRegistry;
+  /** Append code to an element, with the colors of its syntax. */
+  readonly highlight: (code: string, element: HTMLElement) => Promise<void>;
   /** The application's editor. */
   readonly editorFactory: CodeEditor.Factory;
   /** MIME type of the code. */

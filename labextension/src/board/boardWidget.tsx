@@ -28,10 +28,8 @@ export interface IBoardOptions {
 export class BoardWidget extends ReactWidget {
   constructor(private _options: IBoardOptions) {
     super();
-    const { model, panel, trans } = _options;
+    const { model, panel } = _options;
     this.addClass('jp-Explora-boardWidget');
-    this.node.setAttribute('role', 'region');
-    this.node.setAttribute('aria-label', trans.__('Comparison of candidates'));
     // Keys typed here do not trigger the application's shortcuts.
     this.node.setAttribute('data-lm-suppress-shortcuts', 'true');
     model.changed.connect(this._onChange, this);

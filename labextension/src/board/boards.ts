@@ -2,6 +2,7 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { MainAreaWidget } from '@jupyterlab/apputils';
 import type { IEditorServices } from '@jupyterlab/codeeditor';
+import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
@@ -27,6 +28,7 @@ export class Boards {
     private _shell: JupyterFrontEnd.IShell,
     private _hasMainArea: boolean,
     private _editors: IEditorServices,
+    private _languages: IEditorLanguageRegistry | null,
     private _trans: TranslationBundle
   ) {}
 
@@ -46,6 +48,11 @@ export class Boards {
   ): MainAreaWidget<BoardWidget> {
     const board = new MainAreaWidget({ content: this._createContent(target) });
     board.id = id;
+    // The main area gives its content a general label.
+    board.content.node.setAttribute(
+      'aria-label',
+      this._trans.__('Comparison of candidates')
+    );
     board.title.label = this._title(target);
     board.title.caption = target.subtask.title;
     board.title.icon = explorationIcon;
@@ -55,6 +62,7 @@ export class Boards {
     if (this._hasMainArea) {
       this._shell.add(board, 'main', { mode: 'split-right', ref: panel.id });
     } else {
+      board.content.addClass('jp-mod-below');
       this._shell.add(board, 'down');
     }
     return board;
@@ -70,12 +78,22 @@ export class Boards {
       subtask: subtask.id,
       trans,
       services: {
+        highlight: (code, element) => this._highlight(code, element),
         rendermime: panel.content.rendermime,
         editorFactory: this._editors.factoryService.newInlineEditor,
         mimeType: MIME_TYPE,
         confirmChoice: candidate => confirmChoice(candidate, trans)
       }
     });
+  }
+
+  private async _highlight(code: string, element: HTMLElement): Promise<void> {
+    const language = this._languages?.findByMIME(MIME_TYPE) ?? null;
+    if (this._languages) {
+      await this._languages.highlight(code, language, element);
+    } else {
+      element.textContent = code;
+    }
   }
 
   private _title({ run, subtask }: IBoardTarget): string {

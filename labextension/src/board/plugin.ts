@@ -6,6 +6,7 @@ import {
 } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { IEditorServices } from '@jupyterlab/codeeditor';
+import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
@@ -38,7 +39,7 @@ const board: JupyterFrontEndPlugin<void> = {
   description: 'Compares the candidates of a subtask side by side.',
   autoStart: true,
   requires: [IExplorations, INotebookTracker, IEditorServices],
-  optional: [ITranslator, ICommandPalette, ILabShell],
+  optional: [ITranslator, ICommandPalette, ILabShell, IEditorLanguageRegistry],
   activate: (
     app: JupyterFrontEnd,
     explorations: IExplorations,
@@ -46,10 +47,17 @@ const board: JupyterFrontEndPlugin<void> = {
     editors: IEditorServices,
     translator: ITranslator | null,
     palette: ICommandPalette | null,
-    labShell: ILabShell | null
+    labShell: ILabShell | null,
+    languages: IEditorLanguageRegistry | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
-    const boards = new Boards(app.shell, labShell !== null, editors, trans);
+    const boards = new Boards(
+      app.shell,
+      labShell !== null,
+      editors,
+      languages,
+      trans
+    );
     const find = (args: ReadonlyPartialJSONObject) =>
       findTarget(explorations, tracker, args);
     app.commands.addCommand(COMPARE, {

@@ -34,6 +34,11 @@
   outline-offset: -2px;
 }
 
+/* In an application without a main area for several widgets. */
+.jp-Explora-boardWidget.jp-mod-below {
+  min-height: 45vh;
+}
+
 .jp-Explora-board {
   display: flex;
   flex-direction: column;
@@ -174,7 +179,9 @@
 /* ---- code */
 
 .jp-Explora-boardCode {
-  height: calc(min(var(--jp-explora-lines, 8), 22) * 1.4em + 24px);
+  align-self: start;
+  min-height: calc(min(var(--jp-explora-lines, 8), 22) * 1.4em);
+  max-height: calc(26 * 1.4em);
   padding: 4px 0;
   overflow: auto;
   border: var(--jp-border-width) solid var(--jp-cell-editor-border-color);
@@ -186,33 +193,28 @@
   white-space: pre;
 }
 
-.jp-Explora-boardCode :is(code, ins, del) {
+.jp-Explora-boardCode :is(ins, del) {
   display: block;
   width: max-content;
   min-width: 100%;
-  font: inherit;
   text-decoration: none;
 }
 
-.jp-Explora-boardLine {
-  display: block;
+.jp-Explora-boardLines {
+  display: grid;
+  grid-template-columns: 1.4em max-content;
   padding-right: 8px;
 }
 
-.jp-Explora-boardLine::before {
-  content: ' ';
-  display: inline-block;
-  width: 1.4em;
+.jp-Explora-boardSigns {
   text-align: center;
   user-select: none;
 }
 
-.jp-Explora-boardCode ins .jp-Explora-boardLine::before {
-  content: '+';
-}
-
-.jp-Explora-boardCode del .jp-Explora-boardLine::before {
-  content: '−';
+.jp-Explora-boardCode code {
+  background: none;
+  color: inherit;
+  font: inherit;
 }
 
 .jp-Explora-boardCode ins {
