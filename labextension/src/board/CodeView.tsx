@@ -46,7 +46,7 @@ function CodePart({ kind, text }: ICodePart): React.JSX.Element {
       return (
         <del>
           <span className="jp-Explora-unseen">{trans.__('Removed:')}</span>
-          <Lines sign="−" text={text} />
+          <Lines sign="-" text={text} />
         </del>
       );
   }

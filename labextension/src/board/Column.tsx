@@ -166,7 +166,7 @@ function Heading(props: IColumn): React.JSX.Element {
         )}
         {!props.isBase && (
           <ActionButton pending={false} onClick={() => onAction(id, 'compare')}>
-            {trans.__('Compare with this one')}
+            {trans.__('Set as base')}
           </ActionButton>
         )}
       </div>

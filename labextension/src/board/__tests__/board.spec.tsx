@@ -158,7 +158,7 @@ describe('the columns', () => {
       );
     expect(marks('1.1')).toEqual([]);
     expect(marks('1.2')).toEqual([
-      ['DEL', 'Removed:−x = 1'],
+      ['DEL', 'Removed:-x = 1'],
       ['INS', 'Added:+x = 2']
     ]);
     const base = screen.getByLabelText(/Compare code with/);
