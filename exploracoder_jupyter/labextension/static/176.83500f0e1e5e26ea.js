@@ -180,8 +180,10 @@
 
 .jp-Explora-boardCode {
   align-self: start;
-  min-height: calc(min(var(--jp-explora-lines, 8), 22) * 1.4em);
-  max-height: calc(26 * 1.4em);
+  min-height: calc(
+    min(var(--jp-explora-lines, 8), 22) * 1em * var(--jp-code-line-height, 1.3)
+  );
+  max-height: calc(26em * var(--jp-code-line-height, 1.3));
   padding: 4px 0;
   overflow: auto;
   border: var(--jp-border-width) solid var(--jp-cell-editor-border-color);
@@ -189,7 +191,7 @@
   color: var(--jp-content-font-color1);
   font-family: var(--jp-code-font-family);
   font-size: var(--jp-code-font-size);
-  line-height: 1.4;
+  line-height: var(--jp-code-line-height, 1.3);
   white-space: pre;
 }
 
@@ -204,6 +206,10 @@
   display: grid;
   grid-template-columns: 1.4em max-content;
   padding-right: 8px;
+}
+
+.jp-Explora-boardLines > * {
+  line-height: inherit;
 }
 
 .jp-Explora-boardSigns {
