@@ -44,7 +44,7 @@ from exploracoder_jupyter.protocol.engine_messages import (
     decode_to_engine,
     encode,
 )
-from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, RunEdited, Skip
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.runs import KernelForkClient, Order, Replay, ResumePoint, RunSteering
@@ -208,7 +208,7 @@ class Engine:
                 self.stop()
             case KernelForked() if self._kernel_line:
                 self._kernel_line.answered(message)
-            case Skip() | Retry() | Choose() | Replan() | Explore():
+            case Skip() | Retry() | Choose() | Replan() | Explore() | RunEdited():
                 self._steer(message)
 
     def _steer(self, control: Control) -> None:

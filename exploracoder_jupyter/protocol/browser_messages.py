@@ -70,6 +70,12 @@ class CandidateView(BaseModel):
     """One line of the observation: the first line of output, or the error."""
     selectable: bool = False
     """Whether the run can continue from this candidate, because it ran to completion."""
+    apis: list[str] = []
+    """Paths of the APIs that it actually calls."""
+    edits: str | None = None
+    """Id of the candidate whose code the user edited to get this one."""
+    agrees_with: str = ""
+    """Id of an earlier candidate of the subtask that computed the same; empty if there is none."""
 
 
 class SubtaskView(BaseModel):
@@ -325,6 +331,18 @@ class ChooseCandidate(BaseModel):
     candidate: str
 
 
+class RunEditedCandidate(BaseModel):
+    """Run a candidate's code as the user edited it, from the state before its subtask, as a candidate of its own."""
+
+    model_config = _MESSAGE
+    type: Literal["edit"] = "edit"
+    request: int = 0
+    run: str
+    candidate: str
+    """Id of the candidate whose code was edited."""
+    code: str
+
+
 class EditPlan(BaseModel):
     """Replace the subtasks that have not started with these titles, in this order. While the plan is under review,
     this also approves it."""
@@ -355,6 +373,7 @@ ToKernel = Annotated[
     | SkipSubtask
     | RetrySubtask
     | ChooseCandidate
+    | RunEditedCandidate
     | EditPlan
     | ExportTrace,
     Field(discriminator="type"),
@@ -412,7 +431,7 @@ class Continue(BaseModel):
     """`metadata.exploracoder_jupyter.continue` of a `%%explora` cell: continue a run that has ended.
 
     The selected candidates run again from the kernel's current state; then the requested action follows: retry a
-    subtask, with or without a hint, or carry another candidate forward.
+    subtask, with or without a hint, or carry another candidate forward, possibly with edited code.
     """
 
     model_config = _MESSAGE
@@ -420,6 +439,8 @@ class Continue(BaseModel):
     subtask: str = ""
     hint: str = ""
     candidate: str = ""
+    code: str = ""
+    """The candidate's code as the user edited it; empty: as it was."""
 
 
 _TO_KERNEL: TypeAdapter[ToKernel] = TypeAdapter(ToKernel)

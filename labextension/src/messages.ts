@@ -25,6 +25,7 @@ export type ToKernel =
   | SkipSubtask
   | RetrySubtask
   | ChooseCandidate
+  | RunEditedCandidate
   | EditPlan
   | ExportTrace;
 
@@ -112,6 +113,9 @@ export interface CandidateView {
   seconds: number | null;
   line: string;
   selectable: boolean;
+  apis: string[];
+  edits: string | null;
+  agrees_with: string;
 }
 /**
  * Changes to a run's cells. `seq` counts these messages per run, from 1; after a gap, the page sends `Sync`.
@@ -289,6 +293,16 @@ export interface ChooseCandidate {
   candidate: string;
 }
 /**
+ * Run a candidate's code as the user edited it, from the state before its subtask, as a candidate of its own.
+ */
+export interface RunEditedCandidate {
+  type: 'edit';
+  request?: number;
+  run: string;
+  candidate: string;
+  code: string;
+}
+/**
  * Replace the subtasks that have not started with these titles, in this order. While the plan is under review,
  * this also approves it.
  */
@@ -310,11 +324,12 @@ export interface ExportTrace {
  * `metadata.exploracoder_jupyter.continue` of a `%%explora` cell: continue a run that has ended.
  *
  * The selected candidates run again from the kernel's current state; then the requested action follows: retry a
- * subtask, with or without a hint, or carry another candidate forward.
+ * subtask, with or without a hint, or carry another candidate forward, possibly with edited code.
  */
 export interface Continue {
   run: string;
   subtask?: string;
   hint?: string;
   candidate?: string;
+  code?: string;
 }

@@ -228,7 +228,8 @@ def _has_started(section: Section) -> bool:
 
 
 def _fold_candidate(state: RunState, candidate: Candidate) -> RunState:
-    state = replace(state, current=candidate.subtask)
+    if not candidate.edits:  # an edited candidate runs beside what the run is doing
+        state = replace(state, current=candidate.subtask)
     return _with_attempt(state, Attempt(candidate, era=_section_with_id(state, candidate.subtask).era))
 
 
@@ -251,7 +252,8 @@ def _fold_observation(state: RunState, event: CandidateObserved) -> RunState:
     for section in state.sections.values():
         if attempt := section.attempts.get(event.candidate):
             state = replace(state, last_observed=event.candidate)
-            return _with_attempt(state, replace(attempt, observation=event.observation, apis=event.apis))
+            observed = replace(attempt, observation=event.observation, apis=event.apis, agrees_with=event.agrees_with)
+            return _with_attempt(state, observed)
     return state
 
 

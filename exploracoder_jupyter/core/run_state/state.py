@@ -53,6 +53,8 @@ class Attempt:
     observation: Observation | None = None
     apis: tuple[str, ...] = ()
     """Paths of the APIs that it actually calls."""
+    agrees_with: str = ""
+    """Id of an earlier candidate that computed the same, if there is one."""
     era: int = 0
     """How often its section had been restarted before it was proposed."""
     abandoned: bool = False

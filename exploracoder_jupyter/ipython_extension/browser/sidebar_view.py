@@ -170,6 +170,9 @@ def _candidate(attempt: Attempt, rounds: Mapping[str, InputRound], *, selectable
         seconds=attempt.observation.seconds if attempt.observation else None,
         line=_cut(line, _MAX_LINE),
         selectable=selectable and attempt.state == "ok",
+        apis=[*attempt.apis],
+        edits=attempt.candidate.edits,
+        agrees_with=attempt.agrees_with,
     )
 
 

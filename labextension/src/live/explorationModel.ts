@@ -176,6 +176,10 @@ export class ExplorationModel implements IExplorationModel {
     return this._controls.choose(run, candidate);
   }
 
+  edit(run: string, candidate: string, code: string): Promise<Done> {
+    return this._controls.edit(run, candidate, code);
+  }
+
   plan(run: string, titles: string[]): Promise<Done> {
     return this._controls.send(run, 'plan', '', { type: 'plan', titles });
   }

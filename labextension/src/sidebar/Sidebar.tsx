@@ -315,7 +315,10 @@ function Plan(
         foldDone={props.preferences.foldDone}
         go={go}
         extra={(item, back) => (
-          <ItemActions {...{ run, model, requests, item, back }} />
+          <ItemActions
+            {...{ run, model, requests, item, back }}
+            host={props.host}
+          />
         )}
       />
       {props.host.shortcut && (

@@ -8,6 +8,7 @@ import { NotebookActions } from '@jupyterlab/notebook';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import { CommandRegistry } from '@lumino/commands';
 
+import { COMPARE } from '../link/tokens';
 import type { IHostServices } from './sidebarContext';
 import { insertExample } from './insertExample';
 import { IActiveCell, describeCell } from './activeCell';
@@ -54,6 +55,10 @@ export class HostServices implements IHostServices {
     if (panel) {
       insertExample(panel.content, loaded);
     }
+  }
+
+  compare(run: string, subtask: string): void {
+    void this.app.commands.execute(COMPARE, { run, subtask });
   }
 
   copy(text: string): void {

@@ -22,6 +22,8 @@ export interface IHostServices {
   /** Open a file by its path relative to the notebook's folder. */
   open(link: string): void;
   insertExample(loaded: boolean): void;
+  /** Open the comparison of a subtask's candidates. */
+  compare(run: string, subtask: string): void;
   /** Copy text to the clipboard. */
   copy(text: string): void;
 }

@@ -12,6 +12,9 @@ export function candidateView(
     seconds: 0.1,
     line: '',
     selectable: true,
+    apis: [],
+    edits: null,
+    agrees_with: '',
     ...fields
   };
 }

@@ -103,6 +103,9 @@ export class FakeModel implements IExplorationModel {
   choose(run: string, candidate: string): Promise<Done> {
     return this.ask(run, 'choose', candidate);
   }
+  edit(run: string, candidate: string, code: string): Promise<Done> {
+    return this.ask(run, 'edit', candidate, code);
+  }
   plan(run: string, titles: string[]): Promise<Done> {
     return this.ask(run, 'plan', '', titles.join(' | '));
   }
@@ -187,6 +190,9 @@ export class FakeHostServices implements IHostServices {
   focusNotebook(): void {
     this.done.push('focus notebook');
   }
+  compare(run: string, subtask: string): void {
+    this.done.push(`compare ${run} ${subtask}`);
+  }
   copy(text: string): void {
     this.done.push(`copy ${text}`);
   }
@@ -201,6 +207,9 @@ export function candidate(change: Partial<CandidateView> = {}): CandidateView {
     seconds: 0.12,
     line: '3',
     selectable: true,
+    apis: [],
+    edits: null,
+    agrees_with: '',
     ...change
   };
 }

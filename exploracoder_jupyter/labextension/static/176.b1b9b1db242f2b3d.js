@@ -1,4 +1,266 @@
-"use strict";(self.rspackChunkexploracoder_jupyter=self.rspackChunkexploracoder_jupyter||[]).push([[310],{33(r,o,e){var a=e(601),p=e.n(a),t=e(314),l=(e.n(t))()(p());l.push([r.id,`/*
+"use strict";(self.rspackChunkexploracoder_jupyter=self.rspackChunkexploracoder_jupyter||[]).push([[176],{742(r,o,e){var a=e(601),p=e.n(a),t=e(314),l=(e.n(t))()(p());l.push([r.id,`/* The comparison of candidates. Colors come from the theme only, and nothing depends on color alone. */
+
+.jp-Explora-boardWidget {
+  min-width: 260px;
+  background: var(--jp-layout-color1);
+  color: var(--jp-ui-font-color1);
+  font-family: var(--jp-ui-font-family);
+  font-size: var(--jp-ui-font-size1);
+  line-height: 1.4;
+}
+
+.jp-Explora-boardWidget.lm-Widget {
+  overflow: hidden;
+}
+
+.jp-Explora-boardWidget :where(p, ul, h2, h3, h4) {
+  margin: 0;
+  padding: 0;
+}
+
+.jp-Explora-boardWidget :where(h2, h3, h4) {
+  font-size: var(--jp-ui-font-size1);
+  font-weight: 600;
+}
+
+.jp-Explora-boardWidget :where(ul) {
+  list-style: none;
+}
+
+.jp-Explora-boardWidget
+  :is(button, select, article, [role='region']):focus-visible {
+  outline: var(--jp-focus-outline-width, 2px) solid
+    var(--jp-focus-outline-color, var(--jp-brand-color1));
+  outline-offset: -2px;
+}
+
+/* In an application without a main area for several widgets. */
+.jp-Explora-boardWidget.jp-mod-below {
+  min-height: 45vh;
+}
+
+.jp-Explora-board {
+  display: flex;
+  flex-direction: column;
+  height: 100%;
+}
+
+.jp-Explora-boardTop {
+  flex: none;
+  display: flex;
+  flex-wrap: wrap;
+  align-items: baseline;
+  gap: 2px 16px;
+  padding: 8px 12px;
+  border-bottom: var(--jp-border-width) solid var(--jp-border-color1);
+}
+
+.jp-Explora-boardTop :is(h2, .jp-Explora-note, .jp-Explora-banner) {
+  flex: 1 1 100%;
+  margin: 0;
+}
+
+.jp-Explora-boardTop h2 {
+  font-size: var(--jp-ui-font-size2);
+}
+
+.jp-Explora-boardTop .jp-Explora-banner {
+  padding: 4px 8px;
+}
+
+.jp-Explora-boardTop select {
+  min-height: 24px;
+  border: var(--jp-border-width) solid var(--jp-border-color0);
+  border-radius: var(--jp-border-radius);
+  background: var(--jp-layout-color1);
+  color: var(--jp-ui-font-color1);
+  font: inherit;
+}
+
+/* ---- columns: the rows of a grid are the label of the group, the head, the code and the result */
+
+.jp-Explora-boardScroll {
+  flex: 1 1 auto;
+  min-height: 0;
+  overflow: auto;
+  padding: 0 12px 12px;
+}
+
+.jp-Explora-boardGroups {
+  display: grid;
+  grid-template-rows: auto auto auto 1fr;
+  grid-auto-flow: column;
+  grid-auto-columns: max-content;
+  column-gap: 12px;
+  width: max-content;
+  min-height: 100%;
+}
+
+.jp-Explora-boardGroup {
+  grid-row: 1 / -1;
+  display: grid;
+  grid-template-rows: subgrid;
+  grid-template-columns: 100%;
+  padding-top: 8px;
+}
+
+.jp-Explora-boardGroup > h3 {
+  grid-row: 1;
+  padding: 2px 8px;
+  border-left: 3px solid var(--jp-brand-color1, currentcolor);
+  background: var(--jp-layout-color2);
+}
+
+.jp-Explora-boardGroup > ul {
+  grid-row: 2 / -1;
+  display: grid;
+  grid-template-rows: subgrid;
+  grid-auto-flow: column;
+  grid-auto-columns: 360px;
+  column-gap: 8px;
+}
+
+.jp-Explora-boardGroup.jp-mod-same > ul {
+  border-left: 3px solid var(--jp-brand-color1, currentcolor);
+}
+
+.jp-Explora-boardGroup > ul > li,
+.jp-Explora-boardColumn {
+  grid-row: 1 / -1;
+  display: grid;
+  grid-template-rows: subgrid;
+  grid-template-columns: 100%;
+  min-width: 0;
+}
+
+.jp-Explora-boardColumn {
+  padding: 6px 8px;
+  border: var(--jp-border-width) solid var(--jp-border-color1);
+  border-radius: var(--jp-border-radius);
+}
+
+.jp-Explora-boardColumn.jp-mod-selected {
+  border: 2px solid var(--jp-success-color1, currentcolor);
+}
+
+.jp-Explora-boardHead {
+  padding-bottom: 6px;
+}
+
+.jp-Explora-boardHead .jp-Explora-chip {
+  margin-left: 6px;
+  font-weight: normal;
+}
+
+.jp-Explora-boardStatus {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: baseline;
+  gap: 0 8px;
+}
+
+.jp-Explora-boardStatus > .jp-Explora-sign {
+  align-self: center;
+}
+
+.jp-Explora-boardSeconds {
+  font-variant-numeric: tabular-nums;
+}
+
+.jp-Explora-boardApis {
+  font-size: 0.9em;
+  overflow-wrap: anywhere;
+}
+
+.jp-Explora-boardApis code {
+  font-family: var(--jp-code-font-family);
+}
+
+/* ---- code */
+
+.jp-Explora-boardCode {
+  align-self: start;
+  min-height: calc(
+    min(var(--jp-explora-lines, 8), 22) * 1em * var(--jp-code-line-height, 1.3)
+  );
+  max-height: calc(26em * var(--jp-code-line-height, 1.3));
+  padding: 4px 0;
+  overflow: auto;
+  border: var(--jp-border-width) solid var(--jp-cell-editor-border-color);
+  background: var(--jp-cell-editor-background);
+  color: var(--jp-content-font-color1);
+  font-family: var(--jp-code-font-family);
+  font-size: var(--jp-code-font-size);
+  line-height: var(--jp-code-line-height, 1.3);
+  white-space: pre;
+}
+
+.jp-Explora-boardCode :is(ins, del) {
+  display: block;
+  width: max-content;
+  min-width: 100%;
+  text-decoration: none;
+}
+
+.jp-Explora-boardLines {
+  display: grid;
+  grid-template-columns: 1.4em max-content;
+  padding-right: 8px;
+}
+
+.jp-Explora-boardLines > * {
+  line-height: inherit;
+}
+
+.jp-Explora-boardSigns {
+  text-align: center;
+  user-select: none;
+}
+
+.jp-Explora-boardCode code {
+  background: none;
+  color: inherit;
+  font: inherit;
+}
+
+.jp-Explora-boardCode ins {
+  background: color-mix(
+    in srgb,
+    var(--jp-success-color1, green) 16%,
+    transparent
+  );
+}
+
+.jp-Explora-boardCode del {
+  background: color-mix(in srgb, var(--jp-error-color1, red) 14%, transparent);
+}
+
+/* ---- results and the editor */
+
+.jp-Explora-boardResult {
+  min-width: 0;
+  padding-top: 6px;
+  overflow-x: auto;
+}
+
+.jp-Explora-boardResult .jp-OutputArea-output {
+  overflow-x: auto;
+}
+
+.jp-Explora-boardForm {
+  min-width: 0;
+}
+
+.jp-Explora-boardEditor {
+  overflow: auto;
+  max-height: 60vh;
+  border: var(--jp-border-width) solid var(--jp-border-color0);
+}
+
+.jp-Explora-boardForm .jp-Explora-note {
+  margin-top: 4px;
+}
+`,""]),e.d(o,{},{A:l})},33(r,o,e){var a=e(601),p=e.n(a),t=e(314),l=(e.n(t))()(p());l.push([r.id,`/*
  * Cells are measured repeatedly while they are inserted. Outputs that are not rendered yet or are scrolled out of view are
  * skipped.
  */
@@ -833,4 +1095,4 @@
 .jp-Explora-empty pre span {
   white-space: nowrap;
 }
-`,""]),e.d(o,{},{A:l})},314(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",a=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),a&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),a&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,a,p,t){"string"==typeof r&&(r=[[null,r,void 0]]);var l={};if(a)for(var n=0;n<this.length;n++){var i=this[n][0];null!=i&&(l[i]=!0)}for(var d=0;d<r.length;d++){var s=[].concat(r[d]);a&&l[s[0]]||(void 0!==t&&(void 0===s[5]||(s[1]="@layer".concat(s[5].length>0?" ".concat(s[5]):""," {").concat(s[1],"}")),s[5]=t),e&&(s[2]&&(s[1]="@media ".concat(s[2]," {").concat(s[1],"}")),s[2]=e),p&&(s[4]?(s[1]="@supports (".concat(s[4],") {").concat(s[1],"}"),s[4]=p):s[4]="".concat(p)),o.push(s))}},o}},601(r){r.exports=function(r){return r[1]}},72(r){var o=[];function e(r){for(var e=-1,a=0;a<o.length;a++)if(o[a].identifier===r){e=a;break}return e}function a(r,a){for(var p={},t=[],l=0;l<r.length;l++){var n=r[l],i=a.base?n[0]+a.base:n[0],d=p[i]||0,s="".concat(i," ").concat(d);p[i]=d+1;var c=e(s),x={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==c)o[c].references++,o[c].updater(x);else{var u=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(x,a);a.byIndex=l,o.splice(l,0,{identifier:s,updater:u,references:1})}t.push(s)}return t}r.exports=function(r,p){var t=a(r=r||[],p=p||{});return function(r){r=r||[];for(var l=0;l<t.length;l++){var n=e(t[l]);o[n].references--}for(var i=a(r,p),d=0;d<t.length;d++){var s=e(t[d]);0===o[s].references&&(o[s].updater(),o.splice(s,1))}t=i}}},659(r){var o={};r.exports=function(r,e){var a=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},540(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},56(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var a,p,t;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(p=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,p&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(a,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},370(r,o,e){var a=e(72),p=e.n(a),t=e(825),l=e.n(t),n=e(659),i=e.n(n),d=e(56),s=e.n(d),c=e(540),x=e.n(c),u=e(113),j=e.n(u),f=e(33),b={};b.styleTagTransform=j(),b.setAttributes=s(),b.insert=i().bind(null,"head"),b.domAPI=l(),b.insertStyleElement=x(),p()(f.A,b),f.A&&f.A.locals&&f.A.locals;var m=e(938),g={};g.styleTagTransform=j(),g.setAttributes=s(),g.insert=i().bind(null,"head"),g.domAPI=l(),g.insertStyleElement=x(),p()(m.A,g),m.A&&m.A.locals&&m.A.locals}}]);
+`,""]),e.d(o,{},{A:l})},314(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",a=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),a&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),a&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,a,p,t){"string"==typeof r&&(r=[[null,r,void 0]]);var l={};if(a)for(var n=0;n<this.length;n++){var i=this[n][0];null!=i&&(l[i]=!0)}for(var d=0;d<r.length;d++){var s=[].concat(r[d]);a&&l[s[0]]||(void 0!==t&&(void 0===s[5]||(s[1]="@layer".concat(s[5].length>0?" ".concat(s[5]):""," {").concat(s[1],"}")),s[5]=t),e&&(s[2]&&(s[1]="@media ".concat(s[2]," {").concat(s[1],"}")),s[2]=e),p&&(s[4]?(s[1]="@supports (".concat(s[4],") {").concat(s[1],"}"),s[4]=p):s[4]="".concat(p)),o.push(s))}},o}},601(r){r.exports=function(r){return r[1]}},72(r){var o=[];function e(r){for(var e=-1,a=0;a<o.length;a++)if(o[a].identifier===r){e=a;break}return e}function a(r,a){for(var p={},t=[],l=0;l<r.length;l++){var n=r[l],i=a.base?n[0]+a.base:n[0],d=p[i]||0,s="".concat(i," ").concat(d);p[i]=d+1;var c=e(s),x={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==c)o[c].references++,o[c].updater(x);else{var u=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(x,a);a.byIndex=l,o.splice(l,0,{identifier:s,updater:u,references:1})}t.push(s)}return t}r.exports=function(r,p){var t=a(r=r||[],p=p||{});return function(r){r=r||[];for(var l=0;l<t.length;l++){var n=e(t[l]);o[n].references--}for(var i=a(r,p),d=0;d<t.length;d++){var s=e(t[d]);0===o[s].references&&(o[s].updater(),o.splice(s,1))}t=i}}},659(r){var o={};r.exports=function(r,e){var a=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},540(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},56(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var a,p,t;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(p=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,p&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(a,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},67(r,o,e){var a=e(72),p=e.n(a),t=e(825),l=e.n(t),n=e(659),i=e.n(n),d=e(56),s=e.n(d),c=e(540),x=e.n(c),u=e(113),j=e.n(u),f=e(33),b={};b.styleTagTransform=j(),b.setAttributes=s(),b.insert=i().bind(null,"head"),b.domAPI=l(),b.insertStyleElement=x(),p()(f.A,b),f.A&&f.A.locals&&f.A.locals;var g=e(938),m={};m.styleTagTransform=j(),m.setAttributes=s(),m.insert=i().bind(null,"head"),m.domAPI=l(),m.insertStyleElement=x(),p()(g.A,m),g.A&&g.A.locals&&g.A.locals;var h=e(742),v={};v.styleTagTransform=j(),v.setAttributes=s(),v.insert=i().bind(null,"head"),v.domAPI=l(),v.insertStyleElement=x(),p()(h.A,v),h.A&&h.A.locals&&h.A.locals}}]);
