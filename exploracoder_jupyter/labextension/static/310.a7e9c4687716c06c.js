@@ -111,6 +111,13 @@
   line-height: 1.6;
 }
 
+/* Where JupyterLab shows prompts above the cells. */
+@media (width <= 760px) {
+  .jp-Explora-card-buttons {
+    margin-left: var(--jp-cell-collapser-width);
+  }
+}
+
 .jp-Explora-card-buttons.lm-mod-hidden {
   display: none;
 }
