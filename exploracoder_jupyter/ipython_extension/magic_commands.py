@@ -439,6 +439,7 @@ def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: b
         after=after,
         in_page=lambda: bool(run.live.owner),
         cells=run.live.shows_cells,
+        folder=caller.notebook.parent if caller.notebook else None,
         stop=run.stop if background else None,
     )
 

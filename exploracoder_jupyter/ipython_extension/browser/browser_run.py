@@ -233,8 +233,10 @@ class LiveRun:
         return next((other for other in earlier if self._is_visible(other)), self._context.cell)
 
     def _card(self) -> dict[str, str]:
-        state = self._state
-        return card_bundle(state, state.now, cells=self._context.cells, in_page=True) if state.over else {}
+        state, context = self._state, self._context
+        if not state.over:
+            return {}
+        return card_bundle(state, state.now, cells=context.cells, in_page=True, folder=context.folder)
 
     def _send_state_later(self, rest: float) -> None:
         time.sleep(rest)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Protocol, cast
 
 from IPython.display import DisplayHandle, display
@@ -45,6 +46,7 @@ class NotebookDisplay:
         stop: Callable[[], None] | None = None,
         in_page: Callable[[], bool] = lambda: False,
         cells: bool = True,
+        folder: Path | None = None,
     ) -> None:
         """Open the output.
 
@@ -54,12 +56,14 @@ class NotebookDisplay:
             stop: the action of the stop button; `None` if the cell waits for the end of the run.
             in_page: whether a page of this extension shows the run, which may start late: it has buttons of its own.
             cells: whether such a page shows the run as cells.
+            folder: the folder of the notebook, if known.
         """
         self._hint = hint
         self._after = after
         self._stop = stop
         self._in_page = in_page
         self._cells = cells
+        self._folder = folder
         self._shown = self._bundle(RunState(), hint)
         self._handle = _open(self._shown)
         self._button = StopButton(stop) if stop and not in_page() else None
@@ -91,7 +95,8 @@ class NotebookDisplay:
     def _bundle(self, state: RunState, hint: str) -> dict[str, str]:
         in_page = self._in_page()
         hint = "" if in_page else hint
-        return card_bundle(state, time.time(), hint=hint, cells=in_page and self._cells, in_page=in_page)
+        cells = in_page and self._cells
+        return card_bundle(state, time.time(), hint=hint, cells=cells, in_page=in_page, folder=self._folder)
 
 
 class StopButton:

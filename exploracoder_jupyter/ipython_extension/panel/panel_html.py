@@ -8,6 +8,7 @@ because tasks, titles and errors come from people, models and libraries.
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 
 from exploracoder_jupyter.core.message_wording import describe_tries
 from exploracoder_jupyter.core.run_state import Attempt, RunState, Section
@@ -25,6 +26,7 @@ from exploracoder_jupyter.ipython_extension.panel.run_wording import (
     section_status,
     selection_word,
     tally,
+    trace_path,
 )
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_diff, highlight_python
 
@@ -54,16 +56,30 @@ _MAX_CANDIDATES = 8
 
 
 def card_bundle(
-    state: RunState, now: float, *, hint: str = "", cells: bool = False, in_page: bool = False
+    state: RunState,
+    now: float,
+    *,
+    hint: str = "",
+    cells: bool = False,
+    in_page: bool = False,
+    folder: Path | None = None,
 ) -> dict[str, str]:
     """Render the card in all its forms, by MIME type; see `card_html`."""
     return {
-        "text/html": card_html(state, now, hint=hint, cells=cells, in_page=in_page),
-        "text/plain": card_text(state, now, hint=hint, cells=cells, in_page=in_page),
+        "text/html": card_html(state, now, hint=hint, cells=cells, in_page=in_page, folder=folder),
+        "text/plain": card_text(state, now, hint=hint, cells=cells, in_page=in_page, folder=folder),
     }
 
 
-def card_html(state: RunState, now: float, *, hint: str = "", cells: bool = False, in_page: bool = False) -> str:
+def card_html(
+    state: RunState,
+    now: float,
+    *,
+    hint: str = "",
+    cells: bool = False,
+    in_page: bool = False,
+    folder: Path | None = None,
+) -> str:
     """Render the card as HTML.
 
     Args:
@@ -72,13 +88,16 @@ def card_html(state: RunState, now: float, *, hint: str = "", cells: bool = Fals
         hint: how to stop an active run, or what to do with its solution.
         cells: whether the cells of the run stand below, so that the card need not list what was tried.
         in_page: whether a page has the run in its sidebar, with a clock and a live region.
+        folder: the folder of the notebook, to which the path of the trace is relative.
     """
     parts = [_head(state, announced=not in_page)]
     parts += [] if cells else [f'<div style="{_QUIET}">{escape(notice.text)}</div>' for notice in state.notices]
     parts += [_solution(state), outputs_as_html(state.solution_outputs)] if state.over else [_latest(state)]
-    parts.append("" if cells else _sections(state))
-    parts.append(_quiet(footer(state, now, in_page=in_page)))
-    parts.append(f"<div>Trace: <code>{escape(state.trace)}</code></div>" if state.trace and state.over else "")
+    listed = "" if cells else _sections(state)
+    tries = not (listed and state.over)  # the list is below a title with their number
+    parts += [listed, _quiet(footer(state, now, in_page=in_page, tries=tries))]
+    trace = escape(trace_path(state, folder))
+    parts.append(f"<div>Trace: <code>{trace}</code></div>" if trace and state.over else "")
     parts += [_quiet(describe_files(state.files)), _quiet(hint)]
     inner = "".join(parts)
     if state.broken:  # on the ground of an error, text in a lighter colour has too little contrast

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from exploracoder_jupyter.core.run_state import RunState, Section
 from exploracoder_jupyter.core.types import SubtaskStatus
@@ -16,6 +17,7 @@ from exploracoder_jupyter.ipython_extension.panel.run_wording import (
     headline,
     latest,
     section_status,
+    trace_path,
 )
 
 SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
@@ -31,7 +33,15 @@ def as_text(state: RunState, now: float, *, hint: str = "") -> str:
     return "\n".join(lines)
 
 
-def card_text(state: RunState, now: float, *, hint: str = "", cells: bool = False, in_page: bool = False) -> str:
+def card_text(
+    state: RunState,
+    now: float,
+    *,
+    hint: str = "",
+    cells: bool = False,
+    in_page: bool = False,
+    folder: Path | None = None,
+) -> str:
     """Render the card; see `card_html`."""
     blocks = [_head(state)]
     if not cells:
@@ -41,7 +51,7 @@ def card_text(state: RunState, now: float, *, hint: str = "", cells: bool = Fals
         blocks += [state.patch or state.offered_solution or "", outputs_as_text(state.solution_outputs)]
     else:
         blocks.append(_latest(state))
-    blocks.append("\n".join(_facts(state, now, in_page=in_page)))
+    blocks.append("\n".join(_facts(state, now, in_page=in_page, folder=folder)))
     blocks.append(hint)
     return "\n\n".join(block.strip("\n") for block in blocks if block.strip())
 
@@ -57,10 +67,10 @@ def _latest(state: RunState) -> str:
     return f"{candidate_line(attempt)}\n{shown}".strip() if attempt else ""
 
 
-def _facts(state: RunState, now: float, *, in_page: bool = False) -> Iterator[str]:
+def _facts(state: RunState, now: float, *, in_page: bool = False, folder: Path | None = None) -> Iterator[str]:
     yield footer(state, now, in_page=in_page)
     if state.trace:
-        yield f"Trace: {state.trace}"
+        yield f"Trace: {trace_path(state, folder)}"
     if files := describe_files(state.files):
         yield files
 

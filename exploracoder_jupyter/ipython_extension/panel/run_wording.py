@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept
@@ -87,12 +88,12 @@ def outcome_word(candidate: Attempt) -> str:
             return candidate.state
 
 
-def footer(state: RunState, now: float, *, in_page: bool = False) -> str:
+def footer(state: RunState, now: float, *, in_page: bool = False, tries: bool = True) -> str:
     """Describe what was tried and what it cost, with the model.
 
     A page shows the isolation, and the time while the run goes on, in its sidebar.
     """
-    tried = describe_tries(*state.tries) if state.tries[0] else ""
+    tried = describe_tries(*state.tries) if tries and state.tries[0] else ""
     spent = cost(state, now) if state.over or not in_page else describe_cost(state)
     expected = f"{state.estimate} expected" if state.estimate and not state.over else ""
     parts = [tried, spent, expected, state.model, "" if in_page else state.isolation]
@@ -104,6 +105,12 @@ def describe_files(kept: FilesKept | None) -> str:
     if kept is None or not kept.files:
         return ""
     return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {kept.folder}; see %explora files."
+
+
+def trace_path(state: RunState, folder: Path | None) -> str:
+    """Return the path of the trace, relative to the folder if it is below; empty without a trace."""
+    path = Path(state.trace or "")
+    return str(path.relative_to(folder)) if folder and path.is_relative_to(folder) else state.trace or ""
 
 
 def section_status(row: Section, *, over: bool) -> str:

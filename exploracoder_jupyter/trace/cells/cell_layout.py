@@ -26,7 +26,7 @@ from exploracoder_jupyter.trace.cell_metadata import (
     Cell,
 )
 from exploracoder_jupyter.trace.cells import cell_markdown
-from exploracoder_jupyter.trace.cells.cell_building import code_cell, markdown_cell, new_cell
+from exploracoder_jupyter.trace.cells.cell_building import code_cell, markdown_cell, new_cell, outcome_field
 from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs, sanitized_outputs
 from exploracoder_jupyter.trace.cells.notebook_cells import Cells, adapt_cell, outcome_cell, tries_cell
 
@@ -72,7 +72,7 @@ class Layout:
             yield from self._notebook_cells(run)
 
     def _trace_cells(self, run: RunState) -> Iterator[Cell]:
-        yield markdown_cell(run, "task", "", cell_markdown.task_markdown(run), _status(run))
+        yield markdown_cell(run, "task", "", cell_markdown.task_markdown(run), outcome_field(run))
         yield _setup_cell(run)
         yield from _opening_cells(run)
         for subtask in run.subtasks:
@@ -113,13 +113,9 @@ class Layout:
 def _opening_cells(run: RunState) -> Iterator[Cell]:
     if run.started and run.started.task.setup:
         yield code_cell(new_cell(run, "setup", "task", run.started.task.setup, {"subtask": "task"}, []), ())
-    yield markdown_cell(run, "plan", "", cell_markdown.plan_markdown(run), _status(run))
+    yield markdown_cell(run, "plan", "", cell_markdown.plan_markdown(run), outcome_field(run))
     if run.opening_notices:
         yield markdown_cell(run, "notice", "", cell_markdown.notice_markdown(run.opening_notices), {})
-
-
-def _status(run: RunState) -> dict[str, JsonValue]:
-    return {"status": run.finished.verdict.outcome if run.finished else "running"}
 
 
 def _summary_cell(run: RunState, finished: RunFinished) -> Cell:
@@ -183,7 +179,7 @@ def _result_cells(run: RunState, section: Section, outputs: SanitizedOutputs | N
     """Yield the solution; without `outputs` it shows none, because it is there to be run."""
     solution = final_solution(run)
     if solution and solution.patch:
-        fields = {"candidate": solution.candidate, **_status(run), **_model_field(run)}
+        fields = {"candidate": solution.candidate, **outcome_field(run), **_model_field(run)}
         yield markdown_cell(run, "patch", "", cell_markdown.patch_markdown(solution.patch), fields)
     elif solution:
         observation = _observation_of(section, solution)

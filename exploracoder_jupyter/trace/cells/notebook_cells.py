@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.message_wording import describe_tries
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, Cell
-from exploracoder_jupyter.trace.cells.cell_building import as_dict, markdown_cell, with_source
+from exploracoder_jupyter.trace.cells.cell_building import as_dict, markdown_cell, outcome_field, with_source
 
 Cells = Literal["live", "collapsed", "card"]
 """How much of a run the notebook shows: all cells, open while it goes on; all, collapsed from the start; none."""
@@ -26,7 +26,7 @@ def tries_cell(run: RunState, cells: Cells) -> Cell:
     """Return the heading above everything that was tried."""
     tries, failed = run.tries
     title = describe_tries(tries, failed) if tries else "Exploration"
-    cell = markdown_cell(run, "tries", "", f"### {title}", _status(run))
+    cell = markdown_cell(run, "tries", "", f"### {title}", outcome_field(run))
     if run.finished or cells == "collapsed":
         cell["metadata"] = {**as_dict(cell["metadata"]), COLLAPSED: True}
     return cell
@@ -34,7 +34,7 @@ def tries_cell(run: RunState, cells: Cells) -> Cell:
 
 def outcome_cell(run: RunState, source: str) -> Cell:
     """Return the heading below everything that was tried, above the solution."""
-    return markdown_cell(run, "outcome", "", source, _status(run))
+    return markdown_cell(run, "outcome", "", source, outcome_field(run))
 
 
 def adapt_cell(cell: Cell, caller: str) -> Cell:
@@ -55,7 +55,3 @@ def _with_lower_heading(cell: Cell) -> Cell:
     role = as_dict(as_dict(cell["metadata"])[NAMESPACE])["role"]
     source = str(cell["source"])
     return with_source(cell, f"#{source}") if role in ("plan", "subtask") and source.startswith("#") else cell
-
-
-def _status(run: RunState) -> dict[str, JsonValue]:
-    return {"status": run.finished.verdict.outcome if run.finished else "running"}

@@ -10,7 +10,8 @@ from tests.e2e.browser.stories import FIRST, SECOND, begun, two_scenes
 TASK = "The median of 3, 1, 2 as `middle`, and how far they are spread as `spread`."
 CHECK = "assert middle == 2 and spread == 1"
 SOLUTION = (
-    "import statistics\n\nnumbers = [3, 1, 2]\nmiddle, spread = statistics.median(numbers), statistics.stdev(numbers)"
+    "import statistics\n\nnumbers = [3, 1, 2]\n"
+    "middle, spread = statistics.median(numbers), statistics.stdev(numbers)\nprint('middle', middle, 'spread', spread)"
 )
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
 

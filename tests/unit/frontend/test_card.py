@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import nh3
 import pytest
@@ -72,6 +73,13 @@ def test_while_the_run_goes_on_it_has_the_step_and_the_latest_output():
     failed = next(state for state in reversed(moments) if state.last_observed == "1.1")
     for words in card(failed).values():
         assert "1.1 failed: AttributeError: no" in words
+
+
+def test_the_trace_is_named_relative_to_the_notebook():
+    state = replace(final(), trace="/notes/explorations/a.ipynb")
+    for words in card(state, folder=Path("/notes")).values():
+        assert "/notes" not in words and "explorations/a.ipynb" in words
+    assert "/notes/explorations" in card(state, folder=Path("/other"))["text/plain"]
 
 
 def test_it_stays_the_same_while_nothing_happens():

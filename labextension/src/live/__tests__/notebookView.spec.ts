@@ -201,3 +201,48 @@ it('a revealed cell is in command mode', async () => {
     false
   );
 });
+
+describe('the heading above what was tried', () => {
+  const tries = (collapsed: boolean, status: string) => ({
+    role: 'tries',
+    source: '### 2 tries',
+    mark: { status },
+    metadata: collapsed ? { 'jp-MarkdownHeadingCollapsed': true } : {}
+  });
+  const outcome = { role: 'outcome', source: '### Solution' };
+  const hidden = () =>
+    notebook.widgets.filter(cell => cell.isHidden).map(cell => cell.model.id);
+  const begin = (collapsed: boolean) =>
+    apply(
+      insert('tries', CALLER, tries(collapsed, 'running')),
+      insert('one', 'tries'),
+      insert('end', 'one', outcome)
+    );
+  const finish = () =>
+    apply(
+      { ...insert('tries', CALLER, tries(true, 'solved')), action: 'replace' },
+      insert('solution', 'end', { role: 'solution' })
+    );
+
+  it('collapses at the end, and hides nothing of the user', async () => {
+    await begin(false);
+    expect(hidden()).toEqual([]);
+    await finish();
+    expect(hidden()).toEqual(['one']);
+  });
+
+  it('hides from the start what comes later', async () => {
+    await begin(true);
+    await apply(insert('two', 'one'));
+    expect(hidden()).toEqual(['one', 'two']);
+  });
+
+  it('stays open if the user has opened it', async () => {
+    await begin(true);
+    (widget('tries') as MarkdownCell).headingCollapsed = false;
+    await ready();
+    await finish();
+    await ready();
+    expect(hidden()).toEqual([]);
+  });
+});
