@@ -16,6 +16,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
+from exploracoder_jupyter.protocol.entry_messages import EntryAnswer, EntryRequest
+
 EVENTS = "exploracoder_jupyter:events:v1"
 CONTROL = "exploracoder_jupyter:control:v1"
 VERSION = 1
@@ -354,7 +356,8 @@ ToKernel = Annotated[
     | RetrySubtask
     | ChooseCandidate
     | EditPlan
-    | ExportTrace,
+    | ExportTrace
+    | EntryRequest,
     Field(discriminator="type"),
 ]
 
@@ -400,7 +403,7 @@ class Done(BaseModel):
     link: str = ""
 
 
-Answer = Annotated[Welcome | Snapshot | Done, Field(discriminator="type")]
+Answer = Annotated[Welcome | Snapshot | Done | EntryAnswer, Field(discriminator="type")]
 
 
 # ---- page to kernel, in the metadata of the execution of a calling cell

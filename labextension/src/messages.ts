@@ -14,7 +14,7 @@ export const VERSION = 1;
 export type Message = Opening | FromKernel | Answer | ToKernel | Continue;
 export type FromKernel = CellsMessage | StateMessage | WhoMessage | CleanMessage;
 export type JsonValue = JSONValue;
-export type Answer = Welcome | Snapshot | Done;
+export type Answer = Welcome | Snapshot | Done | LibraryNames;
 export type ToKernel =
   | Hello
   | Here
@@ -26,7 +26,8 @@ export type ToKernel =
   | RetrySubtask
   | ChooseCandidate
   | EditPlan
-  | ExportTrace;
+  | ExportTrace
+  | ListLibraries;
 
 /**
  * The data of the `comm_open`: the kernel's version and all its runs.
@@ -202,6 +203,15 @@ export interface Done {
   link: string;
 }
 /**
+ * Answer to `ListLibraries`: names that can be explored in this kernel, each list sorted.
+ */
+export interface LibraryNames {
+  type: 'library_names';
+  request: number;
+  imported: string[];
+  installed: string[];
+}
+/**
  * First message of a page, and its answer to an `Opening` with reason `call`. Answered by `Welcome`.
  */
 export interface Hello {
@@ -302,6 +312,13 @@ export interface ExportTrace {
   type: 'export';
   request?: number;
   run: string;
+}
+/**
+ * The page completes the name of a library. Answered by `LibraryNames`.
+ */
+export interface ListLibraries {
+  type: 'list_libraries';
+  request?: number;
 }
 /**
  * `metadata.exploracoder_jupyter.continue` of a `%%explora` cell: continue a run that has ended.

@@ -1,2 +1,3 @@
 import './cells.css';
 import './sidebar.css';
+import './entry.css';

@@ -7,6 +7,8 @@ import * as React from 'react';
 import { isFinished } from '../link/runStatus';
 import type { IRunCell, IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
+import { EntryBar, useEntryPage } from '../entry/EntryBar';
+import { NewExploration } from '../entry/NewExploration';
 import { Activity } from './Activity';
 import { canEditPlan, acceptsControls } from './controlAvailability';
 import type { IControlRequests } from './controlRequests';
@@ -71,10 +73,15 @@ function Explorations(props: IExplorationsProps): React.JSX.Element {
   // Keep the run when the active cell belongs to no run.
   React.useEffect(() => pick(before => there ?? before), [there]);
   const run = model.runs.find(({ key }) => key === picked) ?? newest;
+  const page = useEntryPage(host.entry);
   const others = run !== undefined && hasOtherActiveRuns(model.runs, run);
+  if (run && page === 'new') {
+    return <NewExploration entry={host.entry} />;
+  }
   return (
     <>
       <ConnectionNote model={model} />
+      {run && <EntryBar entry={host.entry} />}
       {run && others && (
         <RunningRuns runs={model.runs} shown={run} onShow={pick} />
       )}

@@ -8,6 +8,7 @@ import { NotebookActions } from '@jupyterlab/notebook';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import { CommandRegistry } from '@lumino/commands';
 
+import type { IEntry } from '../entry/entryTokens';
 import type { IHostServices } from './sidebarContext';
 import { insertExample } from './insertExample';
 import { IActiveCell, describeCell } from './activeCell';
@@ -17,7 +18,8 @@ export const SHOW_SIDEBAR = 'exploracoder:show-sidebar';
 export class HostServices implements IHostServices {
   constructor(
     private app: JupyterFrontEnd,
-    private tracker: INotebookTracker
+    private tracker: INotebookTracker,
+    readonly entry: IEntry
   ) {}
 
   get hasNotebook(): boolean {

@@ -15,6 +15,7 @@ import {
   TranslationBundle
 } from '@jupyterlab/translation';
 
+import { IEntry } from '../entry/entryTokens';
 import { IExplorations } from '../link/tokens';
 import { HostServices, SHOW_SIDEBAR } from './hostServices';
 import { DEFAULTS, IPreferences } from './sidebarContext';
@@ -31,19 +32,20 @@ const sidebar: JupyterFrontEndPlugin<void> = {
   id: 'exploracoder-jupyter:sidebar',
   description: 'Shows and controls the explorations of the current notebook.',
   autoStart: true,
-  requires: [IExplorations, INotebookTracker],
+  requires: [IExplorations, INotebookTracker, IEntry],
   optional: [ITranslator, ILayoutRestorer, ISettingRegistry, ICommandPalette],
   activate: (
     app: JupyterFrontEnd,
     explorations: IExplorations,
     tracker: INotebookTracker,
+    entry: IEntry,
     translator: ITranslator | null,
     restorer: ILayoutRestorer | null,
     settings: ISettingRegistry | null,
     palette: ICommandPalette | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
-    const host = new HostServices(app, tracker);
+    const host = new HostServices(app, tracker, entry);
     const widget = new SidebarWidget(explorations, host, trans);
     app.shell.add(widget, 'right', { rank: 700 });
     restorer?.add(widget, SIDEBAR_ID);

@@ -3,6 +3,9 @@
  */
 import { Signal } from '@lumino/signaling';
 
+import { EMPTY_TASK, ITask } from '../../entry/callingCell';
+import type { EntryPage, IEntry } from '../../entry/entryTokens';
+import type { ILibraryNames } from '../../entry/libraryNames';
 import type {
   Control,
   IExplorationModel,
@@ -11,6 +14,7 @@ import type {
   LinkStatus
 } from '../../link/tokens';
 import type {
+  Answer,
   CandidateView,
   Done,
   RunView,
@@ -110,6 +114,10 @@ export class FakeModel implements IExplorationModel {
     return this.ask(run, 'export');
   }
 
+  request(): Promise<Answer> {
+    return Promise.reject(new Error('No kernel.'));
+  }
+
   reveal(_: string, cell: object, focus = true): boolean {
     const how = focus ? 'focus' : 'reveal';
     this.asked.push(`${how} ${JSON.stringify(cell)}`);
@@ -173,7 +181,33 @@ export class FakeExplorations implements IExplorations {
   }
 }
 
+export class FakeEntry implements IEntry {
+  page: EntryPage = 'runs';
+  draft = EMPTY_TASK;
+  version = 0;
+  readonly changed: Signal<IEntry, void> = new Signal(this);
+  names: ILibraryNames = { imported: [], installed: [] };
+  explored: ITask[] = [];
+  show(page: EntryPage, draft: Partial<ITask> = this.draft): void {
+    this.page = page;
+    this.draft = { ...EMPTY_TASK, ...draft };
+    this.version += 1;
+    this.changed.emit();
+  }
+  keepDraft(draft: ITask): void {
+    this.draft = draft;
+  }
+  libraryNames(): Promise<ILibraryNames> {
+    return Promise.resolve(this.names);
+  }
+  explore(task: ITask): boolean {
+    this.explored.push(task);
+    return true;
+  }
+}
+
 export class FakeHostServices implements IHostServices {
+  entry = new FakeEntry();
   hasNotebook = true;
   activeCell: IActiveCell | null = null;
   shortcut = 'Ctrl+Shift+Y';

@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkexploracoder_jupyter=self.rspackChunkexploracoder_jupyter||[]).push([[310],{33(r,o,e){var a=e(601),p=e.n(a),t=e(314),n=(e.n(t))()(p());n.push([r.id,`/*
+"use strict";(self.rspackChunkexploracoder_jupyter=self.rspackChunkexploracoder_jupyter||[]).push([[818],{33(r,o,e){var p=e(601),a=e.n(p),t=e(314),l=(e.n(t))()(a());l.push([r.id,`/*
  * Cells are measured repeatedly while they are inserted. Outputs that are not rendered yet or are scrolled out of view are
  * skipped.
  */
@@ -69,7 +69,95 @@
     transition: background-color 0.1s;
   }
 }
-`,""]),e.d(o,{},{A:n})},938(r,o,e){var a=e(601),p=e.n(a),t=e(314),n=(e.n(t))()(p());n.push([r.id,`/* The sidebar. Colors come from the theme only, and nothing depends on color alone. */
+`,""]),e.d(o,{},{A:l})},734(r,o,e){var p=e(601),a=e.n(p),t=e(314),l=(e.n(t))()(a());l.push([r.id,`/* The forms of the sidebar. Colors come from the theme only. */
+
+.jp-Explora-entryBar {
+  flex: none;
+  display: flex;
+  align-items: center;
+  justify-content: space-between;
+  gap: 6px;
+  padding: 6px 12px 0;
+}
+
+.jp-Explora-entryForm {
+  margin-top: 8px;
+}
+
+.jp-Explora-field {
+  position: relative;
+  flex: 1 1 100px;
+  min-width: 0;
+  margin-bottom: 8px;
+}
+
+.jp-Explora-field > label {
+  display: block;
+  margin-bottom: 2px;
+  font-weight: 600;
+}
+
+.jp-Explora-fieldRow {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 0 8px;
+}
+
+.jp-Explora-field > .jp-Explora-select {
+  box-sizing: border-box;
+  width: 100%;
+  min-height: 28px;
+}
+
+.jp-Explora-input.jp-mod-code {
+  font-family: var(--jp-code-font-family);
+  font-size: var(--jp-code-font-size);
+}
+
+.jp-Explora-input[aria-invalid='true'] {
+  border-color: var(--jp-error-color1, currentcolor);
+  box-shadow: inset 0 0 0 1px var(--jp-error-color1, currentcolor);
+}
+
+/* A bar, not the color of the text: the theme's error color is too pale for text. */
+.jp-Explora-sidebar .jp-Explora-problem {
+  margin: 4px 0 0;
+  padding-left: 8px;
+  border-left: 3px solid var(--jp-error-color1, currentcolor);
+  overflow-wrap: anywhere;
+}
+
+.jp-Explora-combobox {
+  position: relative;
+}
+
+.jp-Explora-sidebar .jp-Explora-options {
+  position: absolute;
+  z-index: 2;
+  right: 0;
+  left: 0;
+  margin-top: 2px;
+  padding: 2px 0;
+  border: var(--jp-border-width) solid var(--jp-border-color0);
+  border-radius: var(--jp-border-radius);
+  background: var(--jp-layout-color1);
+  box-shadow: var(--jp-elevation-z4);
+}
+
+.jp-Explora-options > li {
+  padding: 3px 8px;
+  overflow-wrap: anywhere;
+  cursor: pointer;
+}
+
+.jp-Explora-options > li:is(:hover, .jp-mod-active) {
+  background: var(--jp-layout-color2);
+}
+
+.jp-Explora-options > li.jp-mod-active {
+  box-shadow: inset 3px 0 0 var(--jp-brand-color1, currentcolor);
+}
+`,""]),e.d(o,{},{A:l})},938(r,o,e){var p=e(601),a=e.n(p),t=e(314),l=(e.n(t))()(a());l.push([r.id,`/* The sidebar. Colors come from the theme only, and nothing depends on color alone. */
 
 .jp-Explora-sidebar {
   min-width: 180px;
@@ -771,4 +859,4 @@
 .jp-Explora-empty pre span {
   white-space: nowrap;
 }
-`,""]),e.d(o,{},{A:n})},314(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",a=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),a&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),a&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,a,p,t){"string"==typeof r&&(r=[[null,r,void 0]]);var n={};if(a)for(var l=0;l<this.length;l++){var i=this[l][0];null!=i&&(n[i]=!0)}for(var d=0;d<r.length;d++){var s=[].concat(r[d]);a&&n[s[0]]||(void 0!==t&&(void 0===s[5]||(s[1]="@layer".concat(s[5].length>0?" ".concat(s[5]):""," {").concat(s[1],"}")),s[5]=t),e&&(s[2]&&(s[1]="@media ".concat(s[2]," {").concat(s[1],"}")),s[2]=e),p&&(s[4]?(s[1]="@supports (".concat(s[4],") {").concat(s[1],"}"),s[4]=p):s[4]="".concat(p)),o.push(s))}},o}},601(r){r.exports=function(r){return r[1]}},72(r){var o=[];function e(r){for(var e=-1,a=0;a<o.length;a++)if(o[a].identifier===r){e=a;break}return e}function a(r,a){for(var p={},t=[],n=0;n<r.length;n++){var l=r[n],i=a.base?l[0]+a.base:l[0],d=p[i]||0,s="".concat(i," ").concat(d);p[i]=d+1;var c=e(s),x={css:l[1],media:l[2],sourceMap:l[3],supports:l[4],layer:l[5]};if(-1!==c)o[c].references++,o[c].updater(x);else{var u=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(x,a);a.byIndex=n,o.splice(n,0,{identifier:s,updater:u,references:1})}t.push(s)}return t}r.exports=function(r,p){var t=a(r=r||[],p=p||{});return function(r){r=r||[];for(var n=0;n<t.length;n++){var l=e(t[n]);o[l].references--}for(var i=a(r,p),d=0;d<t.length;d++){var s=e(t[d]);0===o[s].references&&(o[s].updater(),o.splice(s,1))}t=i}}},659(r){var o={};r.exports=function(r,e){var a=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},540(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},56(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},206(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var a,p,t;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(p=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,p&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(a,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},370(r,o,e){var a=e(72),p=e.n(a),t=e(206),n=e.n(t),l=e(659),i=e.n(l),d=e(56),s=e.n(d),c=e(540),x=e.n(c),u=e(113),j=e.n(u),f=e(33),m={};m.styleTagTransform=j(),m.setAttributes=s(),m.insert=i().bind(null,"head"),m.domAPI=n(),m.insertStyleElement=x(),p()(f.A,m),f.A&&f.A.locals&&f.A.locals;var b=e(938),g={};g.styleTagTransform=j(),g.setAttributes=s(),g.insert=i().bind(null,"head"),g.domAPI=n(),g.insertStyleElement=x(),p()(b.A,g),b.A&&b.A.locals&&b.A.locals}}]);
+`,""]),e.d(o,{},{A:l})},314(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",p=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),p&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),p&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,p,a,t){"string"==typeof r&&(r=[[null,r,void 0]]);var l={};if(p)for(var n=0;n<this.length;n++){var i=this[n][0];null!=i&&(l[i]=!0)}for(var d=0;d<r.length;d++){var s=[].concat(r[d]);p&&l[s[0]]||(void 0!==t&&(void 0===s[5]||(s[1]="@layer".concat(s[5].length>0?" ".concat(s[5]):""," {").concat(s[1],"}")),s[5]=t),e&&(s[2]&&(s[1]="@media ".concat(s[2]," {").concat(s[1],"}")),s[2]=e),a&&(s[4]?(s[1]="@supports (".concat(s[4],") {").concat(s[1],"}"),s[4]=a):s[4]="".concat(a)),o.push(s))}},o}},601(r){r.exports=function(r){return r[1]}},72(r){var o=[];function e(r){for(var e=-1,p=0;p<o.length;p++)if(o[p].identifier===r){e=p;break}return e}function p(r,p){for(var a={},t=[],l=0;l<r.length;l++){var n=r[l],i=p.base?n[0]+p.base:n[0],d=a[i]||0,s="".concat(i," ").concat(d);a[i]=d+1;var c=e(s),x={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==c)o[c].references++,o[c].updater(x);else{var u=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(x,p);p.byIndex=l,o.splice(l,0,{identifier:s,updater:u,references:1})}t.push(s)}return t}r.exports=function(r,a){var t=p(r=r||[],a=a||{});return function(r){r=r||[];for(var l=0;l<t.length;l++){var n=e(t[l]);o[n].references--}for(var i=p(r,a),d=0;d<t.length;d++){var s=e(t[d]);0===o[s].references&&(o[s].updater(),o.splice(s,1))}t=i}}},659(r){var o={};r.exports=function(r,e){var p=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!p)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");p.appendChild(e)}},540(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},56(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var p,a,t;p="",e.supports&&(p+="@supports (".concat(e.supports,") {")),e.media&&(p+="@media ".concat(e.media," {")),(a=void 0!==e.layer)&&(p+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),p+=e.css,a&&(p+="}"),e.media&&(p+="}"),e.supports&&(p+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(p+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(p,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},345(r,o,e){var p=e(72),a=e.n(p),t=e(825),l=e.n(t),n=e(659),i=e.n(n),d=e(56),s=e.n(d),c=e(540),x=e.n(c),u=e(113),j=e.n(u),f=e(33),b={};b.styleTagTransform=j(),b.setAttributes=s(),b.insert=i().bind(null,"head"),b.domAPI=l(),b.insertStyleElement=x(),a()(f.A,b),f.A&&f.A.locals&&f.A.locals;var m=e(938),g={};g.styleTagTransform=j(),g.setAttributes=s(),g.insert=i().bind(null,"head"),g.domAPI=l(),g.insertStyleElement=x(),a()(m.A,g),m.A&&m.A.locals&&m.A.locals;var v=e(734),h={};h.styleTagTransform=j(),h.setAttributes=s(),h.insert=i().bind(null,"head"),h.domAPI=l(),h.insertStyleElement=x(),a()(v.A,h),v.A&&v.A.locals&&v.A.locals}}]);

@@ -1,0 +1,32 @@
+/** What the sidebar's forms need: the form that is shown, and the services behind them. */
+import { Token } from '@lumino/coreutils';
+import type { ISignal } from '@lumino/signaling';
+
+import type { ITask } from './callingCell';
+import type { ILibraryNames } from './libraryNames';
+
+/** What the sidebar shows: the runs, or a form in their place. */
+export type EntryPage = 'runs' | 'new';
+
+export interface IEntry {
+  readonly page: EntryPage;
+  /** What the form for a new exploration begins with. */
+  readonly draft: ITask;
+  /** Counts the calls of `show`. */
+  readonly version: number;
+  /** Emitted when any of the properties above has changed. */
+  readonly changed: ISignal<IEntry, void>;
+  /** Show a page; a draft replaces the present one. */
+  show(page: EntryPage, draft?: Partial<ITask>): void;
+  /** Keep what was entered, in memory only. */
+  keepDraft(draft: ITask): void;
+  /** The libraries to complete. Never rejects. */
+  libraryNames(): Promise<ILibraryNames>;
+  /** Write the calling cell and run it. Returns whether there is a notebook for it. */
+  explore(task: ITask): boolean;
+}
+
+export const IEntry = new Token<IEntry>(
+  'exploracoder-jupyter:IEntry',
+  'The forms that start explorations in the current notebook.'
+);
