@@ -416,3 +416,14 @@ def test_siblings_are_gone_after_stop(tmp_path, monkeypatch):
                 assert all(ended(process.pid) for process in processes)
         finally:
             page.close()
+
+
+def test_a_page_completes_libraries_while_a_cell_is_running(kernel, tab):
+    page = tab()
+    page.connect()
+    kernel.run("import json as j\nfrom collections import OrderedDict")
+    with busy(kernel, page):
+        names = page.ask("list_libraries")
+    assert {"json", "collections"} <= set(names["imported"])
+    assert {"pydantic", "statistics"} <= set(names["installed"])
+    assert not {"__main__", "builtins"} & set(names["imported"])

@@ -33,9 +33,14 @@ export function TaskForm(props: {
   const focusFirst = (selector: string) =>
     form.current?.querySelector<HTMLElement>(selector)?.focus();
   React.useEffect(() => {
-    if (props.focus) {
-      focusFirst(task.libraries ? 'textarea' : 'input');
+    if (!props.focus) {
+      return undefined;
     }
+    // The sidebar may be about to open, and the command palette about to close.
+    const timer = setTimeout(() =>
+      focusFirst(task.libraries ? 'textarea' : 'input')
+    );
+    return () => clearTimeout(timer);
   }, []);
   const set = (change: Partial<ITask>) => {
     const changed = { ...task, ...change };

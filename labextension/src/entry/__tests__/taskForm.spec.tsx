@@ -17,9 +17,11 @@ async function show(entry = new FakeEntry(), onClose?: () => void) {
   await act(async () => {
     render(<TaskForm entry={entry} focus onClose={onClose} />);
   });
+  await settle();
   return entry;
 }
 
+const settle = () => act(() => new Promise(resolve => setTimeout(resolve)));
 const field = (name: string) =>
   screen.getByLabelText<HTMLInputElement>(name, { selector: ':not(form)' });
 const type = (name: string, value: string) =>
@@ -72,7 +74,7 @@ describe('the form', () => {
       const id = field(name).getAttribute('aria-describedby')!;
       expect(document.getElementById(id)!.textContent).not.toBe('');
     }
-    await act(() => new Promise(resolve => setTimeout(resolve)));
+    await settle();
     expect(document.activeElement).toBe(field('Library'));
     type('Library', 'networkx');
     expect(field('Library').getAttribute('aria-invalid')).toBeNull();
