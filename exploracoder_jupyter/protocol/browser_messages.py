@@ -104,6 +104,8 @@ class RunView(BaseModel):
     """Id of the page that changes the cells; empty if there is none yet."""
     status: RunStatus = "starting"
     task: str = ""
+    setup: str = ""
+    """Code that runs before the exploration, as given by the user."""
     origin: str = ""
     """How the run continues another one, if it does: `step 2 again, hint: ...`, `candidate 2.4 chosen`."""
     libraries: list[str] = []

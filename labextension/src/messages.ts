@@ -49,6 +49,7 @@ export interface RunView {
   status:
     'starting' | 'reviewing' | 'running' | 'stopping' | 'solved' | 'unchecked' | 'unsolved' | 'stopped' | 'failed';
   task: string;
+  setup: string;
   origin: string;
   libraries: string[];
   model: string;

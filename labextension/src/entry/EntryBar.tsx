@@ -1,11 +1,18 @@
 /** The line at the top of the sidebar that leads to its forms. */
 import * as React from 'react';
 
+import { isFinished } from '../link/runStatus';
+import type { RunView } from '../messages';
 import { useTrans } from '../sidebar/sidebarContext';
 import type { EntryPage, IEntry } from './entryTokens';
 
-export function EntryBar({ entry }: { entry: IEntry }): React.JSX.Element {
+export function EntryBar(props: {
+  entry: IEntry;
+  /** The run that is shown. */
+  run: RunView;
+}): React.JSX.Element {
   const trans = useTrans();
+  const { entry, run } = props;
   return (
     <div className="jp-Explora-entryBar">
       <button
@@ -15,6 +22,18 @@ export function EntryBar({ entry }: { entry: IEntry }): React.JSX.Element {
       >
         {trans.__('New exploration')}
       </button>
+      {isFinished(run) && run.code !== null && (
+        <button
+          type="button"
+          className="jp-Explora-button"
+          title={trans.__(
+            'Explore another task from the state after the solution'
+          )}
+          onClick={() => entry.followUp(run)}
+        >
+          {trans.__('Follow up…')}
+        </button>
+      )}
     </div>
   );
 }

@@ -8,6 +8,7 @@ import type { IEntry } from './entryTokens';
 import { Field, noteId } from './Field';
 import { ILibraryNames, suggestLibraries } from './libraryNames';
 
+const EXAMPLE_CHECK = 'assert length == 5';
 const EFFORTS = ['auto', 'direct', 'explore'] as const;
 
 type Problems = Partial<Record<keyof ITask, string>>;
@@ -129,7 +130,7 @@ function LibraryField(props: IFields & { entry: IEntry }): React.JSX.Element {
         suggestions={suggestLibraries(word ?? '', names, chosen)}
         accept={name => `${before ?? ''}${name}`}
         listLabel={trans.__('Libraries')}
-        placeholder={trans.__('For example networkx; several with commas')}
+        placeholder={trans.__('For example: numpy, pandas')}
         invalid={!!problems.libraries}
         describedBy={noteId(id, problems.libraries)}
         onFocus={load}
@@ -171,7 +172,7 @@ function CheckField({ task, set }: IFields): React.JSX.Element {
         rows={2}
         spellCheck={false}
         value={task.check}
-        placeholder="assert length == 5"
+        placeholder={EXAMPLE_CHECK}
         aria-describedby={noteId(id, note)}
         onChange={event => set({ check: event.target.value })}
       />

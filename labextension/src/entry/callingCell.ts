@@ -14,6 +14,8 @@ export interface ITask {
   effort: string;
   /** Code that runs before the exploration. */
   setup: string;
+  /** Id of the failed cell to correct, if there is one. */
+  fixes: string;
 }
 
 export const EMPTY_TASK: ITask = {
@@ -22,7 +24,8 @@ export const EMPTY_TASK: ITask = {
   check: '',
   model: '',
   effort: '',
-  setup: ''
+  setup: '',
+  fixes: ''
 };
 
 /** Words that need no quotes. */

@@ -1,10 +1,17 @@
 /** The services behind the sidebar's forms, in an application. */
+import type { ISharedCell } from '@jupyter/ydoc';
 import type { INotebookTracker } from '@jupyterlab/notebook';
+import type { JSONObject } from '@lumino/coreutils';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import type { IExplorations } from '../link/tokens';
+import { asOneUndoStep } from '../live/cellRemoval';
+import { NAMESPACE } from '../live/generatedCell';
+import type { RunView } from '../messages';
 import { callingCell, EMPTY_TASK, ITask } from './callingCell';
 import type { EntryPage, IEntry } from './entryTokens';
+import { fixedBy } from './errorTask';
+import { setupAfter } from './followUp';
 import { insertCall } from './insertCall';
 import { ILibraryNames, importableModules, importedBy } from './libraryNames';
 
@@ -44,7 +51,7 @@ export class Entry implements IEntry {
   }
 
   async libraryNames(): Promise<ILibraryNames> {
-    const imported = this._importedInNotebook();
+    const imported = importedBy(this.notebookCode());
     const known = await this._namesInKernel().catch(() => null);
     return {
       imported: [...new Set([...imported, ...(known?.imported ?? [])])],
@@ -58,15 +65,49 @@ export class Entry implements IEntry {
       return false;
     }
     const loaded = this._explorations.current?.link === 'ready';
-    insertCall(panel, callingCell(task), loaded);
+    const ours: JSONObject = task.fixes
+      ? { [NAMESPACE]: { fixes: task.fixes } }
+      : {};
+    insertCall(panel, callingCell(task), loaded, ours);
     this.show('runs', EMPTY_TASK);
     return true;
   }
 
-  private _importedInNotebook(): string[] {
-    const cells = this._tracker.currentWidget?.model?.sharedModel.cells ?? [];
-    const code = cells.filter(cell => cell.cell_type === 'code');
-    return importedBy(code.map(cell => cell.getSource()).join('\n'));
+  followUp(run: RunView): void {
+    const libraries = run.libraries.map(library => library.split(' ')[0]);
+    this.show('new', {
+      libraries: libraries.join(', '),
+      setup: setupAfter(run)
+    });
+  }
+
+  failedSource(run: RunView): string | null {
+    return this._failedCell(run)?.getSource() ?? null;
+  }
+
+  replaceFailed(run: RunView): void {
+    const failed = this._failedCell(run);
+    if (failed?.notebook && run.code !== null) {
+      const { code } = run;
+      asOneUndoStep(failed.notebook, () => failed.setSource(code));
+    }
+  }
+
+  /** The code of the current notebook's code cells. */
+  notebookCode(): string {
+    const code = this._cells.filter(cell => cell.cell_type === 'code');
+    return code.map(cell => cell.getSource()).join('\n');
+  }
+
+  private _failedCell(run: RunView): ISharedCell | undefined {
+    const find = (id?: string | null) =>
+      this._cells.find(cell => cell.getId() === id);
+    const caller = find(run.cell);
+    return caller && find(fixedBy(caller));
+  }
+
+  private get _cells(): readonly ISharedCell[] {
+    return this._tracker.currentWidget?.model?.sharedModel.cells ?? [];
   }
 
   private async _namesInKernel(): Promise<ILibraryNames | null> {

@@ -2,6 +2,7 @@
 import { Token } from '@lumino/coreutils';
 import type { ISignal } from '@lumino/signaling';
 
+import type { RunView } from '../messages';
 import type { ITask } from './callingCell';
 import type { ILibraryNames } from './libraryNames';
 
@@ -24,6 +25,12 @@ export interface IEntry {
   libraryNames(): Promise<ILibraryNames>;
   /** Write the calling cell and run it. Returns whether there is a notebook for it. */
   explore(task: ITask): boolean;
+  /** Show the form for a task that starts from the state after a solution. */
+  followUp(run: RunView): void;
+  /** The source of the failed cell that the run is to correct; `null` if there is none. */
+  failedSource(run: RunView): string | null;
+  /** Replace the source of that cell by the solution. */
+  replaceFailed(run: RunView): void;
 }
 
 export const IEntry = new Token<IEntry>(

@@ -4,6 +4,7 @@
  */
 import type { ISharedNotebook } from '@jupyter/ydoc';
 import type { Cell } from '@jupyterlab/cells';
+import type { JSONObject } from '@lumino/coreutils';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 
 import { asOneUndoStep } from '../live/cellRemoval';
@@ -11,11 +12,12 @@ import { markOf } from '../live/generatedCell';
 import { showCell } from '../live/notebookActions';
 import { LOAD_CELL } from '../sidebar/example';
 
-/** Insert and run the cell. Returns the calling cell's id, or `null` if there is no notebook model. */
+/** Insert and run the cell, with this metadata. Returns the calling cell's id, or `null` if there is no notebook model. */
 export function insertCall(
   panel: NotebookPanel,
   source: string,
-  loaded: boolean
+  loaded: boolean,
+  metadata: JSONObject = {}
 ): string | null {
   const notebook = panel.content.model?.sharedModel;
   if (!notebook) {
@@ -30,7 +32,7 @@ export function insertCall(
       sources.map(text => ({
         cell_type: 'code',
         source: text,
-        metadata: { trusted: true }
+        metadata: { trusted: true, ...(text === source ? metadata : {}) }
       }))
     )
   );

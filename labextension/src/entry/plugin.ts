@@ -9,9 +9,11 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { IExplorations } from '../link/tokens';
+import { addCellCommands, CellCommandIDs } from './cellCommands';
 import { addEntryCommands, EntryCommandIDs } from './commands';
 import { Entry } from './entry';
 import { IEntry } from './entryTokens';
+import { offerToLoad } from './notLoaded';
 
 const entry: JupyterFrontEndPlugin<IEntry> = {
   id: 'exploracoder-jupyter:entry',
@@ -31,8 +33,13 @@ const entry: JupyterFrontEndPlugin<IEntry> = {
     const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
     const found = new Entry(tracker, explorations);
     addEntryCommands(app, found, tracker, trans);
+    addCellCommands(app, found, tracker, trans);
+    offerToLoad(tracker, trans);
     const category = trans.__('Exploration');
-    for (const command of Object.values(EntryCommandIDs)) {
+    for (const command of Object.values({
+      ...EntryCommandIDs,
+      ...CellCommandIDs
+    })) {
       palette?.addItem({ command, category });
     }
     launcher?.add({

@@ -8,6 +8,7 @@ import { isFinished } from '../link/runStatus';
 import type { IRunCell, IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
 import { EntryBar, useEntryPage } from '../entry/EntryBar';
+import { ErrorFix } from '../entry/ErrorFix';
 import { NewExploration } from '../entry/NewExploration';
 import { Activity } from './Activity';
 import { canEditPlan, acceptsControls } from './controlAvailability';
@@ -81,7 +82,7 @@ function Explorations(props: IExplorationsProps): React.JSX.Element {
   return (
     <>
       <ConnectionNote model={model} />
-      {run && <EntryBar entry={host.entry} />}
+      {run && <EntryBar entry={host.entry} run={run} />}
       {run && others && (
         <RunningRuns runs={model.runs} shown={run} onShow={pick} />
       )}
@@ -190,6 +191,7 @@ function RunPanel(props: IRunPanel): React.JSX.Element {
           text={run.task}
           onGo={model.hasCaller(run.key) ? () => go({}, true) : null}
         />
+        <ErrorFix run={run} entry={host.entry} />
         <Facts run={run} clock={clock} />
         <Notices notices={run.notices} />
         <Plan {...props} requests={requests} go={go} />

@@ -15,6 +15,7 @@ import {
   TranslationBundle
 } from '@jupyterlab/translation';
 
+import { addRunCommands, RunCommandIDs } from '../entry/runCommands';
 import { IEntry } from '../entry/entryTokens';
 import { IExplorations } from '../link/tokens';
 import { HostServices, SHOW_SIDEBAR } from './hostServices';
@@ -49,11 +50,10 @@ const sidebar: JupyterFrontEndPlugin<void> = {
     const widget = new SidebarWidget(explorations, host, trans);
     app.shell.add(widget, 'right', { rank: 700 });
     restorer?.add(widget, SIDEBAR_ID);
-    const open = () => app.shell.activateById(SIDEBAR_ID);
     const opener = new SidebarOpener(
       explorations,
       () => widget.preferences,
-      open
+      () => app.shell.activateById(SIDEBAR_ID)
     );
     const look = () => widget.update();
     tracker.activeCellChanged.connect(look);
@@ -62,8 +62,10 @@ const sidebar: JupyterFrontEndPlugin<void> = {
       tracker.activeCellChanged.disconnect(look);
     });
     addCommands(app, explorations, host, widget, trans);
+    const open = (link: string) => host.open(link);
+    addRunCommands(app, explorations, tracker, open, trans);
     const category = trans.__('Exploration');
-    for (const command of Object.values(CommandIDs)) {
+    for (const command of Object.values({ ...CommandIDs, ...RunCommandIDs })) {
       palette?.addItem({ command, category });
     }
     void followSettings(settings, widget);

@@ -51,7 +51,8 @@ describe('the form', () => {
         check: 'assert path',
         model: 'offline',
         effort: 'explore',
-        setup: ''
+        setup: '',
+        fixes: ''
       }
     ]);
   });

@@ -204,6 +204,17 @@ export class FakeEntry implements IEntry {
     this.explored.push(task);
     return true;
   }
+  followed: string[] = [];
+  followUp({ key }: RunView): void {
+    this.followed.push(key);
+  }
+  failed: string | null = null;
+  failedSource(): string | null {
+    return this.failed;
+  }
+  replaceFailed({ code }: RunView): void {
+    this.failed = code;
+  }
 }
 
 export class FakeHostServices implements IHostServices {
@@ -261,6 +272,7 @@ export function run(change: Partial<RunView> = {}): RunView {
     cell: 'cell-1',
     owner: 'page-1',
     status: 'running',
+    setup: '',
     task: 'Build a weighted graph and find the shortest path from a to c',
     origin: '',
     libraries: ['networkx 3.4'],

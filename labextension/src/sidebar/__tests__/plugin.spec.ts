@@ -128,7 +128,7 @@ describe('the plugin', () => {
 
   it('describes its commands and puts them into the palette', async () => {
     const { app, words } = await started();
-    expect(words).toHaveLength(2);
+    expect(words).toHaveLength(5);
     for (const command of words) {
       expect(app.commands.label(command)).not.toBe('');
       expect(app.commands.caption(command)).not.toBe('');

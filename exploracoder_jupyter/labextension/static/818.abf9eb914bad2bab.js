@@ -157,6 +157,42 @@
 .jp-Explora-options > li.jp-mod-active {
   box-shadow: inset 3px 0 0 var(--jp-brand-color1, currentcolor);
 }
+
+.jp-Explora-sidebar .jp-Explora-diff {
+  max-height: 320px;
+  overflow: auto;
+  padding: 4px 0;
+  border: var(--jp-border-width) solid var(--jp-border-color1);
+  border-radius: var(--jp-border-radius);
+  background: var(--jp-layout-color0);
+  font-family: var(--jp-code-font-family);
+  font-size: var(--jp-code-font-size);
+}
+
+.jp-Explora-diff > li {
+  padding: 0 8px 0 4px;
+  border-left: 3px solid transparent;
+  white-space: pre-wrap;
+  overflow-wrap: anywhere;
+}
+
+.jp-Explora-diff > li > span[aria-hidden] {
+  display: inline-block;
+  width: 1.2em;
+}
+
+.jp-Explora-diff > .jp-mod-added {
+  border-left-color: var(--jp-success-color1, currentcolor);
+  font-weight: 600;
+}
+
+.jp-Explora-diff > .jp-mod-removed {
+  border-left-color: var(--jp-error-color1, currentcolor);
+}
+
+.jp-Explora-diff > .jp-mod-removed {
+  text-decoration: line-through;
+}
 `,""]),e.d(o,{},{A:l})},938(r,o,e){var p=e(601),a=e.n(p),t=e(314),l=(e.n(t))()(a());l.push([r.id,`/* The sidebar. Colors come from the theme only, and nothing depends on color alone. */
 
 .jp-Explora-sidebar {
@@ -859,4 +895,4 @@
 .jp-Explora-empty pre span {
   white-space: nowrap;
 }
-`,""]),e.d(o,{},{A:l})},314(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",p=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),p&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),p&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,p,a,t){"string"==typeof r&&(r=[[null,r,void 0]]);var l={};if(p)for(var n=0;n<this.length;n++){var i=this[n][0];null!=i&&(l[i]=!0)}for(var d=0;d<r.length;d++){var s=[].concat(r[d]);p&&l[s[0]]||(void 0!==t&&(void 0===s[5]||(s[1]="@layer".concat(s[5].length>0?" ".concat(s[5]):""," {").concat(s[1],"}")),s[5]=t),e&&(s[2]&&(s[1]="@media ".concat(s[2]," {").concat(s[1],"}")),s[2]=e),a&&(s[4]?(s[1]="@supports (".concat(s[4],") {").concat(s[1],"}"),s[4]=a):s[4]="".concat(a)),o.push(s))}},o}},601(r){r.exports=function(r){return r[1]}},72(r){var o=[];function e(r){for(var e=-1,p=0;p<o.length;p++)if(o[p].identifier===r){e=p;break}return e}function p(r,p){for(var a={},t=[],l=0;l<r.length;l++){var n=r[l],i=p.base?n[0]+p.base:n[0],d=a[i]||0,s="".concat(i," ").concat(d);a[i]=d+1;var c=e(s),x={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==c)o[c].references++,o[c].updater(x);else{var u=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(x,p);p.byIndex=l,o.splice(l,0,{identifier:s,updater:u,references:1})}t.push(s)}return t}r.exports=function(r,a){var t=p(r=r||[],a=a||{});return function(r){r=r||[];for(var l=0;l<t.length;l++){var n=e(t[l]);o[n].references--}for(var i=p(r,a),d=0;d<t.length;d++){var s=e(t[d]);0===o[s].references&&(o[s].updater(),o.splice(s,1))}t=i}}},659(r){var o={};r.exports=function(r,e){var p=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!p)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");p.appendChild(e)}},540(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},56(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var p,a,t;p="",e.supports&&(p+="@supports (".concat(e.supports,") {")),e.media&&(p+="@media ".concat(e.media," {")),(a=void 0!==e.layer)&&(p+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),p+=e.css,a&&(p+="}"),e.media&&(p+="}"),e.supports&&(p+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(p+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(p,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},345(r,o,e){var p=e(72),a=e.n(p),t=e(825),l=e.n(t),n=e(659),i=e.n(n),d=e(56),s=e.n(d),c=e(540),x=e.n(c),u=e(113),j=e.n(u),f=e(33),b={};b.styleTagTransform=j(),b.setAttributes=s(),b.insert=i().bind(null,"head"),b.domAPI=l(),b.insertStyleElement=x(),a()(f.A,b),f.A&&f.A.locals&&f.A.locals;var m=e(938),g={};g.styleTagTransform=j(),g.setAttributes=s(),g.insert=i().bind(null,"head"),g.domAPI=l(),g.insertStyleElement=x(),a()(m.A,g),m.A&&m.A.locals&&m.A.locals;var v=e(734),h={};h.styleTagTransform=j(),h.setAttributes=s(),h.insert=i().bind(null,"head"),h.domAPI=l(),h.insertStyleElement=x(),a()(v.A,h),v.A&&v.A.locals&&v.A.locals}}]);
+`,""]),e.d(o,{},{A:l})},314(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",p=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),p&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),p&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,p,a,t){"string"==typeof r&&(r=[[null,r,void 0]]);var l={};if(p)for(var n=0;n<this.length;n++){var i=this[n][0];null!=i&&(l[i]=!0)}for(var d=0;d<r.length;d++){var s=[].concat(r[d]);p&&l[s[0]]||(void 0!==t&&(void 0===s[5]||(s[1]="@layer".concat(s[5].length>0?" ".concat(s[5]):""," {").concat(s[1],"}")),s[5]=t),e&&(s[2]&&(s[1]="@media ".concat(s[2]," {").concat(s[1],"}")),s[2]=e),a&&(s[4]?(s[1]="@supports (".concat(s[4],") {").concat(s[1],"}"),s[4]=a):s[4]="".concat(a)),o.push(s))}},o}},601(r){r.exports=function(r){return r[1]}},72(r){var o=[];function e(r){for(var e=-1,p=0;p<o.length;p++)if(o[p].identifier===r){e=p;break}return e}function p(r,p){for(var a={},t=[],l=0;l<r.length;l++){var n=r[l],i=p.base?n[0]+p.base:n[0],d=a[i]||0,s="".concat(i," ").concat(d);a[i]=d+1;var c=e(s),x={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==c)o[c].references++,o[c].updater(x);else{var u=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(x,p);p.byIndex=l,o.splice(l,0,{identifier:s,updater:u,references:1})}t.push(s)}return t}r.exports=function(r,a){var t=p(r=r||[],a=a||{});return function(r){r=r||[];for(var l=0;l<t.length;l++){var n=e(t[l]);o[n].references--}for(var i=p(r,a),d=0;d<t.length;d++){var s=e(t[d]);0===o[s].references&&(o[s].updater(),o.splice(s,1))}t=i}}},659(r){var o={};r.exports=function(r,e){var p=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!p)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");p.appendChild(e)}},540(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},56(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},825(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var p,a,t;p="",e.supports&&(p+="@supports (".concat(e.supports,") {")),e.media&&(p+="@media ".concat(e.media," {")),(a=void 0!==e.layer)&&(p+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),p+=e.css,a&&(p+="}"),e.media&&(p+="}"),e.supports&&(p+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(p+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(p,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},345(r,o,e){var p=e(72),a=e.n(p),t=e(825),l=e.n(t),n=e(659),i=e.n(n),d=e(56),s=e.n(d),c=e(540),x=e.n(c),u=e(113),j=e.n(u),f=e(33),b={};b.styleTagTransform=j(),b.setAttributes=s(),b.insert=i().bind(null,"head"),b.domAPI=l(),b.insertStyleElement=x(),a()(f.A,b),f.A&&f.A.locals&&f.A.locals;var m=e(938),v={};v.styleTagTransform=j(),v.setAttributes=s(),v.insert=i().bind(null,"head"),v.domAPI=l(),v.insertStyleElement=x(),a()(m.A,v),m.A&&m.A.locals&&m.A.locals;var g=e(734),h={};h.styleTagTransform=j(),h.setAttributes=s(),h.insert=i().bind(null,"head"),h.domAPI=l(),h.insertStyleElement=x(),a()(g.A,h),g.A&&g.A.locals&&g.A.locals}}]);
