@@ -96,7 +96,7 @@ def configured(server, play):
 def test_an_error_is_explored_and_the_failed_cell_replaced(tab, server, configured):
     notebook = tab.open(server.write("error.ipynb", FAILS))
     notebook.run_and_wait(0)
-    toolbar = tab.page.locator(".jp-cell-toolbar").get_by_role("button", name="Explore This Error")
+    toolbar = tab.page.locator(".jp-cell-toolbar").get_by_role("button", name="Explore how to correct this cell")
     notebook.select(1)
     assert not toolbar.is_visible()
     notebook.run_and_wait(1)
