@@ -45,7 +45,14 @@ from exploracoder_jupyter.protocol.browser_messages import (
     parse_control,
     to_comm_data,
 )
-from exploracoder_jupyter.protocol.entry_messages import EntryRequest, ListLibraries
+from exploracoder_jupyter.protocol.entry_messages import (
+    EntryRequest,
+    FindModels,
+    ListLibraries,
+    ReadSettings,
+    SaveSettings,
+    TryModel,
+)
 
 HANDSHAKE_SECONDS = 0.5
 """How long a calling cell waits for the hello of its page."""
@@ -170,7 +177,7 @@ class Controls:
                 self._handle_hello(message, answer)
             case Here():
                 self._pages.confirm(message.page, message.run)
-            case ListLibraries():
+            case ListLibraries() | ReadSettings() | SaveSettings() | FindModels() | TryModel():
                 self._handle_entry(message, answer)
             case _:
                 self._handle_for_run(message, answer)

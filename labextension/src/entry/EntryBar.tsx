@@ -1,4 +1,5 @@
 /** The line at the top of the sidebar that leads to its forms. */
+import { settingsIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import { isFinished } from '../link/runStatus';
@@ -34,7 +35,27 @@ export function EntryBar(props: {
           {trans.__('Follow up…')}
         </button>
       )}
+      <SettingsButton entry={entry} />
     </div>
+  );
+}
+
+export function SettingsButton({
+  entry
+}: {
+  entry: IEntry;
+}): React.JSX.Element {
+  const trans = useTrans();
+  return (
+    <button
+      type="button"
+      className="jp-Explora-button jp-Explora-gear"
+      aria-label={trans.__('Settings')}
+      title={trans.__('Settings')}
+      onClick={() => entry.show('settings')}
+    >
+      <settingsIcon.react tag="span" aria-hidden="true" />
+    </button>
   );
 }
 

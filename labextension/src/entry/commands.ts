@@ -9,7 +9,8 @@ import type { ITask } from './callingCell';
 import type { IEntry } from './entryTokens';
 
 export const EntryCommandIDs = {
-  new: 'exploracoder:new'
+  new: 'exploracoder:new',
+  settings: 'exploracoder:settings'
 } as const;
 
 const CREATE_NOTEBOOK = 'notebook:create-new';
@@ -51,6 +52,16 @@ export function addEntryCommands(
       }
       entry.show('new', draftOf(args));
       await commands.execute(SHOW_SIDEBAR);
+    }
+  });
+  commands.addCommand(EntryCommandIDs.settings, {
+    label: trans.__('Exploration Settings'),
+    caption: trans.__('Choose the model, its key and the defaults'),
+    describedBy: { args: { type: 'object', properties: {} } },
+    isEnabled: () => tracker.currentWidget !== null,
+    execute: () => {
+      entry.show('settings');
+      return commands.execute(SHOW_SIDEBAR);
     }
   });
 }

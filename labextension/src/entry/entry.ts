@@ -4,15 +4,16 @@ import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { JSONObject } from '@lumino/coreutils';
 import { ISignal, Signal } from '@lumino/signaling';
 
+import { NoAnswerError } from '../link/kernelLink';
 import type { IExplorations } from '../link/tokens';
 import { asOneUndoStep } from '../live/cellRemoval';
 import { NAMESPACE } from '../live/generatedCell';
-import type { RunView } from '../messages';
+import type { Answer, RunView, ToKernel } from '../messages';
 import { callingCell, EMPTY_TASK, ITask } from './callingCell';
 import type { EntryPage, IEntry } from './entryTokens';
 import { fixedBy } from './errorTask';
 import { setupAfter } from './followUp';
-import { insertCall } from './insertCall';
+import { insertCall, loadInto } from './insertCall';
 import { ILibraryNames, importableModules, importedBy } from './libraryNames';
 
 export class Entry implements IEntry {
@@ -71,6 +72,21 @@ export class Entry implements IEntry {
     insertCall(panel, callingCell(task), loaded, ours);
     this.show('runs', EMPTY_TASK);
     return true;
+  }
+
+  loadExtension(): void {
+    const panel = this._tracker.currentWidget;
+    if (panel) {
+      loadInto(panel);
+    }
+  }
+
+  async request(message: ToKernel, timeout?: number): Promise<Answer> {
+    const model = this._explorations.current;
+    if (!model) {
+      throw new NoAnswerError('none');
+    }
+    return model.request(message, timeout);
   }
 
   followUp(run: RunView): void {

@@ -2,12 +2,12 @@
 import { Token } from '@lumino/coreutils';
 import type { ISignal } from '@lumino/signaling';
 
-import type { RunView } from '../messages';
+import type { Answer, RunView, ToKernel } from '../messages';
 import type { ITask } from './callingCell';
 import type { ILibraryNames } from './libraryNames';
 
 /** What the sidebar shows: the runs, or a form in their place. */
-export type EntryPage = 'runs' | 'new';
+export type EntryPage = 'runs' | 'new' | 'settings';
 
 export interface IEntry {
   readonly page: EntryPage;
@@ -25,6 +25,10 @@ export interface IEntry {
   libraryNames(): Promise<ILibraryNames>;
   /** Write the calling cell and run it. Returns whether there is a notebook for it. */
   explore(task: ITask): boolean;
+  /** Load the extension into the current notebook's kernel, by a cell. */
+  loadExtension(): void;
+  /** Send a request that refers to no run. Rejects with `NoAnswerError`. */
+  request(message: ToKernel, timeout?: number): Promise<Answer>;
   /** Show the form for a task that starts from the state after a solution. */
   followUp(run: RunView): void;
   /** The source of the failed cell that the run is to correct; `null` if there is none. */

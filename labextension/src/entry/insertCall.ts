@@ -43,6 +43,26 @@ export function insertCall(
   return call;
 }
 
+/** Run the cell that loads the extension; if there is none, insert it at the top of the notebook. */
+export function loadInto(panel: NotebookPanel): void {
+  const notebook = panel.content.model?.sharedModel;
+  if (!notebook) {
+    return;
+  }
+  let loading = loadingCell(notebook);
+  if (loading === null) {
+    asOneUndoStep(notebook, () =>
+      notebook.insertCell(0, {
+        cell_type: 'code',
+        source: LOAD_CELL,
+        metadata: { trusted: true }
+      })
+    );
+    loading = notebook.getCell(0).getId();
+  }
+  void runCells(panel, [loading]);
+}
+
 /** Run these cells in order. */
 export async function runCells(
   panel: NotebookPanel,

@@ -3,6 +3,7 @@
  */
 import * as React from 'react';
 
+import { SettingsButton } from '../entry/EntryBar';
 import { TaskForm } from '../entry/TaskForm';
 import type { LinkStatus } from '../link/tokens';
 import { exampleCells } from './example';
@@ -34,7 +35,10 @@ export function EmptyState(props: {
   }
   return (
     <section className="jp-Explora-empty">
-      <h2>{trans.__('Explore a library')}</h2>
+      <div className="jp-Explora-planHead">
+        <h2>{trans.__('Explore a library')}</h2>
+        <SettingsButton entry={host.entry} />
+      </div>
       <p>
         {trans.__(
           'The task is split into small steps, several snippets are run for each step outside your kernel, and those that work are combined into a solution.'

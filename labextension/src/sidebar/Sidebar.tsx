@@ -22,6 +22,7 @@ import { Details, Facts, StatusLine, TaskText } from './Header';
 import { History } from './History';
 import type { IHostServices, IPreferences } from './sidebarContext';
 import { useTrans } from './sidebarContext';
+import { SettingsPage } from '../settings/SettingsPage';
 import { ItemActions } from './ItemActions';
 import { PlanEditor } from './PlanEditor';
 import { runOfCell } from './activeCell';
@@ -76,6 +77,9 @@ function Explorations(props: IExplorationsProps): React.JSX.Element {
   const run = model.runs.find(({ key }) => key === picked) ?? newest;
   const page = useEntryPage(host.entry);
   const others = run !== undefined && hasOtherActiveRuns(model.runs, run);
+  if (page === 'settings' && host.hasNotebook) {
+    return <SettingsPage entry={host.entry} link={model.link} />;
+  }
   if (run && page === 'new') {
     return <NewExploration entry={host.entry} />;
   }

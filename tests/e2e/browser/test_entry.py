@@ -1,5 +1,7 @@
 """Beginning an exploration: from the sidebar's form, by the keyboard, from a failed cell, a selection, a follow-up."""
 
+import tomllib
+
 import pytest
 
 from tests.e2e.browser.lab import Notebook, metadata, of_role, source
@@ -159,3 +161,48 @@ def test_a_follow_up_starts_from_the_state_after_the_solution(tab, server, play)
         path.write_text(before)
     ended = of_role(notebook.cells(), "summary")
     assert [metadata(cell)["status"] for cell in ended] == ["unchecked", "unchecked"]
+
+
+KEY = "sk-very-secret-0123456789"
+
+
+@pytest.fixture
+def config(server):
+    """The path of the user's configuration; it is restored."""
+    path = server.home / ".config" / "exploracoder_jupyter" / "config.toml"
+    before = path.read_text()
+    yield path
+    path.write_text(before)
+
+
+@pytest.mark.usefixtures("light")
+def test_a_model_is_tried_and_configured_and_the_key_is_only_in_the_file(tab, server, play, config):
+    told = play(name="configured-here")
+    notebook = tab.open(server.write("settings.ipynb"))
+    tab.sidebar.open().button("Settings").click()
+    tab.sidebar.button("Load the extension").click()
+    root = tab.sidebar.root
+    root.get_by_label("Address").fill(told.url)
+    root.get_by_role("combobox", name="Model").fill(told.name)
+    root.get_by_label("Key", exact=True).fill(KEY)
+    tab.sidebar.button("Test").click()
+    root.get_by_text(f"{told.name} answered in").wait_for()
+    root.get_by_label("Budget in tokens").fill("many")
+    tab.sidebar.button("Save").click()
+    root.get_by_text("Enter a whole number.").wait_for()
+    found = {}
+    for name in ("light", "dark"):
+        tab.theme(THEMES[name])
+        tab.shot(f"entry-settings-{name}")
+        found[name] = complaints(tab)
+    root.get_by_label("Budget in tokens").fill("5000")
+    tab.sidebar.button("Save").click()
+    root.get_by_text("Saved in").wait_for()
+    written = tomllib.loads(config.read_text())
+    assert written["endpoint"] == {"base_url": told.url, "model": told.name}
+    assert (written["api_key"], written["budget"]) == (KEY, {"tokens": 5000})
+    notebook.save()
+    stored = tab.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}]) + document.body.outerHTML")
+    kept = [*server.root.rglob("*.ipynb"), *(server.root.parent / "workspaces").rglob("*")]
+    assert not any(KEY in path.read_text() for path in kept if path.is_file())
+    assert KEY not in stored and not any(found.values()), found

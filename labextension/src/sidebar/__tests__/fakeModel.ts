@@ -3,6 +3,7 @@
  */
 import { Signal } from '@lumino/signaling';
 
+import { NoAnswerError } from '../../link/kernelLink';
 import { EMPTY_TASK, ITask } from '../../entry/callingCell';
 import type { EntryPage, IEntry } from '../../entry/entryTokens';
 import type { ILibraryNames } from '../../entry/libraryNames';
@@ -19,6 +20,7 @@ import type {
   Done,
   RunView,
   SubtaskView,
+  ToKernel,
   TraceView
 } from '../../messages';
 import type { IHostServices } from '../sidebarContext';
@@ -203,6 +205,16 @@ export class FakeEntry implements IEntry {
   explore(task: ITask): boolean {
     this.explored.push(task);
     return true;
+  }
+  loaded = 0;
+  loadExtension(): void {
+    this.loaded += 1;
+  }
+  /** Answers requests. */
+  kernel: (message: ToKernel) => Promise<Answer> = () =>
+    Promise.reject(new NoAnswerError('none'));
+  request(message: ToKernel): Promise<Answer> {
+    return this.kernel(message);
   }
   followed: string[] = [];
   followUp({ key }: RunView): void {
