@@ -26,6 +26,7 @@ from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.ipython_extension.api_key_settings import explain, save_key
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
+from exploracoder_jupyter.ipython_extension.browser.entry_requests import EntryRequests
 from exploracoder_jupyter.ipython_extension.browser.run_list import (
     history_damage,
     list_runs,
@@ -95,7 +96,7 @@ class Commands:
 
     def __init__(self, shell: InteractiveShell, *, configured: Callable[[], Layer], link: BrowserComms | None) -> None:
         """`configured` returns what `%config` has set; `link` connects to the pages, if the front end can have any."""
-        self.controls = Controls(link, folder=self._folder)
+        self.controls = Controls(link, folder=self._folder, entry=EntryRequests(shell, configured))
         self.runs = self.controls.runs
         self._searcher = LibrarySearcher(jupyter=hasattr(shell, "kernel"), configured=configured)
         self._inserted: Run | None = None

@@ -16,6 +16,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
+from exploracoder_jupyter.protocol.entry_messages import EntryAnswer, EntryRequest
+
 EVENTS = "exploracoder_jupyter:events:v1"
 CONTROL = "exploracoder_jupyter:control:v1"
 VERSION = 1
@@ -108,6 +110,8 @@ class RunView(BaseModel):
     """Id of the page that changes the cells; empty if there is none yet."""
     status: RunStatus = "starting"
     task: str = ""
+    setup: str = ""
+    """Code that runs before the exploration, as given by the user."""
     origin: str = ""
     """How the run continues another one, if it does: `step 2 again, hint: ...`, `candidate 2.4 chosen`."""
     libraries: list[str] = []
@@ -375,7 +379,8 @@ ToKernel = Annotated[
     | ChooseCandidate
     | RunEditedCandidate
     | EditPlan
-    | ExportTrace,
+    | ExportTrace
+    | EntryRequest,
     Field(discriminator="type"),
 ]
 
@@ -421,7 +426,7 @@ class Done(BaseModel):
     link: str = ""
 
 
-Answer = Annotated[Welcome | Snapshot | Done, Field(discriminator="type")]
+Answer = Annotated[Welcome | Snapshot | Done | EntryAnswer, Field(discriminator="type")]
 
 
 # ---- page to kernel, in the metadata of the execution of a calling cell

@@ -417,3 +417,32 @@ def test_siblings_are_gone_after_stop(tmp_path, monkeypatch):
                 assert all(ended(process.pid) for process in processes)
         finally:
             page.close()
+
+
+def test_a_page_completes_libraries_while_a_cell_is_running(kernel, tab):
+    page = tab()
+    page.connect()
+    kernel.run("import json as j\nfrom collections import OrderedDict")
+    with busy(kernel, page):
+        names = page.ask("list_libraries")
+    assert {"json", "collections"} <= set(names["imported"])
+    assert {"pydantic", "statistics"} <= set(names["installed"])
+    assert not {"__main__", "builtins"} & set(names["imported"])
+
+
+def test_a_page_reads_and_saves_settings_and_the_key_is_in_no_answer(kernel, tab, tmp_path):
+    page, key, config = tab(), "sk-very-secret-0123456789", tmp_path / "config.toml"
+    page.connect()
+    kernel.run(f"import os; before = dict(os.environ); os.environ['EXPLORACODER_CONFIG'] = {str(config)!r}")
+    try:
+        with busy(kernel, page):
+            before = page.ask("read_settings")
+            saved = page.ask("save_settings", values={"endpoint.model": "qwen", "budget.tokens": "10"}, key=key)
+            refused = page.ask("save_settings", values={"budget.tokens": "0"}, key="other")
+    finally:
+        kernel.run("os.environ.clear(); os.environ.update(before)")
+    assert (before["path"], before["key"]) == (str(config), "none")
+    assert {row["name"]: row["value"] for row in saved["settings"]}["endpoint.model"] == "qwen"
+    assert saved["key"] == "file" and list(refused["problems"]) == ["budget.tokens"]
+    assert key in config.read_text() and "other" not in config.read_text()
+    assert key not in json.dumps([before, saved, refused, page.told, page.displays])

@@ -50,6 +50,7 @@ def run_view(state: RunState, context: RunContext) -> RunView:
         owner=context.owner,
         status=_status(state, stopping=context.stopping),
         task=state.task.text,
+        setup=state.task.setup,
         origin=context.origin,
         libraries=[*state.task.libraries],
         model=state.model,

@@ -7,7 +7,7 @@ import { Token } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import type { ISignal } from '@lumino/signaling';
 
-import type { Done, RunView, TraceView } from '../messages';
+import type { Answer, Done, RunView, ToKernel, TraceView } from '../messages';
 
 /**
  * State of the connection to the kernel.
@@ -88,6 +88,9 @@ export interface IExplorationModel extends IDisposable {
   edit(run: string, candidate: string, code: string): Promise<Done>;
   plan(run: string, titles: string[]): Promise<Done>;
   exportTrace(run: string): Promise<Done>;
+
+  /** Send a request that refers to no run. Rejects with `NoAnswerError`. `timeout`: in milliseconds. */
+  request(message: ToKernel, timeout?: number): Promise<Answer>;
 
   /** Scroll to the cell, make it active and optionally focus it. Returns whether it exists. */
   reveal(run: string, cell: IRunCell, focus?: boolean): boolean;

@@ -18,6 +18,7 @@ import type {
   LinkStatus
 } from '../link/tokens';
 import type {
+  Answer,
   CellsMessage,
   CleanMessage,
   Continue,
@@ -186,6 +187,13 @@ export class ExplorationModel implements IExplorationModel {
 
   exportTrace(run: string): Promise<Done> {
     return this._controls.send(run, 'export', '', { type: 'export' });
+  }
+
+  async request(message: ToKernel, timeout?: number): Promise<Answer> {
+    if (!this._link) {
+      throw new NoAnswerError('none');
+    }
+    return this._link.request(message, timeout);
   }
 
   reveal(run: string, wanted: IRunCell, focus = true): boolean {

@@ -9,6 +9,7 @@ import type { INotebookTracker } from '@jupyterlab/notebook';
 import { CommandRegistry } from '@lumino/commands';
 
 import { COMPARE } from '../link/tokens';
+import type { IEntry } from '../entry/entryTokens';
 import type { IHostServices } from './sidebarContext';
 import { insertExample } from './insertExample';
 import { IActiveCell, describeCell } from './activeCell';
@@ -18,7 +19,8 @@ export const SHOW_SIDEBAR = 'exploracoder:show-sidebar';
 export class HostServices implements IHostServices {
   constructor(
     private app: JupyterFrontEnd,
-    private tracker: INotebookTracker
+    private tracker: INotebookTracker,
+    readonly entry: IEntry
   ) {}
 
   get hasNotebook(): boolean {

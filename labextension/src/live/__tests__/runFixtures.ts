@@ -27,6 +27,7 @@ export function runView(fields: Partial<RunView> = {}): RunView {
     cell: 'caller',
     owner: 'me',
     status: 'running',
+    setup: '',
     task: 'a task',
     origin: '',
     libraries: ['statistics'],
