@@ -21,6 +21,7 @@ from tests.patience import is_over, patience
 
 NAMESPACE = "exploracoder_jupyter"
 ARTEFACTS = Path(os.environ.get("EXPLORA_ARTEFACTS", Path(__file__).parents[2] / "artefacts"))
+WIDE = {"width": 1400, "height": 900}
 PATIENCE = 40
 """Seconds to wait for anything on an idle machine."""
 
@@ -204,6 +205,20 @@ class Tab:
             panel.dispose();
           }
           await jupyterapp.serviceManager.sessions.shutdownAll();
+        }""")
+
+    def tidy(self):
+        """Make an application that is cleared look as it does when it is loaded; whether that is possible."""
+        if self.complaints or self.page.is_closed() or self.dialogs():
+            return False
+        self.page.set_viewport_size(WIDE)
+        return self.page.evaluate("""async () => {
+          if (!window.jupyterapp?.shell.collapseRight) return false;
+          await jupyterapp.commands.execute('filebrowser:go-to-path', {path: '/', dontShowBrowser: true});
+          jupyterapp.shell.activateById('filebrowser');
+          jupyterapp.shell.collapseRight();
+          document.activeElement?.blur();
+          return [...jupyterapp.shell.widgets('main')].length <= 1;
         }""")
 
 

@@ -61,8 +61,9 @@ def test_a_subtask_is_skipped_and_retried_with_a_hint(tab, server, play):
     notebook.until_ended()
 
 
-def test_controls_work_where_the_subshell_of_jupyterlab_starts_late(tab, server, play):
+def test_controls_work_where_the_subshell_of_jupyterlab_starts_late(tabs, server, play):
     """The page starts one of its own then; it was deleted when the other came, and what was sent to it was lost."""
+    tab = tabs()
     tab.page.add_init_script(DELAY_FIRST_SUBSHELL)
     tab.reload()
     told = play(*two_scenes())
