@@ -133,6 +133,31 @@ async def test_what_was_executed_is_told_from_the_state_in_which_it_ran():
     assert (found["1.3"].parent, found["2.3"].parent) == ("", "1.1")
 
 
+async def test_an_edited_candidate_ends_after_its_subtask_was_explored_again(monkeypatch):
+    original = InlineBranch.run
+    again = anyio.Event()
+
+    async def late(self, code, *, timeout):
+        if code == MINE:
+            await again.wait()
+        return await original(self, code, timeout=timeout)
+
+    monkeypatch.setattr(InlineBranch, "run", late)
+    run, _ = steered({("propose", "3"): [edit("2.1"), Retry("2")]}, holds=True)
+    events = run.emit.__self__
+
+    async def wait_for_retry():
+        while not any(event.kind == "steered" and event.what == "retry" for event in events):
+            await anyio.sleep(0.01)
+        again.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(wait_for_retry)
+        await run_task(run)
+    found = {one.id: one for one in executions(recorded(events))}
+    assert (texts(run)["2.3"], found["2.3"].parent) == ("['1a', 'mine']", "1.1")
+
+
 async def test_an_edit_is_possible_while_a_skipped_subtask_lies_before_it():
     run, _ = steered({("propose", "2"): [Skip("2")], ("propose", "3"): [edit("1.1")]}, holds=False)
     await run_task(run)
