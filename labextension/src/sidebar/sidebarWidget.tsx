@@ -52,7 +52,9 @@ export class SidebarWidget extends ReactWidget {
 
   /** Restore the last focus, or focus the first focusable element. */
   focus(): void {
-    const first = 'button:not(:disabled), input, textarea, [tabindex="0"]';
+    // The settings come first in the page, but not in what a user wants.
+    const first =
+      'button:not(:disabled, .jp-Explora-gear), input, textarea, [tabindex="0"]';
     const last = this.node.contains(this.last) ? this.last : null;
     (last ?? this.node.querySelector<HTMLElement>(first))?.focus();
   }
