@@ -1,4 +1,4 @@
-"""The comparison of candidates as its user meets it: by the names and roles that it gives to people and screen readers."""
+"""The comparison of candidates as its user meets it: by the names and roles that it gives to people and readers."""
 
 
 class Board:
