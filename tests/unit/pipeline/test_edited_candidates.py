@@ -1,4 +1,4 @@
-"""Candidates that the user edits: run in the state before their subtask while the run goes on, and chosen like others."""
+"""Candidates that the user edits: run in the state before their subtask beside the run, and chosen like others."""
 
 import anyio
 import pytest
