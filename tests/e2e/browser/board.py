@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """The comparison of candidates, as its user meets it: by the names and roles that people and screen readers find."""
-=======
-"""The comparison of candidates as its user meets it: by the names and roles that it gives to people and readers."""
->>>>>>> 4aec87616963d6989f677a64795b2e7a77734215
 
 
 class Board:
