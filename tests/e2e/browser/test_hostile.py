@@ -29,7 +29,7 @@ def poke(tab, notebook):
     """Unfold all cells and outputs, and click on whatever a user might click on in them."""
     notebook.expand_all()
     notebook.command("notebook:show-all-cell-outputs")
-    tab.page.locator(".jp-Explora-cell .jp-OutputArea", has_text="seen").first.wait_for()
+    tab.page.locator(".jp-OutputArea", has_text="seen").first.wait_for()
     for link in tab.page.locator(".jp-OutputArea a:visible").all():
         link.click(force=True, no_wait_after=True)
 
