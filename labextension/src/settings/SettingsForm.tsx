@@ -19,6 +19,8 @@ const MODEL = 'endpoint.model';
 const MAX_MODELS = 12;
 
 interface IOutcome {
+  /** The action, below whose button the outcome is shown. */
+  of: 'save' | 'test';
   text: string;
   problem: boolean;
 }
@@ -47,9 +49,10 @@ export function SettingsForm(props: {
     setChanged({ ...changed, [name]: value });
     setOutcome(null);
   };
-  const say = (text: string, problem = false) => setOutcome({ text, problem });
 
   const save = async (newKey: string | null) => {
+    const say = (text: string, problem = false) =>
+      setOutcome({ of: 'save', text, problem });
     setBusy('save');
     const values = Object.fromEntries(
       Object.entries(changed).filter(([name, value]) => value !== saved[name])
@@ -69,6 +72,8 @@ export function SettingsForm(props: {
     return say(trans.__('Saved in %1.', answer.path));
   };
   const test = async () => {
+    const say = (text: string, problem = false) =>
+      setOutcome({ of: 'test', text, problem });
     const model = valueOf(MODEL).trim() || defaultOf(view, MODEL);
     if (!model) {
       return say(trans.__('Name a model first.'), true);
@@ -140,6 +145,7 @@ export function SettingsForm(props: {
           {busy === 'test' ? trans.__('Testing…') : trans.__('Test')}
         </ActionButton>
       </div>
+      {outcome?.of === 'test' && <Outcome {...outcome} />}
       <h3>{trans.__('Defaults of explorations')}</h3>
       {others.map(setting => (
         <SettingField
@@ -169,14 +175,19 @@ export function SettingsForm(props: {
           {trans.__('Close')}
         </button>
       </div>
-      <div role="status" aria-live="polite">
-        {outcome && (
-          <p className={outcome.problem ? 'jp-Explora-problem' : ''}>
-            {outcome.text}
-          </p>
-        )}
-      </div>
+      {outcome?.of === 'save' && <Outcome {...outcome} />}
     </form>
+  );
+}
+
+function Outcome({ text, problem }: IOutcome): React.JSX.Element {
+  return (
+    <p
+      role={problem ? 'alert' : 'status'}
+      className={problem ? 'jp-Explora-problem' : ''}
+    >
+      {text}
+    </p>
   );
 }
 

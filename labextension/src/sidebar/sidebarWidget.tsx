@@ -50,13 +50,13 @@ export class SidebarWidget extends ReactWidget {
     }
   }
 
-  /** Restore the last focus, or focus the first focusable element. */
+  /** Restore the last focus, or focus the first field of a form, or else the first focusable element. */
   focus(): void {
-    // The settings come first in the page, but not in what a user wants.
-    const first =
-      'button:not(:disabled, .jp-Explora-gear), input, textarea, [tabindex="0"]';
+    const first = 'button:not(:disabled), [tabindex="0"]';
     const last = this.node.contains(this.last) ? this.last : null;
-    (last ?? this.node.querySelector<HTMLElement>(first))?.focus();
+    const field = this.node.querySelector<HTMLElement>('form input');
+    const start = field ?? this.node.querySelector<HTMLElement>(first);
+    (last ?? start)?.focus();
   }
 
   protected render(): React.JSX.Element {

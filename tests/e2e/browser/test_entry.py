@@ -150,7 +150,7 @@ def test_a_follow_up_starts_from_the_state_after_the_solution(tab, server, play)
     root.get_by_label("Task", exact=True).fill("Double it as `twice`.")
     tab.shot("entry-follow-up")
     then = play(Scene("Double it.", ["twice = middle * 2\nprint(twice)"]), solution="twice = middle * 2", name="then")
-    root.get_by_role("combobox", name="Model").fill(then.name)
+    root.get_by_role("combobox", name="Model", exact=True).fill(then.name)
     path = server.home / ".config" / "exploracoder_jupyter" / "config.toml"
     before = path.read_text()
     path.write_text(f'{before}[endpoint]\nbase_url = "{then.url}"\n')
@@ -183,7 +183,7 @@ def test_a_model_is_tried_and_configured_and_the_key_is_only_in_the_file(tab, se
     tab.sidebar.button("Load the extension").click()
     root = tab.sidebar.root
     root.get_by_label("Address").fill(told.url)
-    root.get_by_role("combobox", name="Model").fill(told.name)
+    root.get_by_role("combobox", name="Model", exact=True).fill(told.name)
     root.get_by_label("Key", exact=True).fill(KEY)
     tab.sidebar.button("Test").click()
     root.get_by_text(f"{told.name} answered in").wait_for()
