@@ -16,6 +16,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
@@ -25,7 +26,7 @@ from pydantic import JsonValue, ValidationError
 
 from exploracoder_jupyter.core.errors import InternalError, UsageError, to_explora_error
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.core.types import RepositoryTask, Task
+from exploracoder_jupyter.core.types import Output, RepositoryTask, Task
 from exploracoder_jupyter.protocol import engine_messages
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.protocol.engine_messages import (
@@ -35,6 +36,7 @@ from exploracoder_jupyter.protocol.engine_messages import (
     FromEngine,
     KernelForked,
     RecordMessage,
+    SolutionShown,
     Start,
     Stop,
     ToEngine,
@@ -42,7 +44,7 @@ from exploracoder_jupyter.protocol.engine_messages import (
     decode_to_engine,
     encode,
 )
-from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, RunEdited, Skip
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.runs import KernelForkClient, Order, Replay, ResumePoint, RunSteering
@@ -155,13 +157,17 @@ class Engine:
         self._attach_steering(steering)
 
         async def execute() -> dict[str, JsonValue]:
-            cells = self._send_cell_changes if start.cells else None
-            begun = self.send_trace_path
             order = _build_order(start, line)
-            if start.replay:
-                recorded = _build_replay(start.replay, order)
-                return dict(await replay(recorded, self._send_record, steering=steering, begun=begun, cells=cells))
-            return dict(await run(order, self._send_record, steering=steering, begun=begun, cells=cells))
+            execute_order = partial(replay, _build_replay(start.replay, order)) if start.replay else partial(run, order)
+            return dict(
+                await execute_order(
+                    self._send_record,
+                    steering=steering,
+                    begun=self.send_trace_path,
+                    cells=self._send_cell_changes if start.cells else None,
+                    solution=self._send_solution,
+                )
+            )
 
         return anyio.run(execute)
 
@@ -170,6 +176,9 @@ class Engine:
 
     def _send_cell_changes(self, changes: list[CellChange]) -> None:
         self._outbox.send(CellsChanged(changes=changes))
+
+    def _send_solution(self, outputs: list[Output]) -> None:
+        self._outbox.send(SolutionShown(outputs=outputs))
 
     def _read_start(self) -> Start:
         line = self._inbox.readline()
@@ -199,7 +208,7 @@ class Engine:
                 self.stop()
             case KernelForked() if self._kernel_line:
                 self._kernel_line.answered(message)
-            case Skip() | Retry() | Choose() | Replan() | Explore():
+            case Skip() | Retry() | Choose() | Replan() | Explore() | RunEdited():
                 self._steer(message)
 
     def _steer(self, control: Control) -> None:

@@ -49,6 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--yes", action="store_true", help="configure the first model that is found on this machine, without a question"
     )
+    parser.add_argument("--dry-run", action="store_true", help="only try the model; write nothing")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -73,13 +74,21 @@ def execute(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         print_result(_format_found(found, choices))
     choice = _choose(arguments, found, choices)
-    written = _configure_model(arguments, choice, configured, secrets) if choice else None
-    remedy = "" if written else _CHOOSE if choices else next((one.probe.remedy for one in found), "") or _START_ONE
+    tried = _try(arguments, choice, configured, secrets) if choice else None
+    written = _write(arguments, choice, tried) if choice and tried and not arguments.dry_run else None
+    remedy = "" if tried else _CHOOSE if choices else next((one.probe.remedy for one in found), "") or _START_ONE
     if arguments.json:
-        print_json({"endpoints": [_as_json(endpoint) for endpoint in found], "written": written, "remedy": remedy})
+        print_json(
+            {
+                "endpoints": [_as_json(endpoint) for endpoint in found],
+                "tried": tried,
+                "written": written,
+                "remedy": remedy,
+            }
+        )
     elif remedy:
         print_note(remedy)
-    return 0 if written else 1
+    return 0 if tried else 1
 
 
 def _choose(
@@ -133,20 +142,19 @@ def _ask(choices: Sequence[_Choice]) -> _Choice | None:
             return choices[int(number) - 1]
 
 
-def _configure_model(
+def _try(
     arguments: argparse.Namespace, choice: _Choice, configured: Endpoint, secrets: Secrets
 ) -> dict[str, JsonValue]:
-    """Try the model, and write it to the config file. Returns what was written, with the seconds of the reply."""
+    """Try the model. Returns where it answered, and the seconds of the reply."""
     from dataclasses import replace
 
     import anyio
 
-    from exploracoder_jupyter.core.configuration.config_file import write_config
     from exploracoder_jupyter.core.configuration.settings_sources import Secrets
     from exploracoder_jupyter.llm.endpoint.endpoint_discovery import try_model
 
     found, model = choice
-    if found.has_secret_address and arguments.base_url:
+    if found.has_secret_address and arguments.base_url and not arguments.dry_run:
         raise UsageError(
             "The address contains a password or a query, which is not written to a file.",
             remedy="Set it as EXPLORACODER_BASE_URL in the environment, and omit --base-url.",
@@ -154,12 +162,22 @@ def _configure_model(
     print_note(f"Trying {model} at {found.url} ...")
     endpoint = replace(configured, base_url=found.base_url, model=model)
     seconds = anyio.run(try_model, endpoint, secrets if found.key else Secrets())
+    if arguments.dry_run and not arguments.json:
+        print_result(f"{model} answered in {seconds:.1f} s.")
+    return {"url": found.url, "model": model, "seconds": round(seconds, 3)}
+
+
+def _write(arguments: argparse.Namespace, choice: _Choice, tried: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Write the model to the config file. Returns what was written, with the seconds of the reply."""
+    from exploracoder_jupyter.core.configuration.config_file import write_config
+
+    found, model = choice
     values = {"model": model} if found.has_secret_address else {"base_url": found.base_url, "model": model}
     path = write_config(values, section="endpoint")
     if not arguments.json:
-        print_result(f"{model} answered in {seconds:.1f} s and is now configured in {path}.")
+        print_result(f"{model} answered in {tried['seconds']:.1f} s and is now configured in {path}.")
         print_note("Explore with it: `jupyter explora run`, or a cell `%%explora LIBRARY` in a notebook.")
-    return {"path": str(path), "url": found.url, "model": model, "seconds": round(seconds, 3)}
+    return {"path": str(path), **tried}
 
 
 def _format_found(found: Sequence[FoundEndpoint], choices: Sequence[_Choice]) -> str:

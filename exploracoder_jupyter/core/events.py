@@ -147,6 +147,8 @@ class CandidateObserved:
     candidate: str
     observation: Observation
     apis: tuple[str, ...] = ()
+    agrees_with: str = ""
+    """Id of an earlier candidate of the subtask that computed the same; empty if there is none."""
     kind: Literal["candidate_observed"] = "candidate_observed"
 
 
@@ -193,9 +195,10 @@ class Steered:
     the `hint`. `choose`: the run returns to that state too, and `candidate` is carried forward. `replan`: the subtasks
     that have not started are replaced, or a review ends. After `retry` and `choose` the later subtasks are `planned`
     again, as if they had not started; their earlier attempts stay recorded, and no `PlanMade` is emitted for this.
+    `edit`: the code of `candidate`, as the user edited it, is run as a candidate of its own while the run goes on.
     """
 
-    what: Literal["skip", "retry", "choose", "replan"]
+    what: Literal["skip", "retry", "choose", "replan", "edit"]
     subtask: str = ""
     candidate: str = ""
     hint: str = ""

@@ -21,6 +21,12 @@ def plural(count: float, noun: str) -> str:
     return f"{number} {noun}" if count == 1 else f"{number} {noun}s"
 
 
+def describe_tries(tries: int, failed: int) -> str:
+    """Describe how much was tried: `11 tries, 3 failed`."""
+    count = f"{tries:,} {'try' if tries == 1 else 'tries'}"
+    return f"{count}, {failed:,} failed" if failed else count
+
+
 def money(amount: float, currency: str) -> str:
     """Format an amount of money with the label of its currency, if it has one: `1.25 EUR`, `0.0042 EUR`."""
     places = 2 if amount >= 0.1 or not amount else 4 if amount >= 0.001 else 6

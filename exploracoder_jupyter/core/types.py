@@ -294,6 +294,8 @@ class Candidate:
     parent: str = ""
     """Id of the candidate from whose state this one starts; empty: the state at the start of the run. A candidate
     chosen by the user runs again from the state in which its subtask then starts."""
+    edits: str | None = None
+    """Id of the candidate whose code the user edited to get this one."""
 
 
 @dataclass(frozen=True, slots=True)

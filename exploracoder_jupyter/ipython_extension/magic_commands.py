@@ -26,6 +26,7 @@ from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.ipython_extension.api_key_settings import explain, save_key
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
+from exploracoder_jupyter.ipython_extension.browser.entry_requests import EntryRequests
 from exploracoder_jupyter.ipython_extension.browser.run_list import (
     history_damage,
     list_runs,
@@ -37,7 +38,8 @@ from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_
 from exploracoder_jupyter.ipython_extension.magic_line import Call
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from exploracoder_jupyter.ipython_extension.panel.panel_display import Display, LineDisplay, NotebookDisplay
-from exploracoder_jupyter.ipython_extension.panel.panel_html import as_text, cost, headline
+from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text
+from exploracoder_jupyter.ipython_extension.panel.run_wording import cost, headline
 from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
@@ -94,7 +96,7 @@ class Commands:
 
     def __init__(self, shell: InteractiveShell, *, configured: Callable[[], Layer], link: BrowserComms | None) -> None:
         """`configured` returns what `%config` has set; `link` connects to the pages, if the front end can have any."""
-        self.controls = Controls(link, folder=self._folder)
+        self.controls = Controls(link, folder=self._folder, entry=EntryRequests(shell, configured))
         self.runs = self.controls.runs
         self._searcher = LibrarySearcher(jupyter=hasattr(shell, "kernel"), configured=configured)
         self._inserted: Run | None = None
@@ -129,6 +131,7 @@ class Commands:
                 fork=fork_function(self._shell) if order.live else None,
                 session=caller.session,
                 origin=request.origin,
+                cells=settings.view.cells != "card",
                 refused=refused,
             )
         except KeyboardInterrupt:  # while waiting for the page's hello
@@ -433,7 +436,12 @@ def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: b
         return LineDisplay()
     hint, after = (_MAGIC_STOP, _TAKE) if background else (_INTERRUPT, "")
     return NotebookDisplay(
-        hint=hint, after=after, in_sidebar=lambda: bool(run.live.owner), stop=run.stop if background else None
+        hint=hint,
+        after=after,
+        in_page=lambda: bool(run.live.owner),
+        cells=run.live.shows_cells,
+        folder=caller.notebook.parent if caller.notebook else None,
+        stop=run.stop if background else None,
     )
 
 

@@ -16,11 +16,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError as PlainError
+from IPython.core.inputtransformer2 import cell_magic as cell_magic_line
+from IPython.core.inputtransformer2 import classic_prompt
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 from traitlets import Bool, CaselessStrEnum, Float, Integer, List, TraitType, Unicode
 
-from exploracoder_jupyter.core.configuration.command_options import OPTIONS, nest_settings
+from exploracoder_jupyter.core.configuration.command_options import OPTIONS, nest_settings, split_call
 from exploracoder_jupyter.core.configuration.setting_annotations import Kind, Option
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
@@ -99,6 +101,7 @@ class ExploraMagics(Magics):
     def explore(self, line: str, cell: str) -> None:
         """Explore libraries for a task."""
         with _plain_errors():
+            line, cell = split_call(line, cell)
             call = parse_magic_line(line)
             if not cell.strip() and not (call.resume or call.replay):
                 raise UsageError("There is no task.", remedy="Write it in words below the %%explora line.")
@@ -144,6 +147,14 @@ def _add_body(lines: list[str]) -> list[str]:
     return [lines[0].rstrip("\n") + "\n", "\n"] if alone else lines
 
 
+def _keep_prompts(lines: list[str]) -> list[str]:
+    """Keep the `>>>` of doctests in a task or check: convert the cell before IPython removes prompts from its lines."""
+    if not lines or not re.match(r"%%explora\s", lines[0]):
+        return lines
+    converted: list[str] = cell_magic_line(lines)  # type: ignore[no-untyped-call]
+    return converted
+
+
 def _separate_question_mark(lines: list[str]) -> list[str]:
     """Allow a search to be a question: IPython interprets a `?` at the end of a line, unless a space precedes it."""
     return [re.sub(r"^(\s*(?:\w+\s*=\s*)?%explora\s+search\s.*\w)(\?+\s*)$", r"\1 \2", line) for line in lines]
@@ -151,7 +162,8 @@ def _separate_question_mark(lines: list[str]) -> list[str]:
 
 # Must not be called when IPython checks whether the input is complete: the task is still to come.
 _add_body.has_side_effects = True  # type: ignore[attr-defined]
-_TRANSFORMERS = (_add_body, _separate_question_mark)
+_keep_prompts.has_side_effects = True  # type: ignore[attr-defined]
+_TRANSFORMERS = (_add_body, _keep_prompts, _separate_question_mark)
 
 ExploraMagics.explore.__doc__ = help_text()  # type: ignore[assignment]
 
@@ -162,7 +174,9 @@ def register(shell: InteractiveShell) -> None:
         return
     shell.register_magics(ExploraMagics(shell))
     shell.Completer.custom_matchers.append(matcher)
-    shell.input_transformers_cleanup.extend(_TRANSFORMERS)
+    transformers = shell.input_transformers_cleanup
+    first = transformers.index(classic_prompt) if classic_prompt in transformers else 0
+    transformers[first:first] = _TRANSFORMERS
 
 
 def unregister(shell: InteractiveShell) -> None:

@@ -10,7 +10,7 @@ import shlex
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.core.configuration.command_options import OptionParser
@@ -42,12 +42,12 @@ def set_up_model(line: str, configured: Layer, *, write: Callable[[str], None]) 
     given = _parse(line)
     python = resolve(configured, path=config_path()).sandbox.engine_python or sys.executable
     options = [f"--{name.replace('_', '-')}={value}" for name in _OPTIONS if (value := getattr(given, name))]
-    answer = _run(python, [*options, *(["--yes"] if given.yes else [])])
+    answer = run_setup(python, [*options, *(["--yes"] if given.yes else [])])
     if not answer["written"]:
         choice = _choose(answer, write)
         write(f"Trying {choice.model} at {choice.url} ...")
         where = [f"--base-url={choice.base_url}"] if choice.base_url else []
-        answer = _run(python, [*where, f"--model={choice.model}"])
+        answer = run_setup(python, [*where, f"--model={choice.model}"])
     written = answer["written"]
     return f"{written['model']} answered in {written['seconds']:.1f} s and is now configured in {written['path']}."
 
@@ -63,11 +63,23 @@ def _parse(line: str) -> Namespace:
         raise UsageError("The %explora setup line cannot be read.", remedy="Close every quote.") from error
 
 
-def _run(python: str, options: Sequence[str]) -> dict[str, Any]:
-    """Run the command and return its answer. `-P`: a file in the user's folder must not shadow one of our modules."""
+def run_setup(python: str, options: Sequence[str], *, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Run `jupyter explora setup` and return its answer.
+
+    Args:
+        python: the interpreter.
+        options: of the command.
+        environ: the environment of the process; None: this one's.
+
+    Raises:
+        ExploraError: it failed, or reports an error.
+    """
+    # `-P`: a file in the user's folder must not shadow one of our modules.
     command = (python, "-P", "-m", "exploracoder_jupyter.cli", "setup", "--json", *options)
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environ
+        )
         answer: dict[str, Any] = json.loads(done.stdout)
     except OSError as error:
         raise MissingRequirement(f"{python!r} cannot be started: {error.strerror}.") from error

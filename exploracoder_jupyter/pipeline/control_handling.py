@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from exploracoder_jupyter.core.errors import BudgetExceeded
 from exploracoder_jupyter.core.events import EffortChosen, Notice, PlanMade, Steered, SubtaskFinished
 from exploracoder_jupyter.core.types import Plan, Subtask
+from exploracoder_jupyter.pipeline.exploring.edited_candidate import run_edited
 from exploracoder_jupyter.pipeline.exploring.planning import clean_titles
 from exploracoder_jupyter.pipeline.run_loop import RunLoop
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER, CHOSEN_BY_USER
-from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, RunEdited, Skip
 
 _MOST_SUBTASKS = 20
 """Limit for a plan that the user writes."""
@@ -45,6 +49,8 @@ class ControlHandler:
                 return self._retry(control.subtask, control.hint)
             case Choose():
                 return self._choose(control.candidate)
+            case RunEdited():
+                return self._run_edited(control)
             case Replan():
                 return self._replan(clean_titles(control.titles))
 
@@ -91,6 +97,20 @@ class ControlHandler:
         self._run.emit(Steered("choose", subtask, candidate))
         self._loop.go_back_to(position)
         self._agenda.chosen[subtask] = chosen
+        return ""
+
+    def _run_edited(self, control: RunEdited) -> str:
+        position = self._begun_position(control.subtask)
+        if position is None:
+            return f"The edited candidate {control.candidate} was not run: its subtask has not started again."
+        try:
+            self._run.meter.check()
+        except BudgetExceeded as spent:
+            return f"The edited candidate {control.candidate} was not run: {spent}"
+        subtask, state = self._agenda.plan.subtasks[position], self._loop.states[position]
+        self._run.emit(Steered("edit", subtask.id, control.candidate))
+        work = partial(run_edited, self._run, state, subtask, edited=control.candidate, code=control.code)
+        self._loop.run_beside(position, work)
         return ""
 
     def _replan(self, titles: list[str]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import PlanMade, ReviewAsked, Steered
@@ -55,6 +56,9 @@ class RunLoop:
         self._phase = anyio.CancelScope()
         self._restarting = False
         self._approval: anyio.Event | None = None
+        self._group: TaskGroup | None = None
+        self._beside: list[tuple[int, anyio.CancelScope]] = []
+        """What runs beside the phases, with the position of the subtask that it belongs to."""
 
     @property
     def current(self) -> int:
@@ -84,10 +88,26 @@ class RunLoop:
         """
         async with task_group() as group:
             group.start_soon(listen)
-            result = await self._execute()
-            self.finished = True
+            async with task_group() as self._group:  # waits for what runs beside the last phase
+                result = await self._execute()
+                self.finished = True
             group.cancel_scope.cancel()
         return result
+
+    def run_beside(self, position: int, work: Callable[[], Awaitable[None]]) -> None:
+        """Run something in the state before the subtask at this position, while the phases go on.
+
+        It is cancelled if the run returns to an earlier subtask, since that state is given up then.
+        """
+        scope = anyio.CancelScope()
+
+        async def run() -> None:
+            with scope:
+                await work()
+
+        self._beside.append((position, scope))
+        if self._group:
+            self._group.start_soon(run)
 
     @property
     def in_first_phase(self) -> bool:
@@ -113,6 +133,9 @@ class RunLoop:
         """Return to the state before the subtask at this position."""
         self.run.agenda.forget_choices(self.run.agenda.plan.subtasks[position:])
         del self.states[position + 1 :]
+        for place, scope in self._beside:
+            if place > position:
+                scope.cancel()
         self.restart_phase()
 
     async def close(self) -> None:

@@ -87,6 +87,8 @@ class Agenda:
     """Candidates to be run again and carried forward."""
     ran: dict[str, Experience] = field(default_factory=dict)
     """Candidates that ran to completion, by id."""
+    agreeing: dict[str, str] = field(default_factory=dict)
+    """Maps candidates to an earlier one of their subtask that computed the same, by id."""
     files_kept: bool = False
     """Whether the files of a solution have been copied to their final folder."""
     _ids: int = 0

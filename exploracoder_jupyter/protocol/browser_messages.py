@@ -16,6 +16,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
+from exploracoder_jupyter.protocol.entry_messages import EntryAnswer, EntryRequest
+
 EVENTS = "exploracoder_jupyter:events:v1"
 CONTROL = "exploracoder_jupyter:control:v1"
 VERSION = 1
@@ -70,6 +72,12 @@ class CandidateView(BaseModel):
     """One line of the observation: the first line of output, or the error."""
     selectable: bool = False
     """Whether the run can continue from this candidate, because it ran to completion."""
+    apis: list[str] = []
+    """Paths of the APIs that it actually calls."""
+    edits: str | None = None
+    """Id of the candidate whose code the user edited to get this one."""
+    agrees_with: str = ""
+    """Id of an earlier candidate of the subtask that computed the same; empty if there is none."""
 
 
 class SubtaskView(BaseModel):
@@ -102,6 +110,8 @@ class RunView(BaseModel):
     """Id of the page that changes the cells; empty if there is none yet."""
     status: RunStatus = "starting"
     task: str = ""
+    setup: str = ""
+    """Code that runs before the exploration, as given by the user."""
     origin: str = ""
     """How the run continues another one, if it does: `step 2 again, hint: ...`, `candidate 2.4 chosen`."""
     libraries: list[str] = []
@@ -135,6 +145,8 @@ class RunView(BaseModel):
     code: str | None = None
     """The solution to offer to the user, if there is one."""
     notices: list[str] = []
+    card: dict[str, str] = {}
+    """The result card by MIME type, once the run has ended; empty in lists of runs."""
     trace: str = ""
     """Absolute path of the trace, on the kernel's machine."""
     trace_link: str = ""
@@ -323,6 +335,18 @@ class ChooseCandidate(BaseModel):
     candidate: str
 
 
+class RunEditedCandidate(BaseModel):
+    """Run a candidate's code as the user edited it, from the state before its subtask, as a candidate of its own."""
+
+    model_config = _MESSAGE
+    type: Literal["edit"] = "edit"
+    request: int = 0
+    run: str
+    candidate: str
+    """Id of the candidate whose code was edited."""
+    code: str
+
+
 class EditPlan(BaseModel):
     """Replace the subtasks that have not started with these titles, in this order. While the plan is under review,
     this also approves it."""
@@ -353,8 +377,10 @@ ToKernel = Annotated[
     | SkipSubtask
     | RetrySubtask
     | ChooseCandidate
+    | RunEditedCandidate
     | EditPlan
-    | ExportTrace,
+    | ExportTrace
+    | EntryRequest,
     Field(discriminator="type"),
 ]
 
@@ -400,7 +426,7 @@ class Done(BaseModel):
     link: str = ""
 
 
-Answer = Annotated[Welcome | Snapshot | Done, Field(discriminator="type")]
+Answer = Annotated[Welcome | Snapshot | Done | EntryAnswer, Field(discriminator="type")]
 
 
 # ---- page to kernel, in the metadata of the execution of a calling cell
@@ -410,7 +436,7 @@ class Continue(BaseModel):
     """`metadata.exploracoder_jupyter.continue` of a `%%explora` cell: continue a run that has ended.
 
     The selected candidates run again from the kernel's current state; then the requested action follows: retry a
-    subtask, with or without a hint, or carry another candidate forward.
+    subtask, with or without a hint, or carry another candidate forward, possibly with edited code.
     """
 
     model_config = _MESSAGE
@@ -418,6 +444,8 @@ class Continue(BaseModel):
     subtask: str = ""
     hint: str = ""
     candidate: str = ""
+    code: str = ""
+    """The candidate's code as the user edited it; empty: as it was."""
 
 
 _TO_KERNEL: TypeAdapter[ToKernel] = TypeAdapter(ToKernel)

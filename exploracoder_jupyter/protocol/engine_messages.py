@@ -1,9 +1,9 @@
 """The protocol between engine and kernel: newline-delimited JSON, one object per line.
 
 (For kernel and browser see `browser_messages`.) The relay in the kernel sends `Start` once, then controls. The engine
-answers with `RecordMessage`s, with one `TraceAt` as soon as there is a trace, and with exactly one `Finished` or
-`Failed`. If `Start` offers to fork the kernel, the engine may request it with `ForkKernel`, which is answered by
-`KernelForked`. The engine exits at the end of its standard input.
+answers with `RecordMessage`s, with one `TraceAt` as soon as there is a trace, with a `SolutionShown` if there is a
+solution that ran, and with exactly one `Finished` or `Failed`. If `Start` offers to fork the kernel, the engine may
+request it with `ForkKernel`, which is answered by `KernelForked`. The engine exits at the end of its standard input.
 """
 
 from __future__ import annotations
@@ -184,6 +184,14 @@ class TraceAt(BaseModel):
     path: str
 
 
+class SolutionShown(BaseModel):
+    """Engine to kernel: what the solution showed when it ran, sanitized; before `Finished`."""
+
+    model_config = _MESSAGE
+    type: Literal["solution"] = "solution"
+    outputs: list[dict[str, JsonValue]]
+
+
 class Finished(BaseModel):
     """Engine to kernel, last line: the summary (the object that `--json` prints)."""
 
@@ -202,7 +210,7 @@ class Failed(BaseModel):
 
 
 ToEngine = Annotated[Start | Stop | Control | KernelForked, Field(discriminator="type")]
-RunMessage = RecordMessage | CellsChanged | TraceAt | Finished | Failed
+RunMessage = RecordMessage | CellsChanged | TraceAt | SolutionShown | Finished | Failed
 """Messages for observers of the run."""
 FromEngine = Annotated[RunMessage | ForkKernel, Field(discriminator="type")]
 

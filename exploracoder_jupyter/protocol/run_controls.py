@@ -50,4 +50,15 @@ class Explore:
     type: Literal["explore"] = "explore"
 
 
-Control = Skip | Retry | Choose | Replan | Explore
+@dataclass(frozen=True, slots=True)
+class RunEdited:
+    """Run a candidate's code as the user edited it, from the state before its subtask, as a candidate of its own."""
+
+    subtask: str
+    candidate: str
+    """Id of the candidate whose code was edited."""
+    code: str
+    type: Literal["edit"] = "edit"
+
+
+Control = Skip | Retry | Choose | Replan | Explore | RunEdited

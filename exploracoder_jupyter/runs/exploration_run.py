@@ -14,9 +14,9 @@ from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.settings import EXPLORE, OFFLINE, Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, read_secrets, unknown_variables
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError, MissingRequirement, UsageError, unwrap_group
-from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunStarted
+from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.core.types import Environment, RepositoryTask, Task
+from exploracoder_jupyter.core.types import Environment, Output, RepositoryTask, Task
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.knowledge import TaskLibraries
@@ -52,11 +52,14 @@ from exploracoder_jupyter.runs.run_request import (
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
 from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
 from exploracoder_jupyter.trace import CellView, Redactor
+from exploracoder_jupyter.trace.cells.cell_layout import solution_outputs
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.trace_paths import files_path
 
 CellListener = Callable[[list[CellChange]], None]
 """Called with the changes to make in the calling notebook."""
+OutputListener = Callable[[list[Output]], None]
+"""Called with sanitized outputs."""
 
 
 async def run(
@@ -66,6 +69,7 @@ async def run(
     steering: RunSteering | None = None,
     begun: TraceCreated | None = None,
     cells: CellListener | None = None,
+    solution: OutputListener | None = None,
 ) -> Summary:
     """Execute an order and return its summary.
 
@@ -75,6 +79,7 @@ async def run(
         steering: stops or steers the run.
         begun: called with the path of the trace once it exists.
         cells: called with the changes in the notebook of the calling cell, if the order names one.
+        solution: called at the end with what the solution showed when it ran.
 
     Raises:
         UsageError, MissingRequirement: the order cannot be executed; no trace was written.
@@ -85,7 +90,8 @@ async def run(
     settings = with_recorded_model(validate_order(order), order.replies)
     keys = read_secrets()
     hidden = secret_strings(settings.endpoint, keys)
-    notify = _with_cells(listen, CellView(order.cell, settings.view.show), cells if order.cell else None)
+    view = CellView(order.cell, settings.view.show, settings.view.cells)
+    notify = _with_solution(_with_cells(listen, view, cells if order.cell else None), solution)
     historian = HistoryWriter(order, settings, notify, begun or (lambda path: None))
     emit = EventRecorder(
         order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed, hidden=hidden
@@ -129,6 +135,17 @@ def _with_cells(listen: Listener, view: CellView, cells: CellListener | None) ->
             cells(changes)
 
     return listen_with_cells
+
+
+def _with_solution(listen: StateListener, show: OutputListener | None) -> StateListener:
+    """Return a listener that also passes on the outputs of the solution when the run has ended."""
+
+    def listen_with_solution(record: Record, state: RunState) -> None:
+        listen(record, state)
+        if show and isinstance(record.event, RunFinished) and (outputs := solution_outputs(state)):
+            show([*outputs])
+
+    return listen_with_solution
 
 
 async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventRecorder, steering: RunSteering) -> None:

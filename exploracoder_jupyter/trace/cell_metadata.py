@@ -22,7 +22,19 @@ Cell: TypeAlias = dict[str, JsonValue]
 """One notebook cell in nbformat 4.5's form, plain JSON."""
 
 Role = Literal[
-    "task", "setup", "plan", "subtask", "candidate", "test", "judgement", "solution", "patch", "summary", "notice"
+    "task",
+    "setup",
+    "tries",
+    "plan",
+    "subtask",
+    "candidate",
+    "test",
+    "judgement",
+    "outcome",
+    "solution",
+    "patch",
+    "summary",
+    "notice",
 ]
 
 TAG_CANDIDATE = "explora-candidate"

@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.events import Record, RunStarted
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, generated_metadata
-from exploracoder_jupyter.trace.cells.cell_layout import source_hash
+from exploracoder_jupyter.trace.cells.cell_building import source_hash
 from exploracoder_jupyter.trace.comparing.output_comparison import (
     ComparableResult,
     comparable_result,

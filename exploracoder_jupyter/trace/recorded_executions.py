@@ -97,7 +97,8 @@ class _State:
             return
         is_solution = candidate.subtask == SOLUTION and not candidate.parent  # else an example that ran after one
         kind: Kind = "solution" if is_solution else "candidate"
-        parent = "" if is_solution else candidate.parent or self.state
+        start = self.before.get(candidate.subtask, self.state) if candidate.edits else self.state
+        parent = "" if is_solution else candidate.parent or start
         self._put(Execution(candidate.id, kind, candidate.code, event.observation, parent, event.apis))
 
     def _test(self, candidate: str, result: InputRun) -> None:

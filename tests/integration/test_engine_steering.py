@@ -10,10 +10,11 @@ import pytest
 from exploracoder_jupyter.protocol.engine_messages import (
     Continuation,
     Start,
+    Stop,
     decode_from_engine,
     encode,
 )
-from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, RunEdited, Skip
 from exploracoder_jupyter.trace import CellView, load
 from tests.integration.test_engine import cache, engine  # noqa: F401  fixtures
 from tests.patience import patience, wait_until
@@ -185,3 +186,21 @@ def test_a_plan_is_reviewed_before_anything_is_tried(engine, endpoint):  # noqa:
     assert [subtask.title for subtask in plan.subtasks] == TITLES[:1]
     kinds = [event.kind for event in events]
     assert kinds.index("review_asked") < kinds.index("steered") < kinds.index("subtask_started")
+
+
+def test_an_edited_candidate_runs_in_a_fork_of_the_same_state_and_is_carried_forward(engine, endpoint):  # noqa: F811
+    run = Driven(engine, endpoint)
+    sleepers()
+    run.ask(RunEdited(subtask="1", candidate="1.1", code=MARK.format(mark="mine")))
+    assert run.until("candidate_observed", candidate="1.3").observation.text == "['mine']"
+    run.ask(Choose(candidate="1.3"))
+    assert run.until("candidate_selected").selection.candidate == "1.3"
+    run.ask(Skip(subtask="2"))
+    run.ask(Stop())
+    while run.summary is None:
+        run.listen()
+    [mine] = [cell for cell in run.page.cells if "%%explored 1.3" in cell.get("source", "")]
+    assert "['mine']" in str(mine["outputs"])
+    assert mine["metadata"]["exploracoder_jupyter"]["selected"]
+    assert engine.process.wait(patience(5)) == 0
+    assert engine.siblings() == []

@@ -330,7 +330,7 @@ def test_the_solution_of_a_background_run_is_offered_on_request(kernel):
     assert reply["payload"] == []
     assert kernel.order()["cell"] is None, "not a cell id of a notebook"
     shown = kernel.shows("Unchecked")
-    assert "answer = 42" in shown["text/html"]
+    assert "answer = 42" in shown["text/plain"]
     assert "%explora solution" in shown["text/html"]
     reply, said = kernel.run("%explora solution")
     assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]

@@ -80,7 +80,7 @@ def explore(page, line="steered", **ours):
     return begun(page)
 
 
-def test_a_page_that_says_hello_gets_one_line_live_cells_and_the_state(kernel, tab):
+def test_a_page_that_says_hello_gets_a_card_live_cells_and_the_state(kernel, tab):
     page = tab()
     welcome = page.connect()
     assert (welcome["type"], welcome["runs"]) == ("welcome", [])
@@ -96,8 +96,8 @@ def test_a_page_that_says_hello_gets_one_line_live_cells_and_the_state(kernel, t
     ]
     page.until(lambda: page.cells, "a cell")
     assert list(page.cells[state["key"]]) == ["plan"]
-    assert "See the Exploration sidebar." in page.shows("Exploring steered")["text/plain"]
-    assert "Look" not in page.shows("Exploring steered")["text/html"].replace("Subtask 1 of 2: Look", "")
+    shown = page.shows("Subtask 1 of 2: Look")
+    assert "To stop" not in shown["text/plain"] and "Leap" not in shown["text/html"], "the page has buttons and cells"
     assert not any("application/vnd.jupyter.widget-view+json" in data for data in page.displays.values())
     assert kernel.order()["cells"] is True
 
@@ -114,7 +114,8 @@ def test_a_hello_is_heard_while_a_cell_waits_and_the_solution_is_the_pages(kerne
     again.state(lambda state: state["status"] == "unchecked" and state["code"] == "answer = 42", "the end")
     reply = page.reply(sent)
     assert (reply["status"], reply["payload"]) == ("ok", [])
-    assert page.shows("Unchecked. It ran. See the Exploration sidebar.")
+    assert page.shows("Unchecked. It ran.")["text/plain"].splitlines()[2] == "answer = 42"
+    assert again.sync(state["key"])["state"]["card"] == page.shows("Unchecked. It ran."), "for a page that missed it"
 
 
 def test_controls_take_effect_while_a_cell_is_running(kernel, tab):
@@ -267,7 +268,7 @@ def test_where_no_page_answers_the_panel_is_as_ever_and_a_late_hello_changes_tha
     run = page.connect(subshell=False)["runs"][0]
     assert run["owner"] == "tab-1"
     assert [cell["id"] for cell in page.sync(run["key"])["cells"]] == ["plan"]
-    page.shows("See the Exploration sidebar.")
+    page.until(lambda: not any("To stop" in str(data) for data in page.displays.values()), "the card of a page")
     widget = "application/vnd.jupyter.widget-view+json"
     page.until(lambda: not any(widget in data for data in page.displays.values()), "the end of the button")
 
@@ -416,3 +417,32 @@ def test_siblings_are_gone_after_stop(tmp_path, monkeypatch):
                 assert all(ended(process.pid) for process in processes)
         finally:
             page.close()
+
+
+def test_a_page_completes_libraries_while_a_cell_is_running(kernel, tab):
+    page = tab()
+    page.connect()
+    kernel.run("import json as j\nfrom collections import OrderedDict")
+    with busy(kernel, page):
+        names = page.ask("list_libraries")
+    assert {"json", "collections"} <= set(names["imported"])
+    assert {"pydantic", "statistics"} <= set(names["installed"])
+    assert not {"__main__", "builtins"} & set(names["imported"])
+
+
+def test_a_page_reads_and_saves_settings_and_the_key_is_in_no_answer(kernel, tab, tmp_path):
+    page, key, config = tab(), "sk-very-secret-0123456789", tmp_path / "config.toml"
+    page.connect()
+    kernel.run(f"import os; before = dict(os.environ); os.environ['EXPLORACODER_CONFIG'] = {str(config)!r}")
+    try:
+        with busy(kernel, page):
+            before = page.ask("read_settings")
+            saved = page.ask("save_settings", values={"endpoint.model": "qwen", "budget.tokens": "10"}, key=key)
+            refused = page.ask("save_settings", values={"budget.tokens": "0"}, key="other")
+    finally:
+        kernel.run("os.environ.clear(); os.environ.update(before)")
+    assert (before["path"], before["key"]) == (str(config), "none")
+    assert {row["name"]: row["value"] for row in saved["settings"]}["endpoint.model"] == "qwen"
+    assert saved["key"] == "file" and list(refused["problems"]) == ["budget.tokens"]
+    assert key in config.read_text() and "other" not in config.read_text()
+    assert key not in json.dumps([before, saved, refused, page.told, page.displays])

@@ -45,7 +45,8 @@ from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
 from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line as options_line
-from exploracoder_jupyter.ipython_extension.panel.panel_html import as_html, as_text
+from exploracoder_jupyter.ipython_extension.panel.panel_html import card_html
+from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
 from exploracoder_jupyter.ipython_extension.searching.search_magic import parse_search_line as search_line
 from exploracoder_jupyter.kernels.observing.output_text import cut_middle
@@ -422,7 +423,7 @@ def of_views(text):
         state = fold(state, record)
         view.update(state)
     as_text(state, 1.0)
-    as_html(state, 1.0)
+    card_html(state, 1.0)
     run_view(state, RunContext("key", "cell", None, ""))
     console.print(render_view(state, now=1.0))
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, CandidateState, RunState, Section, fold
 from exploracoder_jupyter.core.types import SubtaskStatus
-from exploracoder_jupyter.ipython_extension.panel.panel_html import describe_cost
+from exploracoder_jupyter.ipython_extension.panel.run_wording import describe_cost
 from exploracoder_jupyter.text.characters import printable
 
 _STATUS_STYLES: dict[SubtaskStatus, tuple[str, str]] = {

@@ -159,6 +159,7 @@ def _describe_steering(event: Steered) -> str:
         "retry": f"explore subtask {event.subtask} again",
         "choose": f"continue from candidate {event.candidate}",
         "replan": "change the plan",
+        "edit": f"run candidate {event.candidate} as edited",
     }
     return f"User request: {what[event.what]}{f' ({event.hint})' if event.hint else ''}."
 

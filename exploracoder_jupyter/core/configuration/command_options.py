@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_args, get_origin
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 Scalar = str | int | float | bool
+
+_MAX_VALUE_LINES = 200
+"""Lines that one quoted value of a `%%explora` line may span."""
 
 _MAGIC: tuple[Place, ...] = ("magic",)
 
@@ -120,6 +125,20 @@ def _rank(option: Option) -> int:
 OPTIONS: Final = tuple(
     sorted((*(_option_of(row, row.option) for row in setting_fields() if row.option), *_OTHER_OPTIONS), key=_rank)
 )
+
+
+def split_call(line: str, cell: str) -> tuple[str, str]:
+    """Split a cell into the line of `%%explora` and the task: a quoted value on the line may span several lines.
+
+    A line whose quotes are not closed is returned as it is, so that its parser reports the error.
+    """
+    rows = cell.splitlines(keepends=True)
+    for end in range(min(len(rows), _MAX_VALUE_LINES) + 1):
+        call = f"{line}\n{''.join(rows[:end])}" if end else line
+        with suppress(ValueError):
+            shlex.split(call)
+            return call, "".join(rows[end:])
+    return line, cell
 
 
 class OptionParser(argparse.ArgumentParser):

@@ -16,7 +16,11 @@ from exploracoder_jupyter.core.errors import UsageError
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
-def write_config(values: Mapping[str, str], *, section: str = "") -> Path:
+Value = str | int | float | None
+"""A value to set; `None` removes it."""
+
+
+def write_config(values: Mapping[str, Value], *, section: str = "") -> Path:
     """Set these values in a section of the config file, or at its top, and return the file's path.
 
     The file is created if it does not exist. Only its owner can read it.
@@ -39,12 +43,15 @@ def write_config(values: Mapping[str, str], *, section: str = "") -> Path:
     return path
 
 
-def _with_values(text: str, values: Mapping[str, str], section: str) -> str:
+def _with_values(text: str, values: Mapping[str, Value], section: str) -> str:
     """Return the text with the values as the first lines of the section, in place of the lines that set them before."""
     start, end = _span(text, section)
     names = "|".join(map(re.escape, values))
     rest = re.sub(rf"^[ \t]*(?:{names})[ \t]*=.*\n?", "", text[start:end], flags=re.MULTILINE)
-    lines = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in values.items())
+    given = {name: value for name, value in values.items() if value is not None}
+    if not given and not re.search(r"\S", text[start:end]) and start == end:
+        return text
+    lines = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in given.items())
     return f"{_head(text[:start], section)}{lines}{rest}{text[end:]}"
 
 
@@ -64,5 +71,10 @@ def _head(text: str, section: str) -> str:
     return f"{ended}\n[{section}]\n" if ended else f"[{section}]\n"
 
 
-def _merged(content: dict[str, Any], values: Mapping[str, str], section: str) -> dict[str, Any]:
-    return {**content, section: {**content.get(section, {}), **values}} if section else {**content, **values}
+def _merged(content: dict[str, Any], values: Mapping[str, Value], section: str) -> dict[str, Any]:
+    """Return the content with the values; a section that did not exist is not made for nothing."""
+    before = content.get(section, {}) if section else content
+    after = {name: value for name, value in {**before, **values}.items() if value is not None}
+    if not section:
+        return after
+    return {**content, section: after} if after or section in content else content

@@ -323,6 +323,14 @@ class View(_Section):
     show: Annotated[
         Literal["all", "selected", "none"], Setting("which candidates get cells in the trace"), Option()
     ] = "all"
+    cells: Annotated[
+        Literal["live", "collapsed", "card"],
+        Setting(
+            "the cells of a run in the notebook: open while it runs, collapsed from the start, or none, only the result"
+            " card; the trace has all"
+        ),
+        Option(places=("magic",)),
+    ] = "live"
     keep_files: Annotated[bool, Setting("keep the files that the solution wrote, next to the trace"), Option()] = False
     prompts: Annotated[
         bool,

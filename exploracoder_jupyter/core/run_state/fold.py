@@ -228,7 +228,8 @@ def _has_started(section: Section) -> bool:
 
 
 def _fold_candidate(state: RunState, candidate: Candidate) -> RunState:
-    state = replace(state, current=candidate.subtask)
+    if not candidate.edits:  # an edited candidate runs beside what the run is doing
+        state = replace(state, current=candidate.subtask)
     return _with_attempt(state, Attempt(candidate, era=_section_with_id(state, candidate.subtask).era))
 
 
@@ -250,7 +251,9 @@ def _fold_observation(state: RunState, event: CandidateObserved) -> RunState:
     state = replace(state, spent=state.spent + Usage(executions=1))
     for section in state.sections.values():
         if attempt := section.attempts.get(event.candidate):
-            return _with_attempt(state, replace(attempt, observation=event.observation, apis=event.apis))
+            state = replace(state, last_observed=event.candidate)
+            observed = replace(attempt, observation=event.observation, apis=event.apis, agrees_with=event.agrees_with)
+            return _with_attempt(state, observed)
     return state
 
 

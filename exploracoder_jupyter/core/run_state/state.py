@@ -26,6 +26,7 @@ from exploracoder_jupyter.core.types import (
     InventedInput,
     Judgement,
     Observation,
+    Output,
     Plan,
     Ruling,
     Selection,
@@ -40,6 +41,8 @@ from exploracoder_jupyter.core.types import (
 SOLUTION = "solution"
 """Id of the section with the solutions; no subtask has this id."""
 CandidateState = Literal["running", "not finished", "not run", "duplicate", "no code", "check failed"] | Status
+FAILED_STATES: frozenset[CandidateState] = frozenset(("error", "check failed", "timeout", "died"))
+"""States of candidates that ran and did not do what they should."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ class Attempt:
     observation: Observation | None = None
     apis: tuple[str, ...] = ()
     """Paths of the APIs that it actually calls."""
+    agrees_with: str = ""
+    """Id of an earlier candidate that computed the same, if there is one."""
     era: int = 0
     """How often its section had been restarted before it was proposed."""
     abandoned: bool = False
@@ -238,6 +243,10 @@ class RunState:
     """Why the run could not be started or broke off: one sentence."""
     stopped: bool = False
     """Whether it broke off because the user stopped it."""
+    last_observed: str = ""
+    """Id of the candidate that ran last."""
+    solution_outputs: tuple[Output, ...] = ()
+    """What the solution showed when it ran, sanitized."""
 
     @property
     def run_id(self) -> str:
@@ -296,6 +305,12 @@ class RunState:
         """The planned subtasks, and the solution once there is an attempt at one."""
         solution = self.solution_section
         return (*self.planned, *([solution] if solution.candidates else []))
+
+    @property
+    def tries(self) -> tuple[int, int]:
+        """How many candidates were executed, or are being executed, and how many of them failed."""
+        all_ = [one for section in self.sections.values() for one in section.candidates if one.has_cell]
+        return len(all_), sum(one.state in FAILED_STATES for one in all_)
 
     @property
     def usage(self) -> Usage:

@@ -22,6 +22,7 @@ from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import Answer, BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_pages import Pages
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
+from exploracoder_jupyter.ipython_extension.browser.entry_requests import EntryRequests
 from exploracoder_jupyter.ipython_extension.browser.run_list import list_runs, trace_views
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, served_notebook, server_root
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run, Runs
@@ -44,6 +45,14 @@ from exploracoder_jupyter.protocol.browser_messages import (
     parse_control,
     to_comm_data,
 )
+from exploracoder_jupyter.protocol.entry_messages import (
+    EntryRequest,
+    FindModels,
+    ListLibraries,
+    ReadSettings,
+    SaveSettings,
+    TryModel,
+)
 
 HANDSHAKE_SECONDS = 0.5
 """How long a calling cell waits for the hello of its page."""
@@ -57,11 +66,24 @@ _UPDATE = "Update the package exploracoder_jupyter where JupyterLab runs and whe
 class Controls:
     """Connects this kernel's runs to the pages."""
 
-    def __init__(self, link: BrowserComms | None, *, folder: Callable[[], Path | None]) -> None:
-        """`link` is `None` if the kernel has no comms; `folder` returns the calling notebook's folder."""
+    def __init__(
+        self,
+        link: BrowserComms | None,
+        *,
+        folder: Callable[[], Path | None],
+        entry: EntryRequests | None = None,
+    ) -> None:
+        """Connect to the pages.
+
+        Args:
+            link: `None` if the kernel has no comms.
+            folder: returns the calling notebook's folder.
+            entry: answers the requests that refer to no run; there are none without a shell.
+        """
         self.runs: Runs = Runs(self)
         self._link = link
         self._folder = folder
+        self._entry = entry
         self._pages = Pages()
         self._notebooks: dict[str, Path] = {}
         """The notebook of each session, if its page has named it."""
@@ -127,7 +149,7 @@ class Controls:
             lives = [run.live for run in self.runs.all]
             for live in lives:
                 paused.enter_context(live.paused_updates)
-            yield [live.view for live in lives]
+            yield [live.listed_view for live in lives]
 
     # ---- controls from pages
 
@@ -155,8 +177,15 @@ class Controls:
                 self._handle_hello(message, answer)
             case Here():
                 self._pages.confirm(message.page, message.run)
+            case ListLibraries() | ReadSettings() | SaveSettings() | FindModels() | TryModel():
+                self._handle_entry(message, answer)
             case _:
                 self._handle_for_run(message, answer)
+
+    def _handle_entry(self, message: EntryRequest, answer: Answer) -> None:
+        if (entry := self._entry) is None:
+            return answer(to_comm_data(Done(request=message.request, problem="This kernel has no shell.")))
+        _start_thread(message.request, answer, lambda: answer(to_comm_data(entry.answer(message))))
 
     def _handle_hello(self, hello: Hello, answer: Answer) -> None:
         self._pages.add(hello.page, hello.session)

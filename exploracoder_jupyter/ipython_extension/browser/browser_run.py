@@ -19,6 +19,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, relative_link, run_view
+from exploracoder_jupyter.ipython_extension.panel.panel_html import card_bundle
 from exploracoder_jupyter.protocol.browser_messages import (
     CellChange,
     CellsMessage,
@@ -100,6 +101,11 @@ class LiveRun:
         return self._context.origin
 
     @property
+    def shows_cells(self) -> bool:
+        """Whether the run is shown as cells, where there is a page."""
+        return self._context.cells
+
+    @property
     def owner(self) -> str:
         """Id of the page that changes the cells; empty if there is none."""
         return self._context.owner
@@ -112,6 +118,12 @@ class LiveRun:
     @property
     def view(self) -> RunView:
         """The present view of the run."""
+        with self._lock:
+            return run_view(self._state, self._context).model_copy(update={"now": time.time(), "card": self._card()})
+
+    @property
+    def listed_view(self) -> RunView:
+        """The view without the card, which may contain images: for lists of runs."""
         with self._lock:
             return run_view(self._state, self._context).model_copy(update={"now": time.time()})
 
@@ -219,6 +231,12 @@ class LiveRun:
         """Return the nearest visible cell before this one, or else the calling cell."""
         earlier = reversed(self._order[: self._order.index(id)])
         return next((other for other in earlier if self._is_visible(other)), self._context.cell)
+
+    def _card(self) -> dict[str, str]:
+        state, context = self._state, self._context
+        if not state.over:
+            return {}
+        return card_bundle(state, state.now, cells=context.cells, in_page=True, folder=context.folder)
 
     def _send_state_later(self, rest: float) -> None:
         time.sleep(rest)

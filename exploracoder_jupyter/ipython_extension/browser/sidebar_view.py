@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.message_wording import describe_cost, money
 from exploracoder_jupyter.core.run_state import Attempt, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach
-from exploracoder_jupyter.ipython_extension.panel.panel_html import headline
+from exploracoder_jupyter.ipython_extension.panel.run_wording import headline
 from exploracoder_jupyter.protocol.browser_messages import ApiView, CandidateView, RunStatus, RunView, SubtaskView
 
 _MAX_DOC = 600
@@ -34,6 +34,8 @@ class RunContext:
     """Id of the page that changes the cells."""
     stopping: bool = False
     """Whether the run was asked to stop."""
+    cells: bool = True
+    """Whether a page shows the run as cells."""
     root: Path | None = None
     """The server's root folder, if known: files below it can be opened from any notebook."""
 
@@ -48,6 +50,7 @@ def run_view(state: RunState, context: RunContext) -> RunView:
         owner=context.owner,
         status=_status(state, stopping=context.stopping),
         task=state.task.text,
+        setup=state.task.setup,
         origin=context.origin,
         libraries=[*state.task.libraries],
         model=state.model,
@@ -168,6 +171,9 @@ def _candidate(attempt: Attempt, rounds: Mapping[str, InputRound], *, selectable
         seconds=attempt.observation.seconds if attempt.observation else None,
         line=_cut(line, _MAX_LINE),
         selectable=selectable and attempt.state == "ok",
+        apis=[*attempt.apis],
+        edits=attempt.candidate.edits,
+        agrees_with=attempt.agrees_with,
     )
 
 

@@ -10,20 +10,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Protocol, cast
 
 from IPython.display import DisplayHandle, display
 
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.ipython_extension.panel.panel_html import (
-    as_html,
-    as_text,
-    candidate_line,
-    cost,
-    headline,
-    line,
-    line_as_html,
-)
+from exploracoder_jupyter.ipython_extension.panel.panel_html import card_bundle
+from exploracoder_jupyter.ipython_extension.panel.run_wording import candidate_line, cost, headline
 
 _ACCEPT = "To start as planned: %explora accept."
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -50,7 +44,9 @@ class NotebookDisplay:
         hint: str,
         after: str,
         stop: Callable[[], None] | None = None,
-        in_sidebar: Callable[[], bool] = lambda: False,
+        in_page: Callable[[], bool] = lambda: False,
+        cells: bool = True,
+        folder: Path | None = None,
     ) -> None:
         """Open the output.
 
@@ -58,27 +54,38 @@ class NotebookDisplay:
             hint: how to stop the run.
             after: what to do with a solution.
             stop: the action of the stop button; `None` if the cell waits for the end of the run.
-            in_sidebar: whether a page shows the run in its sidebar, which may start late: then the output is one line.
+            in_page: whether a page of this extension shows the run, which may start late: it has buttons of its own.
+            cells: whether such a page shows the run as cells.
+            folder: the folder of the notebook, if known.
         """
         self._hint = hint
         self._after = after
         self._stop = stop
-        self._in_sidebar = in_sidebar
-        self._handle = _open(self._bundle(RunState(), hint))
-        self._button = StopButton(stop) if stop and not in_sidebar() else None
+        self._in_page = in_page
+        self._cells = cells
+        self._folder = folder
+        self._shown = self._bundle(RunState(), hint)
+        self._handle = _open(self._shown)
+        self._button = StopButton(stop) if stop and not in_page() else None
 
     def show(self, state: RunState) -> None:
         """Update the output."""
-        _update(self._handle, self._bundle(state, f"{_ACCEPT} {self._hint}" if state.reviewing else self._hint))
-        if self._in_sidebar():
+        self._replace(self._bundle(state, f"{_ACCEPT} {self._hint}" if state.reviewing else self._hint))
+        if self._in_page():
             self._take_button()
 
     def close(self, state: RunState) -> None:
         """Update the output and remove the button; an error that the cell itself raises is not shown twice."""
         already_shown = self._stop is None and bool(state.failure) and not state.trace
         hint = self._after if state.offered_solution else ""
-        _update(self._handle, {"text/plain": ""} if already_shown else self._bundle(state, hint))
+        self._replace({"text/plain": ""} if already_shown else self._bundle(state, hint))
         self._take_button()
+
+    def _replace(self, bundle: dict[str, str]) -> None:
+        """Show this if it is new: each update makes the notebook unsaved, and the page render the output again."""
+        if bundle != self._shown:
+            self._shown = bundle
+            _update(self._handle, bundle)
 
     def _take_button(self) -> None:
         button, self._button = self._button, None
@@ -86,10 +93,10 @@ class NotebookDisplay:
             button.close()
 
     def _bundle(self, state: RunState, hint: str) -> dict[str, str]:
-        now = time.time()
-        if self._in_sidebar():
-            return {"text/html": line_as_html(state), "text/plain": line(state)}
-        return {"text/html": as_html(state, now, hint=hint), "text/plain": as_text(state, now, hint=hint)}
+        in_page = self._in_page()
+        hint = "" if in_page else hint
+        cells = in_page and self._cells
+        return card_bundle(state, time.time(), hint=hint, cells=cells, in_page=in_page, folder=self._folder)
 
 
 class StopButton:

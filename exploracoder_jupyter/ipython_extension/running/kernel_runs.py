@@ -25,7 +25,15 @@ from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunConte
 from exploracoder_jupyter.ipython_extension.jupyter_server import server_root
 from exploracoder_jupyter.ipython_extension.panel.panel_display import Display
 from exploracoder_jupyter.ipython_extension.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
-from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
+from exploracoder_jupyter.protocol.engine_messages import (
+    CellsChanged,
+    Failed,
+    Finished,
+    RecordMessage,
+    SolutionShown,
+    Start,
+    TraceAt,
+)
 from exploracoder_jupyter.protocol.run_controls import Control
 
 MakeDisplay = Callable[["Run"], Display]
@@ -152,12 +160,14 @@ class Run:
         if last or not state.over:
             self.live.update_state(state)
 
-    def _next_state(self, message: RecordMessage | TraceAt | Finished | Failed) -> RunState:
+    def _next_state(self, message: RecordMessage | TraceAt | SolutionShown | Finished | Failed) -> RunState:
         match message:
             case RecordMessage():
                 return fold(self.state, message.record)
             case TraceAt():
                 return replace(self.state, trace=message.path)
+            case SolutionShown():
+                return replace(self.state, solution_outputs=tuple(message.outputs))
             case Finished():
                 return with_summary(self.state, message.summary)
             case Failed():
@@ -202,6 +212,7 @@ class Runs:
         fork: Callable[[str], None] | None = None,
         session: str = "",
         origin: str = "",
+        cells: bool = True,
         refused: ExploraError | None = None,
     ) -> Run:
         """Start an engine for a run.
@@ -214,6 +225,7 @@ class Runs:
             fork: forks this kernel when the engine requests it.
             session: the session of the calling connection.
             origin: a description of the run if it continues another one.
+            cells: whether a page shows the run as cells.
             refused: why the run cannot be started; then no engine is started, and the run fails at once.
 
         Raises:
@@ -225,7 +237,7 @@ class Runs:
             undo.callback(relay.end, patience=scale_limit(_AFTER_STOP_SECONDS))
             state = RunState(task=Task(order.task, tuple(order.libraries)), called_at=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
-            context = RunContext(token_hex(6), order.cell, folder, origin, root=server_root())
+            context = RunContext(token_hex(6), order.cell, folder, origin, cells=cells, root=server_root())
             live = LiveRun(self.broadcaster, context, state, session=session)
             run = Run(relay, live, state, resources, display)
             undo.pop_all()

@@ -13,15 +13,25 @@ from exploracoder_jupyter.protocol.browser_messages import (
     ExploreNow,
     ExportTrace,
     RetrySubtask,
+    RunEditedCandidate,
     SkipSubtask,
     StopRun,
     Sync,
 )
 from exploracoder_jupyter.protocol.engine_messages import Continuation
-from exploracoder_jupyter.protocol.run_controls import Choose, Explore, Replan, Retry, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Explore, Replan, Retry, RunEdited, Skip
 
 RunControl = (
-    Sync | Dismiss | StopRun | ExploreNow | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace
+    Sync
+    | Dismiss
+    | StopRun
+    | ExploreNow
+    | SkipSubtask
+    | RetrySubtask
+    | ChooseCandidate
+    | RunEditedCandidate
+    | EditPlan
+    | ExportTrace
 )
 """A control that refers to a run."""
 
@@ -46,6 +56,8 @@ def apply_control(run: Run, control: RunControl) -> str:
             return _replan(run, control.titles)
         case ChooseCandidate():
             return _choose(run, control.candidate)
+        case RunEditedCandidate():
+            return _run_edited(run, control)
         case SkipSubtask() | RetrySubtask():
             return _subtask(run, control)
         case _:
@@ -67,6 +79,18 @@ def _choose(run: Run, candidate: str) -> str:
     if problem := _selection_problem(row, found):
         return problem
     run.send(Choose(candidate))
+    return ""
+
+
+def _run_edited(run: Run, control: RunEditedCandidate) -> str:
+    row, found = run.state.find(control.candidate)
+    if found is None or row is None:
+        return f"There is no candidate {control.candidate} in this run."
+    if row.id == SOLUTION:
+        return "A solution is run by the run itself: run the edited code in a cell of your own."
+    if not control.code.strip():
+        return "There is no code to run."
+    run.send(RunEdited(row.id, control.candidate, control.code))
     return ""
 
 
@@ -108,14 +132,14 @@ def build_continuation(state: RunState, request: Continue) -> Continuation:
     first = ids.index(target.id) if target else len(ids)
     before = [row for row in state.planned[:first] if _carried_code(row)]
     plan = [row.title for row in (*before, *state.planned[first:])]
-    code = [*map(_carried_code, before), *([chosen.candidate.code] if chosen else [])]
+    code = [*map(_carried_code, before), *([request.code or chosen.candidate.code] if chosen else [])]
     return Continuation(plan=plan, code=code, chosen=chosen is not None, hint=request.hint.strip())
 
 
 def describe_continuation(state: RunState, request: Continue) -> str:
     """Describe in a few words the run that continues this ended one."""
     if request.candidate:
-        return f"candidate {request.candidate} chosen"
+        return f"candidate {request.candidate} {'edited' if request.code else 'chosen'}"
     place = next((n for n, row in enumerate(state.planned, 1) if row.id == request.subtask), None)
     again = f"step {place} again" if place else "continued"
     hint = request.hint.strip()
@@ -127,7 +151,7 @@ def _target(state: RunState, request: Continue) -> tuple[Section | None, Attempt
         row, candidate = state.find(request.candidate)
         if row is None or candidate is None:
             raise UsageError(f"There is no candidate {request.candidate} in that run.")
-        if row.id == SOLUTION or candidate.state != "ok":
+        if row.id == SOLUTION or (candidate.state != "ok" and not request.code):
             raise UsageError(f"Candidate {candidate.id} cannot be carried forward.")
         return row, candidate
     row = next((row for row in state.planned if row.id == request.subtask), None)

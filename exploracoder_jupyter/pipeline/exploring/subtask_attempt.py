@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.events import CandidateObserved, CandidatePropose
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, Usage
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, mark_rerun, notify_branching_change
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
-from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, result_text
+from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, outputs_agree, result_text
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection, with_objection
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch
@@ -134,7 +134,18 @@ class Attempt:
         self.experiences.append(experience)
         if observation.ran:
             run.agenda.ran[candidate.id] = experience
-        run.emit(CandidateObserved(candidate.id, experience.observation, apis))
+        run.emit(CandidateObserved(candidate.id, experience.observation, apis, self._find_agreeing(experience)))
+
+    def _find_agreeing(self, experience: Experience) -> str:
+        """Return the id of the first earlier candidate of the subtask that computed the same, or an empty string."""
+        id_, agenda = experience.candidate.id, self.run.agenda
+        agenda.agreeing.pop(id_, None)
+        earlier = [item for item in agenda.ran.values() if item.subtask.id == self.subtask.id]
+        firsts = [item for item in earlier if item.candidate.id not in {id_, *agenda.agreeing}]
+        found = next((item.candidate.id for item in firsts if outputs_agree(item, experience)), "")
+        if found:
+            agenda.agreeing[id_] = found
+        return found
 
     @property
     def none_ran(self) -> bool:

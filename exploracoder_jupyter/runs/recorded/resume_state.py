@@ -114,7 +114,7 @@ def _first_unexplored(carried: Sequence[CarriedSubtask | None]) -> int:
 def _was_steered(records: Sequence[Record], hint: str) -> bool:
     """Whether the user steered the run. The hint that a run started with is recorded as an event too, but ignored."""
     steered = [record.event for record in records if isinstance(record.event, Steered)]
-    return any(event.what != "retry" or event.hint != hint for event in steered)
+    return any(event.what != "edit" and (event.what != "retry" or event.hint != hint) for event in steered)
 
 
 def _without_repeated(earlier: Sequence[Exchange], repeated: Sequence[Exchange]) -> list[Exchange]:

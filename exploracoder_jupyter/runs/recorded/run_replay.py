@@ -26,7 +26,7 @@ from exploracoder_jupyter.llm import ReplayModel
 from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.event_recorder import Listener, Summary, TraceCreated
-from exploracoder_jupyter.runs.exploration_run import CellListener, run
+from exploracoder_jupyter.runs.exploration_run import CellListener, OutputListener, run
 from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, reusable_result
 from exploracoder_jupyter.runs.recorded.replay_differences import SAME_COURSES, compare_course
 from exploracoder_jupyter.runs.recorded.run_resume import moved_folder_message, require_variables, start_time_phrase
@@ -119,6 +119,7 @@ async def replay(
     steering: RunSteering | None = None,
     begun: TraceCreated | None = None,
     cells: CellListener | None = None,
+    solution: OutputListener | None = None,
 ) -> Summary:
     """Replay a run and return its summary, with a comparison under `replay`.
 
@@ -128,6 +129,7 @@ async def replay(
         steering: see `run`.
         begun: see `run`.
         cells: see `run`.
+        solution: see `run`.
 
     Raises:
         UsageError, MissingRequirement: the run cannot be replayed here; no trace was written.
@@ -141,7 +143,7 @@ async def replay(
             listen(record)
 
     try:
-        result = await run(asked.order, collect, steering=steering, begun=begun, cells=cells)
+        result = await run(asked.order, collect, steering=steering, begun=begun, cells=cells, solution=solution)
     except EndpointError:  # raised only by the recording, when it has no more replies
         result = summarize_run(fold_all(records), trace=asked.out)
     comparison = compare_course(fold_all(records), asked.recorded)

@@ -15,6 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.validator import isvalid
 
+from exploracoder_jupyter.core.configuration.command_options import split_call
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.trace import generated_metadata, journal_path
 from exploracoder_jupyter.trace.comparing.output_parts import join_lines
@@ -102,9 +103,10 @@ def _user_code(cells: Iterable[NotebookNode]) -> tuple[str, ...]:
 
 
 def _out_options(source: str) -> list[str]:
-    """Return the values of `--out` in the first line of a call."""
+    """Return the values of `--out` in the line of a call."""
+    first, _, rest = source.partition("\n")
     try:
-        words = shlex.split(source.partition("\n")[0])
+        words = shlex.split(split_call(first, rest)[0])
     except ValueError:
         return []
     separate = [after for word, after in itertools.pairwise(words) if word == "--out"]

@@ -13,6 +13,7 @@ from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.trace.cell_metadata import Cell
 from exploracoder_jupyter.trace.cells.cell_layout import Layout, Show
+from exploracoder_jupyter.trace.cells.notebook_cells import Cells
 
 
 class CellView:
@@ -23,11 +24,12 @@ class CellView:
             anchor the cells form a separate notebook: its first cell is the task, and its solution cell keeps the
             recorded outputs.
         show: which candidates get cells.
+        cells: how much of the run the user's notebook shows as cells.
     """
 
-    def __init__(self, anchor: str | None = None, show: Show = "all") -> None:
+    def __init__(self, anchor: str | None = None, show: Show = "all", cells: Cells = "live") -> None:
         self._anchor = anchor
-        self._layout = Layout(show=show, caller=anchor)
+        self._layout = Layout(show=show, caller=anchor, cells=cells)
         self._cells: dict[str, Cell] = {}
 
     @property

@@ -1,17 +1,15 @@
 """Lays out a run as a list of cells.
 
 The order is: the setup of the task, the plan, notices, then for each subtask a heading, its candidates by round and
-number, and its notices; at the end the solution and the summary. The results of a solution on generated inputs follow
-that solution. Cells of tried code start with `%%explored ID` and are tagged `skip-execution`, so that running the whole
-notebook skips them; a trace notebook loads that magic first. The setup and the solution are plain code. Cell ids depend
-only on the run and the cell's role in it, so the same run always gives the same cells.
+number, and its notices; at the end the solution and, in a trace, the summary. The results of a solution on generated
+inputs follow that solution. Cells of tried code start with `%%explored ID` and are tagged `skip-execution`, so that
+running the whole notebook skips them; a trace notebook loads that magic first. The setup and the solution are plain
+code. Cell ids depend only on the run and the cell's role in it, so the same run always gives the same cells.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from typing import Literal
 
 from pydantic import JsonValue
@@ -19,19 +17,18 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import Observation, Output, Solution
-from exploracoder_jupyter.text.characters import encodable
 from exploracoder_jupyter.trace.cell_metadata import (
     NAMESPACE,
-    SCHEMA_VERSION,
     TAG_CANDIDATE,
     TAG_SELECTED,
     TAG_SKIP,
     TAG_SOLUTION,
     Cell,
-    Role,
 )
 from exploracoder_jupyter.trace.cells import cell_markdown
-from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
+from exploracoder_jupyter.trace.cells.cell_building import code_cell, markdown_cell, new_cell, outcome_field
+from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs, sanitized_outputs
+from exploracoder_jupyter.trace.cells.notebook_cells import Cells, adapt_cell, outcome_cell, tries_cell
 
 Show = Literal["all", "selected", "none"]
 """Which candidates get cells."""
@@ -46,11 +43,20 @@ class Layout:
         show: which candidates get cells.
         caller: id of the calling cell. Without one the cells form a separate notebook: the task comes first, then a
             cell that registers `%%explored`, and the solution keeps its recorded outputs.
+        cells: how much the user's notebook shows of the run, if there is a caller.
         outputs: sanitizes the outputs; of a run that is laid out by several layouts, each output is sanitized once.
     """
 
-    def __init__(self, *, show: Show, caller: str | None = None, outputs: SanitizedOutputs | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        show: Show,
+        caller: str | None = None,
+        cells: Cells = "live",
+        outputs: SanitizedOutputs | None = None,
+    ) -> None:
         self._show = show
+        self._shown_cells = cells
         self._caller = caller
         self._outputs = outputs or SanitizedOutputs()
         self._cache: dict[str, tuple[Section, bool, list[Cell]]] = {}
@@ -60,15 +66,37 @@ class Layout:
         return list(self._cells(run)) if run.started else []
 
     def _cells(self, run: RunState) -> Iterator[Cell]:
-        yield from self._adapt(_opening_cells(run, standalone=self._caller is None))
-        for section in run.subtasks:
-            yield from self._cached_cells(run, section)
-        if SOLUTION in run.sections:
-            solution = run.sections[SOLUTION]
-            standalone = self._caller is None
-            yield from self._adapt(_solution_cells(run, solution, self._show, self._outputs, standalone=standalone))
+        if self._caller is None:
+            yield from self._trace_cells(run)
+        elif self._shown_cells != "card":
+            yield from self._notebook_cells(run)
+
+    def _trace_cells(self, run: RunState) -> Iterator[Cell]:
+        yield markdown_cell(run, "task", "", cell_markdown.task_markdown(run), outcome_field(run))
+        yield _setup_cell(run)
+        yield from _opening_cells(run)
+        for subtask in run.subtasks:
+            yield from self._cached_cells(run, subtask)
+        if section := run.sections.get(SOLUTION):
+            yield _solution_heading(run, section)
+            yield from _attempt_cells(run, section, self._show, self._outputs)
+            yield from _result_cells(run, section, self._outputs)
+            yield from _notice_cells(run, section)
         if run.finished:
-            yield from self._adapt([_summary_cell(run, run.finished)])
+            yield _summary_cell(run, run.finished)
+
+    def _notebook_cells(self, run: RunState) -> Iterator[Cell]:
+        yield from self._adapt([tries_cell(run, self._shown_cells), *_opening_cells(run)])
+        for subtask in run.subtasks:
+            yield from self._cached_cells(run, subtask)
+        section = run.sections.get(SOLUTION)
+        if section and section.attempts:
+            yield from self._adapt([_attempts_heading(run, section)])
+            yield from self._adapt(_attempt_cells(run, section, self._show, self._outputs))
+        yield from self._adapt([outcome_cell(run, cell_markdown.outcome_markdown(run, final_solution(run)))])
+        if section:
+            yield from self._adapt(_result_cells(run, section, outputs=None))
+            yield from self._adapt(_notice_cells(run, section))
 
     def _cached_cells(self, run: RunState, section: Section) -> list[Cell]:
         over, cached = run.finished is not None, self._cache.get(section.id)
@@ -79,36 +107,21 @@ class Layout:
         return cells
 
     def _adapt(self, cells: Iterable[Cell]) -> Iterable[Cell]:
-        return cells if self._caller is None else (_for_user_notebook(cell, self._caller) for cell in cells)
+        return cells if self._caller is None else (adapt_cell(cell, self._caller) for cell in cells)
 
 
-def _for_user_notebook(cell: Cell, caller: str) -> Cell:
-    """Adapt a cell for the user's notebook.
-
-    Code cells are marked as trusted: their outputs are sanitized, and one untrusted cell would make the whole notebook
-    untrusted. `collapsed` is dropped, because the front end writes it itself.
-    """
-    metadata = {name: value for name, value in _as_dict(cell["metadata"]).items() if name != "collapsed"}
-    marked: dict[str, JsonValue] = {**metadata, NAMESPACE: {**_as_dict(metadata[NAMESPACE]), "caller": caller}}
-    return {**cell, "metadata": {**marked, "trusted": True} if cell["cell_type"] == "code" else marked}
-
-
-def _opening_cells(run: RunState, *, standalone: bool) -> Iterator[Cell]:
-    status: dict[str, JsonValue] = {"status": run.finished.verdict.outcome if run.finished else "running"}
-    if standalone:
-        yield _markdown_cell(run, "task", "", cell_markdown.task_markdown(run), status)
-        yield _setup_cell(run)
+def _opening_cells(run: RunState) -> Iterator[Cell]:
     if run.started and run.started.task.setup:
-        yield _code_cell(_cell(run, "setup", "task", run.started.task.setup, {"subtask": "task"}, []), ())
-    yield _markdown_cell(run, "plan", "", cell_markdown.plan_markdown(run), status)
+        yield code_cell(new_cell(run, "setup", "task", run.started.task.setup, {"subtask": "task"}, []), ())
+    yield markdown_cell(run, "plan", "", cell_markdown.plan_markdown(run), outcome_field(run))
     if run.opening_notices:
-        yield _markdown_cell(run, "notice", "", cell_markdown.notice_markdown(run.opening_notices), {})
+        yield markdown_cell(run, "notice", "", cell_markdown.notice_markdown(run.opening_notices), {})
 
 
 def _summary_cell(run: RunState, finished: RunFinished) -> Cell:
     seconds = round(max(run.now - run.started_at, 0), 3)
     fields: dict[str, JsonValue] = {"status": finished.verdict.outcome, "seconds": seconds, **_model_field(run)}
-    return _markdown_cell(run, "summary", "", cell_markdown.summary_markdown(run, finished), fields)
+    return markdown_cell(run, "summary", "", cell_markdown.summary_markdown(run, finished), fields)
 
 
 def _setup_cell(run: RunState) -> Cell:
@@ -116,48 +129,62 @@ def _setup_cell(run: RunState) -> Cell:
 
     Without this package it fails before any candidate, which stops Run All.
     """
-    return _code_cell(_cell(run, "setup", "", f"%load_ext {NAMESPACE}", {}, [TAG_SKIP]), ())
+    return code_cell(new_cell(run, "setup", "", f"%load_ext {NAMESPACE}", {}, [TAG_SKIP]), ())
 
 
 def _subtask_cells(run: RunState, section: Section, show: Show, outputs: SanitizedOutputs) -> Iterator[Cell]:
     id = section.id
     if section.started and show != "none":
         heading = cell_markdown.heading_markdown(section, over=run.finished is not None)
-        yield _markdown_cell(run, "subtask", id, heading, {"subtask": id, "status": section.status})
+        yield markdown_cell(run, "subtask", id, heading, {"subtask": id, "status": section.status})
         for attempt in section.ordered:
             carried = section.is_carried_forward(attempt)
             if attempt.has_cell and (carried or show == "all"):
                 cell = _candidate_cell(run, section, attempt, selected=carried)
-                yield _code_cell(cell, outputs(attempt.observation), hidden=carried is False)
+                yield code_cell(cell, outputs(attempt.observation), hidden=carried is False)
     yield from _notice_cells(run, section)
 
 
-def _solution_cells(
-    run: RunState, section: Section, show: Show, outputs: SanitizedOutputs, *, standalone: bool
-) -> Iterator[Cell]:
+def _solution_heading(run: RunState, section: Section) -> Cell:
+    outcome = run.finished.verdict.outcome if run.finished and final_solution(run) else None
+    heading = cell_markdown.solution_markdown(section, outcome, run.files, over=run.finished is not None)
+    return _heading_of_solution(run, heading)
+
+
+def _attempts_heading(run: RunState, section: Section) -> Cell:
+    return _heading_of_solution(run, cell_markdown.attempts_markdown(section, over=run.finished is not None))
+
+
+def _heading_of_solution(run: RunState, heading: str) -> Cell:
+    status = "exploring" if run.finished is None else "done" if final_solution(run) else "failed"
+    return markdown_cell(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
+
+
+def _attempt_cells(run: RunState, section: Section, show: Show, outputs: SanitizedOutputs) -> Iterator[Cell]:
+    """Yield the attempts at a solution but the final one, and what the attempts did on generated inputs."""
     solution = final_solution(run)
     best = None if solution and not solution.patch else _best_attempt(run, section)
     patched = solution.candidate if solution and solution.patch else ""
-    status: JsonValue = "exploring" if run.finished is None else "done" if solution else "failed"
-    outcome = run.finished.verdict.outcome if run.finished and solution else None
-    heading = cell_markdown.solution_markdown(section, outcome, run.files, over=run.finished is not None)
-    yield _markdown_cell(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
     for attempt in section.ordered:
         final = solution is not None and attempt.id == solution.candidate and not solution.patch
         if attempt.has_cell and not final and (show == "all" or attempt is best):
             selected = patched == attempt.id if run.finished else section.is_carried_forward(attempt)
             cell = _candidate_cell(run, section, attempt, selected=selected)
-            yield _code_cell(cell, outputs(attempt.observation), hidden=attempt is not best)
+            yield code_cell(cell, outputs(attempt.observation), hidden=attempt is not best)
         if show == "all" or (show == "selected" and final):
             yield from _round_cells(run, section, attempt, outputs, selected=final if run.finished else None)
+
+
+def _result_cells(run: RunState, section: Section, outputs: SanitizedOutputs | None) -> Iterator[Cell]:
+    """Yield the solution; without `outputs` it shows none, because it is there to be run."""
+    solution = final_solution(run)
     if solution and solution.patch:
-        fields: dict[str, JsonValue] = {"candidate": solution.candidate, "status": outcome, **_model_field(run)}
-        yield _markdown_cell(run, "patch", "", cell_markdown.patch_markdown(solution.patch), fields)
+        fields = {"candidate": solution.candidate, **outcome_field(run), **_model_field(run)}
+        yield markdown_cell(run, "patch", "", cell_markdown.patch_markdown(solution.patch), fields)
     elif solution:
         observation = _observation_of(section, solution)
         cell = _solution_cell(run, solution, observation)
-        yield _code_cell(cell, outputs(observation) if standalone else ())
-    yield from _notice_cells(run, section)
+        yield code_cell(cell, outputs(observation) if outputs else ())
 
 
 def _best_attempt(run: RunState, section: Section) -> Attempt | None:
@@ -179,11 +206,11 @@ def _round_cells(
     hidden = not selected if run.finished else not latest
     for shown in round_.shown:
         cell = _test_cell(run, attempt, round_, shown, selected=selected)
-        yield _code_cell(cell, outputs(shown.observation), hidden=hidden)
+        yield code_cell(cell, outputs(shown.observation), hidden=hidden)
     judged: dict[str, JsonValue] = {"judged": round_.judgement.ruling} if round_.judgement else {}
     chosen: dict[str, JsonValue] = {} if selected is None else {"selected": selected}
     fields: dict[str, JsonValue] = {"subtask": SOLUTION, "candidate": id, **judged, **chosen}
-    yield _markdown_cell(
+    yield markdown_cell(
         run, "judgement", id, cell_markdown.judgement_markdown(id, round_, over=run.finished is not None), fields
     )
 
@@ -206,14 +233,11 @@ def _test_cell(
     }
     part = f"{candidate.id}-{given.id}"
     source = f"%%explored {part}\n{cell_markdown.input_code(given, candidate.id)}"
-    return _cell(run, "test", part, source, fields, [TAG_CANDIDATE, TAG_SKIP])
+    return new_cell(run, "test", part, source, fields, [TAG_CANDIDATE, TAG_SKIP])
 
 
-def _code_cell(cell: Cell, outputs: Iterable[Output], *, hidden: bool = False) -> Cell:
-    if hidden:
-        folded: dict[str, JsonValue] = {"jupyter": {"source_hidden": True, "outputs_hidden": True}, "collapsed": True}
-        cell["metadata"] = {**_as_dict(cell["metadata"]), **folded}  # both forms are in use by front ends
-    return {**cell, "cell_type": "code", "execution_count": None, "outputs": [*outputs]}
+def _model_field(run: RunState) -> dict[str, JsonValue]:
+    return {"model": run.started.model} if run.started else {}
 
 
 def final_solution(run: RunState) -> Solution | None:
@@ -225,6 +249,13 @@ def final_solution(run: RunState) -> Solution | None:
     observation = _observation_of(section, finished.solution) if section else None
     failed = observation and not observation.ran
     return None if failed or not finished.solution.code.strip() else finished.solution
+
+
+def solution_outputs(run: RunState) -> tuple[Output, ...]:
+    """Return what the final solution showed when it ran, sanitized; nothing if it was not run."""
+    solution, section = final_solution(run), run.sections.get(SOLUTION)
+    observation = _observation_of(section, solution) if solution and section else None
+    return sanitized_outputs(observation) if observation else ()
 
 
 def _observation_of(section: Section, solution: Solution) -> Observation | None:
@@ -246,7 +277,7 @@ def _candidate_cell(run: RunState, section: Section, attempt: Attempt, *, select
     }
     tags = [TAG_CANDIDATE, TAG_SKIP, *([TAG_SELECTED] if selected else [])]
     source = f"%%explored {candidate.id}\n{candidate.code}"
-    return _cell(run, "candidate", candidate.id, source, fields, tags)
+    return new_cell(run, "candidate", candidate.id, source, fields, tags)
 
 
 def _solution_cell(run: RunState, solution: Solution, observation: Observation | None) -> Cell:
@@ -259,53 +290,10 @@ def _solution_cell(run: RunState, solution: Solution, observation: Observation |
     }
     if observation:
         fields["seconds"] = round(observation.seconds, 3)
-    return _cell(run, "solution", "", solution.code, fields, [TAG_SOLUTION])
+    return new_cell(run, "solution", "", solution.code, fields, [TAG_SOLUTION])
 
 
 def _notice_cells(run: RunState, section: Section) -> Iterator[Cell]:
     if section.notices:
         id = section.id
-        yield _markdown_cell(run, "notice", id, cell_markdown.notice_markdown(section.notices), {"subtask": id})
-
-
-def _markdown_cell(run: RunState, role: Role, part: str, source: str, fields: dict[str, JsonValue]) -> Cell:
-    return {**_cell(run, role, part, source, fields, []), "cell_type": "markdown"}
-
-
-def _cell(run: RunState, role: Role, part: str, source: str, fields: dict[str, JsonValue], tags: list[str]) -> Cell:
-    common: dict[str, JsonValue] = {"schema_version": SCHEMA_VERSION, "run_id": run.run_id, "role": role}
-    source = encodable(source)
-    metadata: dict[str, JsonValue] = {NAMESPACE: {**common, **fields, "source_hash": source_hash(source)}}
-    if tags:
-        metadata["tags"] = [*tags]
-    return {"id": cell_id(run.run_id, role, part), "source": source, "metadata": metadata}
-
-
-def append_item(cell: Cell, line: str) -> Cell:
-    """Append an item to the list at the end of a generated Markdown cell."""
-    source = f"{cell['source']}\n- {line}"
-    metadata = _as_dict(cell["metadata"])
-    marked: JsonValue = {**_as_dict(metadata[NAMESPACE]), "source_hash": source_hash(source)}
-    return {**cell, "source": source, "metadata": {**metadata, NAMESPACE: marked}}
-
-
-def cell_id(run_id: str, role: Role, part: str = "") -> str:
-    """Return the id of a generated cell: letters, digits, `-` and `_`, at most 64 characters."""
-    natural = "-".join(["explora", run_id, role, *([part.replace(".", "_")] if part else [])])
-    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", natural) and "_" not in part:
-        return natural
-    digest = blake2b(f"{run_id}\n{role}\n{part}".encode("utf-8", "replace"), digest_size=12).hexdigest()
-    return f"explora-{role}-{digest}"
-
-
-def source_hash(source: str) -> str:
-    """Return a hash of a cell's source, as sixteen hexadecimal digits, which shows whether the cell was edited."""
-    return blake2b(source.encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-def _model_field(run: RunState) -> dict[str, JsonValue]:
-    return {"model": run.started.model} if run.started else {}
-
-
-def _as_dict(value: JsonValue) -> dict[str, JsonValue]:
-    return value if isinstance(value, dict) else {}
+        yield markdown_cell(run, "notice", id, cell_markdown.notice_markdown(section.notices), {"subtask": id})

@@ -22,6 +22,7 @@ from exploracoder_jupyter.core.types import (
     Outcome,
     RepositoryTask,
     Ruling,
+    Solution,
     SubtaskStatus,
     Usage,
     Verdict,
@@ -108,10 +109,31 @@ def patch_markdown(patch: str) -> str:
 
 def solution_markdown(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
     """Render the heading above the solutions: their outcomes, and the files written. `over`: whether the run is."""
-    joined = "The code that ran in each subtask, joined. **It was not run as a whole.**" if outcome == "stopped" else ""
     found = search_markdown(section.searches, section.lookups)
-    parts = ("### Solution", *found, _outcomes(section, over=over), joined, _solution_files(files) if files else "")
+    parts = ("### Solution", *found, _outcomes(section, over=over), *_solution_notes(outcome, files))
     return "\n\n".join(part for part in parts if part)
+
+
+def attempts_markdown(section: Section, *, over: bool) -> str:
+    """Render the heading above the attempts at a solution, where the solution has one of its own."""
+    found = search_markdown(section.searches, section.lookups)
+    parts = ("### Attempts at a solution", *found, _outcomes(section, over=over))
+    return "\n\n".join(part for part in parts if part)
+
+
+def outcome_markdown(run: RunState, solution: Solution | None) -> str:
+    """Render the heading above the solution alone."""
+    if run.finished is None:
+        return "### Solution\n\n*Not found yet.*"
+    if solution is None:
+        return "### No solution"
+    parts = ("### Solution", *_solution_notes(run.finished.verdict.outcome, run.files))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _solution_notes(outcome: Outcome | None, files: FilesKept | None) -> tuple[str, str]:
+    joined = "The code that ran in each subtask, joined. **It was not run as a whole.**" if outcome == "stopped" else ""
+    return joined, _solution_files(files) if files else ""
 
 
 def input_code(given: InventedInput, solution: str) -> str:

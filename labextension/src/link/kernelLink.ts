@@ -121,8 +121,12 @@ export class KernelLink implements IDisposable {
     this.kernel.registerCommTarget(EVENTS, this._onCommOpen);
   }
 
-  /** Send a request and wait for the answer. Rejects with `NoAnswerError`. */
-  async request(message: ToKernel): Promise<Answer> {
+  /**
+   * Send a request and wait for the answer. Rejects with `NoAnswerError`.
+   *
+   * @param timeout - for an answer of a kernel with subshells, in milliseconds
+   */
+  async request(message: ToKernel, timeout = this._timeout): Promise<Answer> {
     if (this._control === null) {
       throw new NoAnswerError(this._closeReason);
     }
@@ -133,7 +137,7 @@ export class KernelLink implements IDisposable {
     try {
       this.post({ ...message, request });
       return await (this._hasSubshell
-        ? this._withTimeout(answer, request)
+        ? this._withTimeout(answer, request, timeout)
         : answer);
     } finally {
       this._pending.delete(request);
@@ -230,11 +234,12 @@ export class KernelLink implements IDisposable {
 
   private async _withTimeout(
     answer: Promise<Answer>,
-    request: number
+    request: number,
+    timeout: number
   ): Promise<Answer> {
     const timer = setTimeout(
       () => this._pending.get(request)?.reject(new NoAnswerError('timeout')),
-      this._timeout
+      timeout
     );
     return answer.finally(() => clearTimeout(timer));
   }

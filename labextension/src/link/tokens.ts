@@ -7,7 +7,7 @@ import { Token } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import type { ISignal } from '@lumino/signaling';
 
-import type { Done, RunView, TraceView } from '../messages';
+import type { Answer, Done, RunView, ToKernel, TraceView } from '../messages';
 
 /**
  * State of the connection to the kernel.
@@ -24,7 +24,10 @@ export type LinkStatus =
 
 /** The controls of a run. */
 export type Control =
-  'stop' | 'explore' | 'skip' | 'retry' | 'choose' | 'plan' | 'export';
+  'stop' | 'explore' | 'skip' | 'retry' | 'choose' | 'edit' | 'plan' | 'export';
+
+/** The command that opens the comparison of candidates; its arguments are `run` and `subtask`. */
+export const COMPARE = 'explora:compare';
 
 /** Result of an insertion: the cell was inserted, it was already there, or there is nothing to insert. */
 export type InsertResult = 'inserted' | 'there' | 'nothing';
@@ -78,8 +81,16 @@ export interface IExplorationModel extends IDisposable {
   retry(run: string, subtask: string, hint?: string): Promise<Done>;
   /** After the end of the run, this executes the calling cell again to continue from there. */
   choose(run: string, candidate: string): Promise<Done>;
+  /**
+   * Run a candidate's code as the user edited it, as a candidate of its own. After the end of the run, this executes
+   * the calling cell again to continue from there with the edited code.
+   */
+  edit(run: string, candidate: string, code: string): Promise<Done>;
   plan(run: string, titles: string[]): Promise<Done>;
   exportTrace(run: string): Promise<Done>;
+
+  /** Send a request that refers to no run. Rejects with `NoAnswerError`. `timeout`: in milliseconds. */
+  request(message: ToKernel, timeout?: number): Promise<Answer>;
 
   /** Scroll to the cell, make it active and optionally focus it. Returns whether it exists. */
   reveal(run: string, cell: IRunCell, focus?: boolean): boolean;

@@ -15,6 +15,7 @@ import type { IOutput } from '@jupyterlab/nbformat';
 import { JSONExt, PartialJSONObject } from '@lumino/coreutils';
 
 import type { CellChange } from '../messages';
+import { COLLAPSED } from './collapsedHeadings';
 import { TransactionCells } from './transactionCells';
 import {
   releaseCell,
@@ -141,6 +142,7 @@ function insertOrUpdate(
     return updateCell(found, run, file);
   }
   run.folds.set(file.id, readFolds(file.metadata.jupyter));
+  run.collapsed.set(file.id, file.metadata[COLLAPSED] === true);
   draft.insert(insertionIndex(draft, run, file.id), createCell(run, file));
   return null;
 }
@@ -217,6 +219,7 @@ function updateCell(
   }
   const refold = needsRefold(cell, run, file, before);
   updateTags(cell, file.metadata.tags);
+  updateHeading(cell, run, file, before);
   cell.setMetadata(NAMESPACE, buildMark(run, file));
   return refold ? readFolds(file.metadata.jupyter) : null;
 }
@@ -234,6 +237,31 @@ function updateTags(cell: ISharedCell, ours: unknown): void {
     cell.setMetadata('tags', tags);
   } else {
     cell.deleteMetadata('tags');
+  }
+}
+
+/** Collapse or expand a heading as the kernel says, unless the user has done either since. */
+function updateHeading(
+  cell: ISharedCell,
+  run: RunCellState,
+  file: IGeneratedCell,
+  before: IMark
+): void {
+  const now = cell.getMetadata(COLLAPSED) === true;
+  const next = file.metadata[COLLAPSED] === true;
+  const ours = run.collapsed.get(file.id);
+  const byUser =
+    ours === undefined
+      ? before.status === buildMark(run, file).status
+      : now !== ours;
+  if (byUser || now === next) {
+    return;
+  }
+  run.collapsed.set(file.id, next);
+  if (next) {
+    cell.setMetadata(COLLAPSED, true);
+  } else {
+    cell.deleteMetadata(COLLAPSED);
   }
 }
 

@@ -1,20 +1,15 @@
 /** Computes the badge above the source of a generated cell from its metadata and, if known, its run. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { isFinished } from '../link/runStatus';
 import type { IExplorationModel } from '../link/tokens';
 import type { CandidateView, RunView, SubtaskView } from '../messages';
+import type { IActionButton } from './elements';
 import type { IMark } from './generatedCell';
 
 /** The action of a badge's button. */
-export type BadgeAction = 'choose' | 'make-mine' | 'stop' | 'remove';
+export type BadgeAction = 'choose' | 'make-mine';
 
-export interface IBadgeButton {
-  action: BadgeAction;
-  label: string;
-  caption: string;
-  disabled: boolean;
-}
+export type IBadgeButton = IActionButton<BadgeAction>;
 
 export interface IBadgeContent {
   name: string;
@@ -43,7 +38,16 @@ export function badgeContent(
         ? editedBadge(mark, trans)
         : candidateBadge(mark, run, model, trans);
     case 'plan':
-      return planBadge(mark, run, model, trans);
+      // In the notebook of the user, the result card shows it.
+      return mark.caller ? null : planBadge(mark, trans);
+    case 'test':
+      return {
+        ...statusLabel(mark.status, trans),
+        name: trans.__('Test input %1', mark.input ?? ''),
+        details: durationDetail(mark, trans),
+        buttons: [],
+        why: []
+      };
     case 'solution':
       return {
         ...statusLabel(mark.status, trans),
@@ -101,27 +105,12 @@ function editedBadge(mark: IMark, trans: TranslationBundle): IBadgeContent {
   };
 }
 
-function planBadge(
-  mark: IMark,
-  run: RunView | undefined,
-  model: IControlState,
-  trans: TranslationBundle
-): IBadgeContent {
-  const live = run !== undefined && !isFinished(run);
-  const label = statusLabel(run?.status ?? mark.status, trans);
-  // Only if no kernel works on the run any more.
-  const lost =
-    mark.status === 'interrupted' && (!run || run.status === 'stopped');
+function planBadge(mark: IMark, trans: TranslationBundle): IBadgeContent {
   return {
-    ...label,
-    ...(lost && { status: trans.__('stopped: the kernel was restarted') }),
+    ...statusLabel(mark.status, trans),
     name: trans.__('Exploration'),
     details: [],
-    buttons: [
-      ...(live ? [stopButton(run, model, trans)] : []),
-      // In a trace, the cells are the only record of the run.
-      ...(mark.caller ? [removeButton(trans)] : [])
-    ],
+    buttons: [],
     why: []
   };
 }
@@ -151,32 +140,6 @@ function chooseButton(
       disabled: pending
     }
   ];
-}
-
-function stopButton(
-  run: RunView,
-  model: IControlState,
-  trans: TranslationBundle
-): IBadgeButton {
-  const stopping =
-    run.status === 'stopping' || model.isPending(run.key, 'stop');
-  return {
-    action: 'stop',
-    label: stopping ? trans.__('Stopping…') : trans.__('Stop'),
-    caption: trans.__('Stop the exploration and keep the results so far'),
-    disabled: stopping
-  };
-}
-
-function removeButton(trans: TranslationBundle): IBadgeButton {
-  return {
-    action: 'remove',
-    label: trans.__('Remove exploration'),
-    caption: trans.__(
-      'Remove the cells of this exploration; undo brings them back'
-    ),
-    disabled: false
-  };
 }
 
 function findCandidate(

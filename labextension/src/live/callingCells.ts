@@ -2,6 +2,7 @@
 import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
 
 import { markOf } from './generatedCell';
+import { hasEndedCard } from './statusOutput';
 
 const CALL_PATTERN = /^%%explora\b/;
 const MENTION_PATTERN = /exploracoder_jupyter|^%%explora\b/m;
@@ -11,7 +12,7 @@ export function isCallingCell(cell: ISharedCell): boolean {
   return CALL_PATTERN.test(cell.getSource());
 }
 
-/** Whether the cell starts an exploration whose generated cells are in the notebook. */
+/** Whether the cell starts an exploration whose result or generated cells are in the notebook. */
 export function hasGeneratedCells(
   notebook: ISharedNotebook,
   cell: ISharedCell
@@ -19,7 +20,8 @@ export function hasGeneratedCells(
   const id = cell.getId();
   return (
     isCallingCell(cell) &&
-    notebook.cells.some(other => markOf(other)?.caller === id)
+    (hasEndedCard(cell) ||
+      notebook.cells.some(other => markOf(other)?.caller === id))
   );
 }
 

@@ -9,14 +9,11 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 
 import type { IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
-import {
-  BadgeAction,
-  badgeContent,
-  IBadgeButton,
-  IBadgeContent
-} from './badgeContent';
+import { BadgeAction, badgeContent, IBadgeContent } from './badgeContent';
+import { appendButton, appendElement, focusedAction } from './elements';
+import { FOLDED_CLASS, foldOf, IFold, toggleFold } from './foldedCandidate';
 import { HeadingsReader } from './headingsReader';
-import { isEdited, markOf } from './generatedCell';
+import { IMark, isEdited, markOf } from './generatedCell';
 import { MarkdownRenderer } from './markdownRenderer';
 
 /** CSS class of generated cells, for styles and the context menu. */
@@ -25,11 +22,16 @@ const CELL_CLASS = 'jp-Explora-cell';
 /** Called when a button of a badge is clicked. */
 export type OnBadgeAction = (action: BadgeAction, cell: Cell) => void;
 
+/** The content of a badge, and what it shows of a cell that it can open and close. */
+export interface IFoldableBadge extends IBadgeContent {
+  fold: IFold | null;
+}
+
 /** The line above one cell. */
 export class CellBadge extends Widget {
   constructor(
     readonly cell: Cell,
-    private _compute: (runs: readonly RunView[]) => IBadgeContent | null,
+    private _compute: (runs: readonly RunView[]) => IFoldableBadge | null,
     private _onAction: (action: BadgeAction) => void,
     private _trans: TranslationBundle
   ) {
@@ -51,8 +53,8 @@ export class CellBadge extends Widget {
     }
   }
 
-  private _render(view: IBadgeContent | null): void {
-    const focused = this._focusedAction();
+  private _render(view: IFoldableBadge | null): void {
+    const focused = focusedAction(this.node);
     this.node.replaceChildren();
     if (view === null) {
       return;
@@ -60,7 +62,11 @@ export class CellBadge extends Widget {
     const label = [view.name, view.status, ...view.details];
     this.node.setAttribute('aria-label', label.filter(Boolean).join(', '));
     const line = appendElement(this.node, 'div', 'jp-Explora-badge-line');
-    appendElement(line, 'strong', 'jp-Explora-badge-name', view.name);
+    if (view.fold) {
+      this._addToggle(line, view.name, view.fold.open);
+    } else {
+      appendElement(line, 'strong', 'jp-Explora-badge-name', view.name);
+    }
     const status = appendElement(line, 'span', 'jp-Explora-badge-status');
     appendElement(status, 'span', '', view.sign).setAttribute(
       'aria-hidden',
@@ -70,30 +76,30 @@ export class CellBadge extends Widget {
     for (const detail of view.details) {
       appendElement(line, 'span', 'jp-Explora-badge-detail', detail);
     }
-    view.buttons.forEach(button => this._addButton(line, button));
+    if (view.fold && !view.fold.open) {
+      appendElement(line, 'code', 'jp-Explora-badge-code', view.fold.code);
+      appendElement(line, 'span', 'jp-Explora-badge-result', view.fold.result);
+    }
+    view.buttons.forEach(button => appendButton(line, button, this._onAction));
     if (view.why.length) {
       this._addReasons(line, view.why);
     }
     this._restoreFocus(focused);
   }
 
-  private _addButton(line: HTMLElement, shown: IBadgeButton): void {
-    const button = appendElement(
-      line,
-      'button',
-      'jp-Explora-badge-button',
-      shown.label
-    );
+  /** The button that opens and closes the cell. */
+  private _addToggle(line: HTMLElement, name: string, open: boolean): void {
+    const button = appendElement(line, 'button', 'jp-Explora-badge-toggle');
+    const sign = appendElement(button, 'span', '', open ? '▾ ' : '▸ ');
+    sign.setAttribute('aria-hidden', 'true');
+    appendElement(button, 'strong', 'jp-Explora-badge-name', name);
     button.type = 'button';
-    button.title = shown.caption;
-    button.dataset.action = shown.action;
-    // A disabled button would lose the focus.
-    button.setAttribute('aria-disabled', String(shown.disabled));
-    button.onclick = () => {
-      if (!shown.disabled) {
-        this._onAction(shown.action);
-      }
-    };
+    button.title = open
+      ? this._trans.__('Show only one line')
+      : this._trans.__('Show code and output');
+    button.dataset.action = 'toggle';
+    button.setAttribute('aria-expanded', String(open));
+    button.onclick = () => toggleFold(this.cell);
   }
 
   private _addReasons(line: HTMLElement, why: string[]): void {
@@ -118,13 +124,6 @@ export class CellBadge extends Widget {
       toggle();
     };
     toggle();
-  }
-
-  private _focusedAction(): string | undefined {
-    const active = document.activeElement;
-    return active instanceof HTMLElement && this.node.contains(active)
-      ? active.dataset.action
-      : undefined;
   }
 
   private _restoreFocus(action: string | undefined): void {
@@ -211,6 +210,7 @@ export class NotebookBadges implements IDisposable {
     this._badges.add(badge);
     const { model } = cell; // a disposed cell has none
     const refresh = () => {
+      this._folds.delete(cell);
       cell.toggleClass(CELL_CLASS, markOf(model) !== null);
       badge.refresh(this._model.runs);
     };
@@ -228,11 +228,23 @@ export class NotebookBadges implements IDisposable {
   private _computeContent(
     cell: Cell,
     runs: readonly RunView[]
-  ): IBadgeContent | null {
+  ): IFoldableBadge | null {
     const mark = cell.isDisposed ? null : markOf(cell.model);
     const run = runs.find(view => view.run_id === mark?.run_id);
     const edited = mark !== null && isEdited(cell.model.sharedModel);
-    return mark && badgeContent(mark, edited, run, this._model, this._trans);
+    const content =
+      mark && badgeContent(mark, edited, run, this._model, this._trans);
+    const fold = content && !edited ? this._foldOf(cell, mark!) : null;
+    cell.toggleClass(FOLDED_CLASS, fold?.open === false);
+    return content && { ...content, fold };
+  }
+
+  /** Outputs can be large, so the line of a cell is made again only when the cell has changed. */
+  private _foldOf(cell: Cell, mark: IMark): IFold | null {
+    if (!this._folds.has(cell)) {
+      this._folds.set(cell, foldOf(cell, mark));
+    }
+    return this._folds.get(cell) ?? null;
   }
 
   private _refresh(): void {
@@ -242,23 +254,9 @@ export class NotebookBadges implements IDisposable {
 
   private _cells: CellList | null;
   private _attached = new WeakSet<Cell>();
+  private _folds = new WeakMap<Cell, IFold | null>();
   private _badges = new Set<CellBadge>();
   private _markdown = new MarkdownRenderer();
   private _headings = new HeadingsReader();
   private _isDisposed = false;
-}
-
-function appendElement<K extends keyof HTMLElementTagNameMap>(
-  parent: HTMLElement,
-  tag: K,
-  name: string,
-  text = ''
-): HTMLElementTagNameMap[K] {
-  const node = document.createElement(tag);
-  if (name) {
-    node.className = name;
-  }
-  node.textContent = text;
-  parent.appendChild(node);
-  return node;
 }

@@ -39,6 +39,13 @@ export class ChangeQueue implements IDisposable {
     this._items = this._items.filter(item => item.run !== run);
   }
 
+  /** Resolves when no change is pending. */
+  whenEmpty(): Promise<void> {
+    return this._items.length
+      ? new Promise(resolve => this._waiting.push(resolve))
+      : Promise.resolve();
+  }
+
   dispose(): void {
     this._isDisposed = true;
     this._items = [];
@@ -75,6 +82,8 @@ export class ChangeQueue implements IDisposable {
       } finally {
         this._scheduleStep(this._continue);
       }
+    } else {
+      this._waiting.splice(0).forEach(resolve => resolve());
     }
   }
 
@@ -85,6 +94,7 @@ export class ChangeQueue implements IDisposable {
   }
 
   private _items: IRunChange[] = [];
+  private _waiting: (() => void)[] = [];
   private _scheduled = false;
   private _isDisposed = false;
 }

@@ -41,14 +41,20 @@ export class Controls {
 
   retry(run: string, subtask: string, hint: string): Promise<Done> {
     return this._isFinished(run)
-      ? this._continueFrom({ run, subtask, hint, candidate: '' })
+      ? this._continueFrom({ run, subtask, hint, candidate: '', code: '' })
       : this.send(run, 'retry', subtask, { type: 'retry', subtask, hint });
   }
 
   choose(run: string, candidate: string): Promise<Done> {
     return this._isFinished(run)
-      ? this._continueFrom({ run, subtask: '', hint: '', candidate })
+      ? this._continueFrom({ run, subtask: '', hint: '', candidate, code: '' })
       : this.send(run, 'choose', candidate, { type: 'choose', candidate });
+  }
+
+  edit(run: string, candidate: string, code: string): Promise<Done> {
+    return this._isFinished(run)
+      ? this._continueFrom({ run, subtask: '', hint: '', candidate, code })
+      : this.send(run, 'edit', candidate, { type: 'edit', candidate, code });
   }
 
   /** Send a control to the kernel. */

@@ -18,6 +18,7 @@ import type {
   LinkStatus
 } from '../link/tokens';
 import type {
+  Answer,
   CellsMessage,
   CleanMessage,
   Continue,
@@ -31,16 +32,17 @@ import type {
 import { mentionsExtension } from './callingCells';
 import { Controls } from './controls';
 import { KnownRuns } from './knownRuns';
-import { writeFinalStatus } from './statusOutput';
+import { markInterruptedCards, writeFinalStatus } from './statusOutput';
 import {
   rerunCallingCell,
   findRunCell,
   insertBelow,
+  showCard,
   showCell
 } from './notebookActions';
 import { IMark, markOf } from './generatedCell';
 import { IDeletedCells, NotebookCells } from './notebookCells';
-import { unhideUncollapsed } from './collapsedHeadings';
+import { withHeadings } from './collapsedHeadings';
 
 export class ExplorationModel implements IExplorationModel {
   /**
@@ -64,7 +66,7 @@ export class ExplorationModel implements IExplorationModel {
     this._cells = new NotebookCells(
       panel.context.model.sharedModel,
       undefined,
-      act => unhideUncollapsed(this.panel.content, act)
+      act => withHeadings(this.panel.content, act)
     );
     this._cells.deleted.connect(this._onDeleted, this);
     this._cells.firstCellInserted.connect(this._onFirstCell, this);
@@ -175,12 +177,23 @@ export class ExplorationModel implements IExplorationModel {
     return this._controls.choose(run, candidate);
   }
 
+  edit(run: string, candidate: string, code: string): Promise<Done> {
+    return this._controls.edit(run, candidate, code);
+  }
+
   plan(run: string, titles: string[]): Promise<Done> {
     return this._controls.send(run, 'plan', '', { type: 'plan', titles });
   }
 
   exportTrace(run: string): Promise<Done> {
     return this._controls.send(run, 'export', '', { type: 'export' });
+  }
+
+  async request(message: ToKernel, timeout?: number): Promise<Answer> {
+    if (!this._link) {
+      throw new NoAnswerError('none');
+    }
+    return this._link.request(message, timeout);
   }
 
   reveal(run: string, wanted: IRunCell, focus = true): boolean {
@@ -322,7 +335,7 @@ export class ExplorationModel implements IExplorationModel {
 
   private _onLink(link: KernelLink): void {
     if (link.state === 'none') {
-      this._cells.markInterrupted(this._activeRunIds());
+      this._markInterrupted();
     } else if (link.state === 'ready') {
       rememberKernel(link.kernel.id);
     }
@@ -346,7 +359,18 @@ export class ExplorationModel implements IExplorationModel {
     );
     this._writeFinalStatuses(this._runs.all);
     this._cells.clear();
+    this._markInterrupted();
+  }
+
+  /** Mark cells and cards that show a run as active although it is not. */
+  private _markInterrupted(): void {
     this._cells.markInterrupted(this._activeRunIds());
+    const active = this._runs.all.filter(run => !isFinished(run));
+    markInterruptedCards(
+      this._cells.notebook,
+      new Set(active.flatMap(({ cell }) => cell ?? [])),
+      this._trans.__('The kernel stopped before the run finished.')
+    );
   }
 
   /** The ids of the runs that are active or belong to another page. */
@@ -400,15 +424,17 @@ export class ExplorationModel implements IExplorationModel {
     runs.forEach(run => this._runs.put(run));
     this._traces = traces;
     this._writeFinalStatuses(runs);
-    this._cells.markInterrupted(this._activeRunIds());
+    this._markInterrupted();
     this._syncAll(run => !this._cells.isComplete(run));
     this._changed.emit();
   }
 
   private _updateRuns(runs: readonly RunView[]): void {
     const others = runs.filter(({ key }) => !this.isOwned(key));
+    const active = this._runs.all.filter(run => !isFinished(run));
     runs.forEach(run => this._runs.put(run));
     this._writeFinalStatuses(runs);
+    active.forEach(({ key }) => void this._showEnd(key));
     for (const run of others) {
       if (this.isOwned(run.key) && this._isHere(run)) {
         void this._sync(run.key);
@@ -418,6 +444,17 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   // ---- the cells
+
+  /** If the run has just ended here, show its card once its cells are collapsed. */
+  private async _showEnd(key: string): Promise<void> {
+    const run = this._runs.get(key);
+    if (run && isFinished(run) && this.isOwned(key) && this._isHere(run)) {
+      await this._cells.whenApplied();
+      if (!this._isDisposed) {
+        showCard(this.panel, run.cell);
+      }
+    }
+  }
 
   /** Synchronize the cells of the newest run of each calling cell. */
   private _syncAll(which: (run: string) => boolean = () => true): void {
@@ -444,6 +481,7 @@ export class ExplorationModel implements IExplorationModel {
       const answer = await this._link?.request({ type: 'sync', page, run });
       if (answer?.type === 'snapshot' && !this._isDisposed) {
         this._runs.put(answer.state);
+        this._writeFinalStatuses([answer.state]);
         const mine = this.isOwned(run) && this._isHere(answer.state);
         gap = mine && this._cells.restore(answer, answer.state.cell!);
         this._changed.emit();

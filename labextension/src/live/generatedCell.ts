@@ -24,6 +24,8 @@ export interface IMark {
   subtask?: string;
   candidate?: string;
   round?: number;
+  /** Id of a generated input. */
+  input?: string;
   status?: string;
   selected?: boolean;
   seconds?: number;
@@ -105,7 +107,7 @@ export function clearMark(cell: ISharedCell): void {
 }
 
 /** The first line of a recorded candidate, which prevents it from being run. */
-const GUARD_PATTERN = /^%%explored\b.*(\n|$)/;
+export const GUARD_PATTERN = /^%%explored\b.*(\n|$)/;
 
 /** Whether the cell is a recorded candidate that must not be run here. */
 export function isGuarded(cell: ISharedCell): boolean {

@@ -16,6 +16,7 @@ export class MarkdownRenderer {
 
   /** Render this cell whenever it changes, unless the user is editing it. */
   track(cell: MarkdownCell): void {
+    void cell.getHeadings().catch(() => undefined); // JupyterLab waits for them before it collapses a heading
     const { model } = cell; // a disposed cell has none
     const changed = () => this._enqueue(cell);
     model.contentChanged.connect(changed);

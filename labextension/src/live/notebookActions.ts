@@ -41,6 +41,22 @@ export function showCell(
   return true;
 }
 
+/** Scroll to the result card of a calling cell, unless the user is typing elsewhere. */
+export function showCard(panel: NotebookPanel, id: string): void {
+  const notebook = panel.content;
+  const index = notebook.widgets.findIndex(cell => cell.model.id === id);
+  const active = notebook.activeCell;
+  const typing =
+    notebook.mode === 'edit' && !!active?.model.sharedModel.getSource().trim();
+  if (index === -1 || (typing && notebook.activeCellIndex !== index)) {
+    return;
+  }
+  if (active?.isHidden) {
+    notebook.activeCellIndex = index;
+  }
+  void notebook.scrollToItem(index).catch(() => undefined);
+}
+
 /**
  * Insert a code cell below the active one and go to it. Returns false if there is no notebook model. If the active cell
  * belongs to a group (`together`), the new cell is inserted below the last cell of the group.

@@ -95,6 +95,11 @@ export class NotebookCells implements IDisposable {
     return run.sequencer.hasGap;
   }
 
+  /** Resolves when all changes that were received have been applied. */
+  whenApplied(): Promise<void> {
+    return this._queue.whenEmpty();
+  }
+
   /** Whether the run has ended and all its cells are known. */
   isComplete(key: string): boolean {
     return this._runs.get(key)?.complete ?? false;

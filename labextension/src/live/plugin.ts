@@ -12,16 +12,13 @@ import {
 } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import { CardActions, COMPARE } from '../card/cardActions';
+import { CardBars } from '../card/cardBars';
 import { claimPageId } from '../link/pageId';
 import { IExplorations } from '../link/tokens';
 import { NotebookBadges } from './cellBadge';
 import type { BadgeAction } from './badgeContent';
-import {
-  chooseWithConfirmation,
-  CommandIDs,
-  Commands,
-  reportProblem
-} from './commands';
+import { chooseWithConfirmation, Commands } from './commands';
 import { ExplorationCellExecutor } from './cellExecutor';
 import { Explorations } from './explorations';
 import { makeRunnable, markOf } from './generatedCell';
@@ -49,27 +46,35 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
     if (palette) {
       commands.addToPalette(palette);
     }
+    const cardActions = new CardActions(app, trans);
     const decorate = (panel: NotebookPanel) => {
       const model = found.forPanel(panel)!;
       const act = (action: BadgeAction, cell: Cell) => {
         const runId = markOf(cell.model)?.run_id;
         const run = model.runs.find(view => view.run_id === runId);
-        if (action === 'remove') {
-          void app.commands.execute(CommandIDs.remove, { run: runId });
-        } else if (action === 'make-mine') {
+        if (action === 'make-mine') {
           const { sharedModel } = cell.model;
           asOneUndoStep(panel.context.model.sharedModel, () =>
             makeRunnable(sharedModel)
           );
-        } else if (run && action === 'stop') {
-          void reportProblem(model.stop(run.key));
         } else if (run) {
           const candidate = markOf(cell.model)?.candidate ?? '';
           void chooseWithConfirmation(model, run, candidate, trans);
         }
       };
       const badges = new NotebookBadges(panel, model, act, trans);
-      panel.disposed.connect(() => badges.dispose());
+      const bars = new CardBars(
+        panel,
+        model,
+        () => app.commands.hasCommand(COMPARE),
+        (button, subject, cell) =>
+          cardActions.act(button, subject, cell, model),
+        trans
+      );
+      panel.disposed.connect(() => {
+        badges.dispose();
+        bars.dispose();
+      });
     };
     tracker.forEach(decorate);
     found.panelAdded.connect((_, panel) => decorate(panel));

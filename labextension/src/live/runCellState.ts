@@ -41,4 +41,7 @@ export class RunCellState {
 
   /** The collapsed state last set by the extension for each cell, to detect changes by the user. */
   readonly folds = new Map<string, PartialJSONValue>();
+
+  /** Whether the extension last collapsed each heading, to detect changes by the user. */
+  readonly collapsed = new Map<string, boolean>();
 }

@@ -1,8 +1,10 @@
 /**
- * The content before the first run: an introduction and an example.
+ * The content before the first run: an introduction, the form for a task and an example.
  */
 import * as React from 'react';
 
+import { SettingsButton } from '../entry/EntryBar';
+import { TaskForm } from '../entry/TaskForm';
 import type { LinkStatus } from '../link/tokens';
 import { exampleCells } from './example';
 import type { IHostServices } from './sidebarContext';
@@ -33,17 +35,21 @@ export function EmptyState(props: {
   }
   return (
     <section className="jp-Explora-empty">
-      <h2>{trans.__('Explore a library')}</h2>
+      <div className="jp-Explora-planHead">
+        <h2>{trans.__('Explore a library')}</h2>
+        <SettingsButton entry={host.entry} />
+      </div>
       <p>
         {trans.__(
-          'Name an installed library and describe a task. The task is split into small steps, several snippets are run for each step outside your kernel, and those that work are combined into a solution.'
+          'The task is split into small steps, several snippets are run for each step outside your kernel, and those that work are combined into a solution.'
         )}
       </p>
-      <p>
-        {loaded
-          ? trans.__('Put this in a cell and run it:')
-          : trans.__('Put these in two cells and run both:')}
-      </p>
+      <TaskForm
+        key={host.entry.version}
+        entry={host.entry}
+        focus={host.entry.page === 'new'}
+      />
+      <h3>{trans.__('Or try an example')}</h3>
       {exampleCells(loaded).map(source => (
         <pre key={source}>
           {source
@@ -56,7 +62,7 @@ export function EmptyState(props: {
       <div className="jp-Explora-buttons">
         <button
           type="button"
-          className="jp-Explora-button jp-mod-primary"
+          className="jp-Explora-button"
           onClick={() => host.insertExample(loaded)}
         >
           {trans.__('Insert an example')}
@@ -67,8 +73,7 @@ export function EmptyState(props: {
       </div>
       <p className="jp-Explora-note">
         {trans.__(
-          'The example needs no model and takes a few seconds. %1 sets a check that the solution must pass. Run %2 to show all options.',
-          '--check',
+          'The example needs no model and takes a few seconds. Run %1 to show all options.',
           '%%explora?'
         )}
       </p>

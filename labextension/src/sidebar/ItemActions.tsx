@@ -3,6 +3,7 @@
  */
 import * as React from 'react';
 
+import { canCompare } from '../board/comparison';
 import { isFinished } from '../link/runStatus';
 import type { IExplorationModel } from '../link/tokens';
 import type { RunView, SubtaskView } from '../messages';
@@ -14,6 +15,7 @@ import {
 } from './controlAvailability';
 import { ActionButton } from './ActionButton';
 import type { IControlRequests } from './controlRequests';
+import type { IHostServices } from './sidebarContext';
 import { useTrans } from './sidebarContext';
 import type { Item } from './planItems';
 import { ReplaceForm, RetryForm } from './RetryForm';
@@ -22,6 +24,7 @@ export interface IItemActions {
   run: RunView;
   model: IExplorationModel;
   requests: IControlRequests;
+  host: IHostServices;
   item: Item;
   /** Returns the focus to the item. */
   back: () => void;
@@ -30,14 +33,19 @@ export interface IItemActions {
 export function ItemActions(props: IItemActions): React.JSX.Element | null {
   const { item, model, run } = props;
   // An ended run is continued by running its calling cell, which must be here.
-  if (!acceptsControls(model) || (isFinished(run) && !model.isHere(run.key))) {
-    return null;
-  }
+  const controllable =
+    acceptsControls(model) && (!isFinished(run) || model.isHere(run.key));
   switch (item.kind) {
     case 'subtask':
-      return <SubtaskActions {...props} subtask={item.subtask} />;
+      return (
+        <SubtaskActions
+          {...props}
+          subtask={item.subtask}
+          controllable={controllable}
+        />
+      );
     case 'candidate':
-      return canChoose(props.run, item.subtask, item.candidate) ? (
+      return controllable && canChoose(run, item.subtask, item.candidate) ? (
         <ChooseAction {...props} candidate={item.candidate.id} />
       ) : null;
     case 'apis':
@@ -48,15 +56,17 @@ export function ItemActions(props: IItemActions): React.JSX.Element | null {
 }
 
 function SubtaskActions(
-  props: IItemActions & { subtask: SubtaskView }
+  props: IItemActions & { subtask: SubtaskView; controllable: boolean }
 ): React.JSX.Element | null {
   const trans = useTrans();
-  const { run, model, requests, subtask, back } = props;
+  const { run, model, requests, host, subtask, controllable, back } = props;
   const [hinting, setHinting] = React.useState(false);
   const skipping = requests.isPending('skip', subtask.id);
   const retrying = requests.isPending('retry', subtask.id);
-  const skippable = canSkip(run, subtask);
-  if (!skippable && !canRetry(run, subtask)) {
+  const skippable = controllable && canSkip(run, subtask);
+  const retryable = controllable && canRetry(run, subtask);
+  const comparable = canCompare(subtask);
+  if (!skippable && !retryable && !comparable) {
     return null;
   }
   const close = () => {
@@ -81,9 +91,20 @@ function SubtaskActions(
           {skipping ? trans.__('Skipping…') : trans.__('Skip subtask')}
         </ActionButton>
       )}
-      <ActionButton pending={retrying} onClick={() => setHinting(true)}>
-        {retrying ? trans.__('Retrying…') : trans.__('Retry with a hint…')}
-      </ActionButton>
+      {(skippable || retryable) && (
+        <ActionButton pending={retrying} onClick={() => setHinting(true)}>
+          {retrying ? trans.__('Retrying…') : trans.__('Retry with a hint…')}
+        </ActionButton>
+      )}
+      {comparable && (
+        <ActionButton
+          pending={false}
+          title={trans.__('Compare the candidates side by side')}
+          onClick={() => host.compare(run.key, subtask.id)}
+        >
+          {trans.__('Compare')}
+        </ActionButton>
+      )}
     </div>
   );
 }

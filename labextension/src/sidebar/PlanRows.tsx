@@ -106,7 +106,7 @@ export const SubtaskRow = React.memo(
 export const CandidateRow = React.memo(
   (
     props: IRow &
-      CandidateView & {
+      Omit<CandidateView, 'apis'> & {
         selected: boolean;
         /** Why it was selected or kept. */
         why: string;
@@ -126,6 +126,11 @@ export const CandidateRow = React.memo(
             {props.repairs
               ? trans.__('repair %1 of %2', props.round, props.repairs)
               : trans.__('repair %1', props.round)}
+          </span>
+        )}
+        {props.edits && (
+          <span className="jp-Explora-note">
+            {trans.__('your edit of %1', props.edits)}
           </span>
         )}
         {carried && (

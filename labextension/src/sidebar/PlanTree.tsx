@@ -133,7 +133,8 @@ function ItemRow(props: {
       return <ApiRow {...row} {...api} apiKind={kind} />;
     }
     case 'candidate': {
-      const { candidate } = item;
+      // The list of its APIs is a new object in each state of the run.
+      const candidate = { ...item.candidate, apis: undefined };
       const selected = item.subtask.selected === candidate.id;
       const why = selected ? item.subtask.why.join('; ') : '';
       return <CandidateRow {...row} {...candidate} {...{ selected, why }} />;

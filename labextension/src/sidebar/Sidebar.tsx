@@ -7,6 +7,9 @@ import * as React from 'react';
 import { isFinished } from '../link/runStatus';
 import type { IRunCell, IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
+import { EntryBar, useEntryPage } from '../entry/EntryBar';
+import { ErrorFix } from '../entry/ErrorFix';
+import { NewExploration } from '../entry/NewExploration';
 import { Activity } from './Activity';
 import { canEditPlan, acceptsControls } from './controlAvailability';
 import type { IControlRequests } from './controlRequests';
@@ -19,6 +22,7 @@ import { Details, Facts, StatusLine, TaskText } from './Header';
 import { History } from './History';
 import type { IHostServices, IPreferences } from './sidebarContext';
 import { useTrans } from './sidebarContext';
+import { SettingsPage } from '../settings/SettingsPage';
 import { ItemActions } from './ItemActions';
 import { PlanEditor } from './PlanEditor';
 import { runOfCell } from './activeCell';
@@ -71,10 +75,18 @@ function Explorations(props: IExplorationsProps): React.JSX.Element {
   // Keep the run when the active cell belongs to no run.
   React.useEffect(() => pick(before => there ?? before), [there]);
   const run = model.runs.find(({ key }) => key === picked) ?? newest;
+  const page = useEntryPage(host.entry);
   const others = run !== undefined && hasOtherActiveRuns(model.runs, run);
+  if (page === 'settings' && host.hasNotebook) {
+    return <SettingsPage entry={host.entry} link={model.link} />;
+  }
+  if (run && page === 'new') {
+    return <NewExploration entry={host.entry} />;
+  }
   return (
     <>
       <ConnectionNote model={model} />
+      {run && <EntryBar entry={host.entry} run={run} />}
       {run && others && (
         <RunningRuns runs={model.runs} shown={run} onShow={pick} />
       )}
@@ -183,6 +195,7 @@ function RunPanel(props: IRunPanel): React.JSX.Element {
           text={run.task}
           onGo={model.hasCaller(run.key) ? () => go({}, true) : null}
         />
+        <ErrorFix run={run} entry={host.entry} />
         <Facts run={run} clock={clock} />
         <Notices notices={run.notices} />
         <Plan {...props} requests={requests} go={go} />
@@ -315,7 +328,10 @@ function Plan(
         foldDone={props.preferences.foldDone}
         go={go}
         extra={(item, back) => (
-          <ItemActions {...{ run, model, requests, item, back }} />
+          <ItemActions
+            {...{ run, model, requests, item, back }}
+            host={props.host}
+          />
         )}
       />
       {props.host.shortcut && (

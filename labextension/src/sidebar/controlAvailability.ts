@@ -36,6 +36,11 @@ function canControl(run: RunView): boolean {
   return run.status === 'running' || (isFinished(run) && run.cell !== null);
 }
 
+/** Whether a candidate of the subtask can be edited and run. */
+export function canEdit(run: RunView, subtask: SubtaskView): boolean {
+  return canRetry(run, subtask);
+}
+
 export function canRetry(run: RunView, subtask: SubtaskView): boolean {
   return (
     canControl(run) &&

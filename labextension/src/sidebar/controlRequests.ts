@@ -89,6 +89,8 @@ function observedState(
       return `${subtask?.status} ${subtask?.hint} ${subtask?.candidates.length}`;
     case 'choose':
       return run.subtasks.map(({ selected }) => selected).join();
+    case 'edit':
+      return run.subtasks.map(({ candidates }) => candidates.length).join();
     case 'plan':
       return run.status + run.subtasks.map(({ title }) => title).join('\n');
     case 'export':

@@ -8,6 +8,8 @@ import { NotebookActions } from '@jupyterlab/notebook';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import { CommandRegistry } from '@lumino/commands';
 
+import { COMPARE } from '../link/tokens';
+import type { IEntry } from '../entry/entryTokens';
 import type { IHostServices } from './sidebarContext';
 import { insertExample } from './insertExample';
 import { IActiveCell, describeCell } from './activeCell';
@@ -17,7 +19,8 @@ export const SHOW_SIDEBAR = 'exploracoder:show-sidebar';
 export class HostServices implements IHostServices {
   constructor(
     private app: JupyterFrontEnd,
-    private tracker: INotebookTracker
+    private tracker: INotebookTracker,
+    readonly entry: IEntry
   ) {}
 
   get hasNotebook(): boolean {
@@ -54,6 +57,10 @@ export class HostServices implements IHostServices {
     if (panel) {
       insertExample(panel.content, loaded);
     }
+  }
+
+  compare(run: string, subtask: string): void {
+    void this.app.commands.execute(COMPARE, { run, subtask });
   }
 
   copy(text: string): void {

@@ -15,6 +15,8 @@ import {
   TranslationBundle
 } from '@jupyterlab/translation';
 
+import { addRunCommands, RunCommandIDs } from '../entry/runCommands';
+import { IEntry } from '../entry/entryTokens';
 import { IExplorations } from '../link/tokens';
 import { HostServices, SHOW_SIDEBAR } from './hostServices';
 import { DEFAULTS, IPreferences } from './sidebarContext';
@@ -31,27 +33,27 @@ const sidebar: JupyterFrontEndPlugin<void> = {
   id: 'exploracoder-jupyter:sidebar',
   description: 'Shows and controls the explorations of the current notebook.',
   autoStart: true,
-  requires: [IExplorations, INotebookTracker],
+  requires: [IExplorations, INotebookTracker, IEntry],
   optional: [ITranslator, ILayoutRestorer, ISettingRegistry, ICommandPalette],
   activate: (
     app: JupyterFrontEnd,
     explorations: IExplorations,
     tracker: INotebookTracker,
+    entry: IEntry,
     translator: ITranslator | null,
     restorer: ILayoutRestorer | null,
     settings: ISettingRegistry | null,
     palette: ICommandPalette | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
-    const host = new HostServices(app, tracker);
+    const host = new HostServices(app, tracker, entry);
     const widget = new SidebarWidget(explorations, host, trans);
     app.shell.add(widget, 'right', { rank: 700 });
     restorer?.add(widget, SIDEBAR_ID);
-    const open = () => app.shell.activateById(SIDEBAR_ID);
     const opener = new SidebarOpener(
       explorations,
       () => widget.preferences,
-      open
+      () => app.shell.activateById(SIDEBAR_ID)
     );
     const look = () => widget.update();
     tracker.activeCellChanged.connect(look);
@@ -60,8 +62,10 @@ const sidebar: JupyterFrontEndPlugin<void> = {
       tracker.activeCellChanged.disconnect(look);
     });
     addCommands(app, explorations, host, widget, trans);
+    const open = (link: string) => host.open(link);
+    addRunCommands(app, explorations, tracker, open, trans);
     const category = trans.__('Exploration');
-    for (const command of Object.values(CommandIDs)) {
+    for (const command of Object.values({ ...CommandIDs, ...RunCommandIDs })) {
       palette?.addItem({ command, category });
     }
     void followSettings(settings, widget);

@@ -5,6 +5,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import type { IEntry } from '../entry/entryTokens';
 import type { IActiveCell } from './activeCell';
 
 /** The application's services, apart from controls of runs. */
@@ -17,11 +18,15 @@ export interface IHostServices {
    * The keyboard shortcut that leads from the notebook to the sidebar, formatted for display; empty if there is none.
    */
   readonly shortcut: string;
+  /** The forms of the sidebar. */
+  readonly entry: IEntry;
   /** Focus the notebook's active cell. */
   focusNotebook(): void;
   /** Open a file by its path relative to the notebook's folder. */
   open(link: string): void;
   insertExample(loaded: boolean): void;
+  /** Open the comparison of a subtask's candidates. */
+  compare(run: string, subtask: string): void;
   /** Copy text to the clipboard. */
   copy(text: string): void;
 }

@@ -50,11 +50,13 @@ export class SidebarWidget extends ReactWidget {
     }
   }
 
-  /** Restore the last focus, or focus the first focusable element. */
+  /** Restore the last focus, or focus the first field of a form, or else the first focusable element. */
   focus(): void {
     const first = 'button:not(:disabled), [tabindex="0"]';
     const last = this.node.contains(this.last) ? this.last : null;
-    (last ?? this.node.querySelector<HTMLElement>(first))?.focus();
+    const field = this.node.querySelector<HTMLElement>('form input');
+    const start = field ?? this.node.querySelector<HTMLElement>(first);
+    (last ?? start)?.focus();
   }
 
   protected render(): React.JSX.Element {

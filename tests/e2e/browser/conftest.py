@@ -5,6 +5,7 @@ The wheel is installed with its dependencies, as a user would, so that one that 
 `EXPLORA_BROWSER_ENV` to a folder to keep the environment for the next time; the wheel is then installed anew in it.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -16,12 +17,11 @@ import pytest
 from playwright.sync_api import sync_playwright
 from pytest_httpserver import HTTPServer
 
-from tests.e2e.browser.lab import Server, Tab
+from tests.e2e.browser.lab import WIDE, Server, Tab
 from tests.e2e.browser.play import Play, Stage
 
 ROOT = Path(__file__).parents[3]
 CHROMIUM = shutil.which(os.environ.get("EXPLORA_CHROMIUM") or "chromium")
-WIDE = {"width": 1400, "height": 900}
 
 
 @pytest.fixture(scope="package")
@@ -43,11 +43,23 @@ def install(folder, *what):
 
 
 @pytest.fixture(scope="package")
-def environment(tmp_path_factory):
-    """The wheel, JupyterLab and Notebook in an environment of their own."""
+def environment(request, tmp_path_factory):
+    """The wheel, JupyterLab and Notebook in an environment of their own, which the processes of one pytest share."""
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        folder = folder.parent
     kept = os.environ.get("EXPLORA_BROWSER_ENV")
-    folder = Path(kept) if kept else tmp_path_factory.mktemp("environment")
-    wheels = tmp_path_factory.mktemp("wheel")
+    ready = folder / "environment-ready"
+    with (folder / "environment-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        environment = Path(kept) if kept else folder / "environment"
+        if not ready.exists():
+            make_environment(environment, folder / "wheel")
+            ready.touch()
+    return environment
+
+
+def make_environment(folder, wheels):
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", wheels, ROOT], check=True)
     [wheel] = wheels.glob("*.whl")
@@ -57,7 +69,6 @@ def environment(tmp_path_factory):
         mine = [folder / "bin" / "python", "-m", *pip[2:], "uninstall", "--yes", "exploracoder-jupyter"]
         subprocess.run(mine, check=True)
     install(folder, f"{wheel}[lab]", "notebook>=7.5")
-    return folder
 
 
 @pytest.fixture(scope="package")
@@ -97,8 +108,10 @@ def context(browser):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """A failed story leaves pictures of its tabs."""
+    """A failed story leaves pictures of its tabs, which no other story uses."""
     report = yield
+    if call.when == "call":
+        item.was_passed = report.passed
     if report.failed and call.when == "call":
         for number, tab in enumerate(getattr(item, "opened_tabs", ())):
             tab.shot(f"failed-{item.name}-{number}")
@@ -120,11 +133,26 @@ def tabs(context, server, request):
         tab.page.close()
 
 
+@pytest.fixture(scope="package")
+def loaded_tabs(context, server):
+    """Tabs with JupyterLab that nothing is open in: to load it takes most of the time of a short story."""
+    loaded = []
+    yield loaded
+    for tab in loaded:
+        tab.page.close()
+
+
 @pytest.fixture
-def tab(tabs):
+def tab(loaded_tabs, context, server, request):
     """A tab with JupyterLab. What the extension complained of in the console fails the test."""
-    tab = tabs()
+    tab = loaded_tabs.pop() if loaded_tabs else Tab(context, server).start()
+    request.node.opened_tabs = [tab]
     yield tab
+    tab.clear()
+    if getattr(request.node, "was_passed", False) and tab.tidy():
+        loaded_tabs.append(tab)
+    else:
+        tab.page.close()
     assert not tab.complaints
 
 

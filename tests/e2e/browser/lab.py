@@ -21,6 +21,7 @@ from tests.patience import is_over, patience
 
 NAMESPACE = "exploracoder_jupyter"
 ARTEFACTS = Path(os.environ.get("EXPLORA_ARTEFACTS", Path(__file__).parents[2] / "artefacts"))
+WIDE = {"width": 1400, "height": 900}
 PATIENCE = 40
 """Seconds to wait for anything on an idle machine."""
 
@@ -206,6 +207,20 @@ class Tab:
           await jupyterapp.serviceManager.sessions.shutdownAll();
         }""")
 
+    def tidy(self):
+        """Make an application that is cleared look as it does when it is loaded; whether that is possible."""
+        if self.complaints or self.page.is_closed() or self.dialogs():
+            return False
+        self.page.set_viewport_size(WIDE)
+        return self.page.evaluate("""async () => {
+          if (!window.jupyterapp?.shell.collapseRight) return false;
+          await jupyterapp.commands.execute('filebrowser:go-to-path', {path: '/', dontShowBrowser: true});
+          jupyterapp.shell.activateById('filebrowser');
+          jupyterapp.shell.collapseRight();
+          document.activeElement?.blur();
+          return [...jupyterapp.shell.widgets('main')].length <= 1;
+        }""")
+
 
 class Notebook:
     """A notebook that is open in a tab."""
@@ -244,7 +259,12 @@ class Notebook:
         return seen
 
     def until_ended(self, seconds=PATIENCE):
-        return self.until(lambda cells: of_role(cells, "summary"), "the end of the run", seconds)
+        return self.until(ended, "the end of the run", seconds)
+
+    def expand_all(self):
+        """Show the cells below all headings: those of a run that has ended are collapsed."""
+        self.do("() => app.shell.activateById(panel.id)")
+        self.page.evaluate("jupyterapp.commands.execute('notebook:expand-all-headings')")
 
     def until_run(self, index):
         """Wait until the kernel has answered the cell."""
@@ -301,6 +321,11 @@ def ours(cells):
 
 def of_role(cells, role):
     return [cell for cell in cells if metadata(cell).get("role") == role]
+
+
+def ended(cells):
+    """Whether the cells are those of a run that has ended."""
+    return any(metadata(cell)["status"] != "running" for cell in of_role(cells, "outcome"))
 
 
 def candidates(cells):

@@ -141,9 +141,9 @@ class Stage:
 
     def _answer(self, request: Request):
         body = request.get_json()
-        system, user = (message["content"] for message in body["messages"][:2])
+        system, user = [*(message["content"] for message in body["messages"]), ""][:2]
         asked = " ".join(f"{system} {user}".split())
-        step = next(step for words, step in _STEPS.items() if words in asked)
+        step = next(step for words, step in [*_STEPS.items(), ("Reply with the word", "introduce")] if words in asked)
         replies = self.plays[body["model"]].replies(step, user, body.get("n", 1))
         return Response(_stream(replies), content_type="text/event-stream")
 

@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from tests.e2e.browser.lab import candidates, metadata, of_role, ours, outline, source, text
+from tests.e2e.browser.lab import candidates, ended, metadata, of_role, ours, outline, source, text
 from tests.e2e.browser.play import Scene
 from tests.e2e.browser.stories import begun, cell, two_scenes
 
@@ -51,7 +51,7 @@ def test_edited_cells_survive_removal_and_a_second_run_which_replaces_the_rest(t
 
     notebook.run(1)
     cells = notebook.until(
-        lambda cells: of_role(cells, "summary") and not first & {metadata(c)["run_id"] for c in ours(cells)},
+        lambda cells: ended(cells) and not first & {metadata(c)["run_id"] for c in ours(cells)},
         "the second run alone",
     )
     assert len(of_role(cells, "plan")) == 1 and set(candidates(cells)) >= {"1.1", "1.2", "2.1", "2.2"}
@@ -122,4 +122,4 @@ def test_the_cell_explores_again_when_it_is_run_alone(tab, server, play):
     (before,) = {metadata(c)["run_id"] for c in ours(notebook.until_ended())}
     notebook.edit(1, cell(told, "--show selected"))
     notebook.run(1)
-    notebook.until(lambda cells: of_role(cells, "summary") and {metadata(c)["run_id"] for c in ours(cells)} != {before})
+    notebook.until(lambda cells: ended(cells) and {metadata(c)["run_id"] for c in ours(cells)} != {before})

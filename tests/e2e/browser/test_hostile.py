@@ -21,24 +21,27 @@ for kind, payload in {PAYLOADS!r}.items():
     display({{kind: payload, 'text/plain': 'shown as ' + kind}}, raw=True)
 print('<script>{FIRE}</script>')
 raise ValueError("<img src=x onerror='{FIRE}'>")"""
+SHOWN = HOSTILE.rpartition("\nraise")[0]
 NAMES = f"<img src=x onerror='{FIRE}'>"
 
 
 def poke(tab, notebook):
-    """Unfold all outputs, and click on whatever a user might click on in them."""
+    """Unfold all cells and outputs, and click on whatever a user might click on in them."""
+    notebook.expand_all()
     notebook.command("notebook:show-all-cell-outputs")
     tab.page.locator(".jp-OutputArea", has_text="seen").first.wait_for()
-    for link in tab.page.locator(".jp-OutputArea a").all():
+    for link in tab.page.locator(".jp-OutputArea a:visible").all():
         link.click(force=True, no_wait_after=True)
 
 
 def test_no_script_of_a_candidate_ever_runs(tab, server, play):
-    told = play(Scene(f"Do {NAMES}", [HOSTILE, f"print(1) # {NAMES}"]), solution=f"print(2) # {NAMES}")
+    told = play(Scene(f"Do {NAMES}", [HOSTILE, f"print(1) # {NAMES}"]), solution=f"{SHOWN} # {NAMES}")
     told.scenes[0].mended = HOSTILE
     notebook = begun(tab, server, told, "--debug-rounds 0", name="hostile.ipynb")
     cells = notebook.until_ended()
     shown = text(candidates(cells)["1.1"])
     assert all(f"shown as {kind}" in shown for kind in PAYLOADS)
+    tab.page.locator(".jp-Explora-panel", has_text="seen").wait_for()
     tab.sidebar.open()
     poke(tab, notebook)
     assert tab.page.evaluate("window.canary") is None

@@ -29,7 +29,8 @@ def test_notebook_7_shows_the_run_live_and_steers_it(tabs, server, play):
     assert metadata(of_role(cells, "plan")[0])["status"] == "stopped" and not tab.complaints
 
 
-def test_without_the_extension_there_are_panel_trace_and_solution(without_extension, tab, server, play):
+def test_without_the_extension_there_are_panel_trace_and_solution(without_extension, tabs, server, play):
+    tab = tabs()
     told = play(*two_scenes(), solution="print('the solution')")
     gate = told.hold("propose", SECOND)
     notebook = begun(tab, server, told, name="plain.ipynb")

@@ -57,7 +57,7 @@ def test_cells_stay_where_they_belong_whatever_the_user_does_meanwhile(tab, serv
     ids = [c["id"] for c in cells]
     assert ids[0] == mine and loser not in ids and len(set(ids)) == len(ids)
     assert source(cells[ids.index(winner)]) == "my_own = 1"
-    assert ids[ids.index(call) + 1] == of_role(cells, "plan")[0]["id"]
+    assert ids[ids.index(call) + 1] == of_role(cells, "tries")[0]["id"]
     assert source(cells[-1]) == "also = 2"
     assert not ours(other.cells())
 
@@ -131,12 +131,16 @@ def test_cells_below_a_collapsed_heading_are_not_lost(tab, server, play):
     notebook = begun(tab, server, told, more=("mine = ''",))
     gate.reached()
     cells = notebook.until(lambda cells: len(of_role(cells, "subtask")) == 2, "the last cell before the gate")
-    _collapse(notebook, of_role(cells, "subtask")[-1])
+    subtask = of_role(cells, "subtask")[-1]["id"]
+    _collapse(notebook, of_role(cells, "tries")[0])
+    tab.until(lambda: _hidden(notebook, subtask), "what was tried to be hidden")
+    assert not _hidden(notebook, _mine(notebook)["id"])
     gate.open()
     cells = notebook.until_ended()
-    assert not _hidden(notebook, _mine(notebook)["id"])
+    assert not _hidden(notebook, _mine(notebook)["id"]) and not _hidden(notebook, of_role(cells, "solution")[0]["id"])
 
-    _collapse(notebook, of_role(cells, "summary")[0])
+    _collapse(notebook, of_role(cells, "outcome")[0])
+    tab.until(lambda: _hidden(notebook, _mine(notebook)["id"]), "the user's cell to be hidden")
     notebook.command("exploracoder:remove", keepSolution=False)
     notebook.until(lambda cells: not ours(cells))
     assert not _hidden(notebook, _mine(notebook)["id"])
@@ -158,11 +162,10 @@ def _type_in_mine(notebook):
 
 
 def _collapse(notebook, heading):
-    """Fold a heading above the user's own cell, as the arrow beside it does."""
+    """Fold a heading, as the arrow beside it does."""
     notebook.select(notebook.index(heading["id"]))
     notebook.tab.until(lambda: notebook.do("() => notebook.activeCell.headingInfo.level > 0"), "the heading")
     notebook.do("() => { notebook.activeCell.headingCollapsed = true }")
-    notebook.tab.until(lambda: _hidden(notebook, _mine(notebook)["id"]), "the user's cell to be hidden")
 
 
 def _hidden(notebook, id):

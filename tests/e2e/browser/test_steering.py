@@ -1,6 +1,6 @@
 """What the user asks for in the sidebar is acknowledged at once and happens, whatever the kernel is busy with."""
 
-from tests.e2e.browser.lab import candidates, metadata, of_role, source, text
+from tests.e2e.browser.lab import candidates, ended, metadata, of_role, source, text
 from tests.e2e.browser.stories import FIRST, SECOND, begun, two_scenes
 
 DELAY_FIRST_SUBSHELL = """(() => {
@@ -61,8 +61,9 @@ def test_a_subtask_is_skipped_and_retried_with_a_hint(tab, server, play):
     notebook.until_ended()
 
 
-def test_controls_work_where_the_subshell_of_jupyterlab_starts_late(tab, server, play):
+def test_controls_work_where_the_subshell_of_jupyterlab_starts_late(tabs, server, play):
     """The page starts one of its own then; it was deleted when the other came, and what was sent to it was lost."""
+    tab = tabs()
     tab.page.add_init_script(DELAY_FIRST_SUBSHELL)
     tab.reload()
     told = play(*two_scenes())
@@ -89,12 +90,12 @@ def test_another_candidate_is_chosen_during_the_run_and_after_it(tab, server, pl
         lambda cells: any("spread 200" in text(c) for c in candidates(cells).values()), "what follows from it"
     )
     solve.open()
-    ended = notebook.until_ended()
-    (run,) = {metadata(c)["run_id"] for c in candidates(ended).values()}
+    before = notebook.until_ended()
+    (run,) = {metadata(c)["run_id"] for c in candidates(before).values()}
 
     tab.sidebar.choose("1.1", FIRST, ended=True)
     cells = notebook.until(
-        lambda cells: of_role(cells, "summary") and {metadata(c)["run_id"] for c in of_role(cells, "plan")} != {run},
+        lambda cells: ended(cells) and {metadata(c)["run_id"] for c in of_role(cells, "plan")} != {run},
         "a run that goes on from the one that has ended",
     )
     assert any("around 2" in text(c) for c in candidates(cells).values())

@@ -8,7 +8,8 @@ import pytest
 
 from exploracoder_jupyter.core.events import FilesKept, Record
 from exploracoder_jupyter.core.run_state import RunState, fold, fold_all
-from exploracoder_jupyter.ipython_extension.panel.panel_html import as_html, as_text
+from exploracoder_jupyter.ipython_extension.panel.panel_html import card_html
+from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text
 from exploracoder_jupyter.ipython_extension.solution_files import copy_files, describe_files
 from exploracoder_jupyter.trace import render, summarize_run
 from exploracoder_jupyter.trace.cell_metadata import schema
@@ -57,7 +58,7 @@ def test_the_panel_tells_how_many_and_where():
     state = fold_all(run_with("a<b>.csv"))
     said = "The solution wrote 1 file, kept in /notes/explorations/run.files; see %explora files."
     assert said in as_text(state, 0.0)
-    assert said in as_html(state, 0.0)
+    assert said in card_html(state, 0.0)
     assert "The solution wrote" not in as_text(fold(RunState(), Record(1, 0.0, FilesKept("f", ()))), 0.0)
 
 

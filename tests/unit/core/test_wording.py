@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.message_wording import choose_wording, did_you_me
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line
-from exploracoder_jupyter.ipython_extension.panel.panel_html import describe_cost
+from exploracoder_jupyter.ipython_extension.panel.run_wording import describe_cost
 from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import key_remedy
 from exploracoder_jupyter.runs.construction.port_adapters import model_notices
 from tests.unit.factories import started

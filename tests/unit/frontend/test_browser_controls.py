@@ -185,6 +185,8 @@ def test_a_skip_and_an_unknown_subtask_set_nothing_back():
         ({"subtask": "2", "hint": " h "}, ["Make", "Count", "Draw"], ["code_1.1"], "h"),
         ({"subtask": "1"}, ["Make", "Count", "Draw"], [], ""),
         ({"candidate": "2.1"}, ["Make", "Count", "Draw"], ["code_1.1", "code_2.1"], ""),
+        ({"candidate": "2.1", "code": "mine"}, ["Make", "Count", "Draw"], ["code_1.1", "mine"], ""),
+        ({"candidate": "2.2", "code": "mended"}, ["Make", "Count", "Draw"], ["code_1.1", "mended"], ""),
         ({}, ["Make", "Count"], ["code_1.1", "code_2.1"], ""),
     ],
 )
@@ -197,6 +199,7 @@ def test_what_a_run_begins_with_that_goes_on(wanted, plan, code, hint):
     ("wanted", "words", "chosen"),
     [
         ({"candidate": "2.1"}, "candidate 2.1 chosen", True),
+        ({"candidate": "2.1", "code": "mine"}, "candidate 2.1 edited", True),
         ({"subtask": "2", "hint": " smaller "}, "step 2 again, hint: smaller", False),
         ({"subtask": "2"}, "step 2 again", False),
     ],

@@ -42,15 +42,9 @@ from exploracoder_jupyter.core.types import (
     Verdict,
 )
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
-from exploracoder_jupyter.ipython_extension.panel.panel_html import (
-    as_html,
-    as_text,
-    cost,
-    describe,
-    headline,
-    line,
-    line_as_html,
-)
+from exploracoder_jupyter.ipython_extension.panel.panel_html import card_html
+from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text, card_text
+from exploracoder_jupyter.ipython_extension.panel.run_wording import cost, describe, headline
 
 START = RunStarted(
     "0123abcd",
@@ -108,7 +102,7 @@ def test_the_plan_and_its_candidates_are_followed():
 
 def test_many_candidates_are_counted_and_the_last_ones_shown():
     events = [event for n in range(1, 21) for event in (proposed(f"s{n}", "solution"), observed(f"s{n}", "error"))]
-    page = as_html(state_after(START, *events, CandidateSelected(Selection("solution", "s2", ()))), 0.0)
+    page = card_html(state_after(START, *events, CandidateSelected(Selection("solution", "s2", ()))), 0.0)
     assert "11 failed, then " in page
     assert "s2 failed, kept as experience" in page
     assert [f"s{n} failed" in page for n in (1, 12, 13, 20)] == [False, False, True, True]
@@ -184,7 +178,7 @@ def test_the_end_names_verdict_solution_and_trace():
     assert "Trace: a/b.ipynb" in text
     assert "To stop" not in text
     assert "● Solution [done] 1 tried: 1 ran" in text
-    assert "<pre" in as_html(state, 2000.0)
+    assert "<pre" in card_html(state, 2000.0)
 
 
 def ending(outcome, code="x = 1"):
@@ -205,14 +199,14 @@ def test_only_a_program_that_did_not_fail_is_offered(outcome, shown):
     summary = {"status": outcome, "reason": "So\nit was.", "solution": "x = 1"}
     for ended in (state, with_summary(state, summary), with_summary(RunState(), summary)):
         assert ended.offered_solution == shown
-        assert ("<pre" in as_html(ended, 0.0)) == (shown is not None)
+        assert ("<pre" in card_html(ended, 0.0)) == (shown is not None)
 
 
 @pytest.mark.parametrize("outcome", ["unsolved", "stopped"])
 def test_what_was_running_at_the_end_is_shown_as_not_finished(outcome):
     state = state_after(START, PLAN, SubtaskStarted("1", ()), proposed("1.1"), proposed("s1", "solution"))
     for ended in (state_after(ending(outcome, None), state=state), with_failure(state, "It was killed.", at=1050.0)):
-        text, page = as_text(ended, 2000.0), as_html(ended, 2000.0)
+        text, page = as_text(ended, 2000.0), card_html(ended, 2000.0)
         assert "running" not in text + page
         assert "1.1 not finished" in page
         assert "1 tried: 1 not finished" in text
@@ -242,16 +236,14 @@ def test_a_failed_run_says_why():
 @pytest.mark.parametrize("verdict", [None, Verdict("stopped", "The endpoint refused the key.")])
 def test_an_error_has_the_themes_colour_of_errors(verdict):
     state = state_after(START, *([RunFinished(verdict, None, Usage())] if verdict else []))
-    page = as_html(with_failure(state, "The endpoint refused the key.", at=1050.0), 0.0)
+    page = card_html(with_failure(state, "The endpoint refused the key.", at=1050.0), 0.0)
     assert "color:var(--jp-error-color1" in page
 
 
-def test_what_there_was_no_run_of_is_an_error_and_leads_to_no_sidebar():
+def test_a_run_that_was_refused_is_an_error():
     refused = with_failure(RunState(task=Task("", ("nx",))), "There is no such library.", at=1.0)
-    assert "border:1px solid var(--jp-error-color1" in line_as_html(refused)
-    assert line(refused) == "Exploring nx: There is no such library."
-    assert "sidebar" not in line_as_html(refused)
-    assert "sidebar" in line(with_failure(state_after(START, PLAN), "It was killed.", at=1.0))
+    assert "border:1px solid var(--jp-error-color1" in card_html(refused, 2.0, cells=True, in_page=True)
+    assert card_text(refused, 2.0, cells=True, in_page=True).startswith("There is no such library.")
 
 
 def test_the_end_of_a_run_shows_no_less_time_than_was_shown_before():
@@ -268,10 +260,10 @@ def test_the_end_of_a_run_shows_no_less_time_than_was_shown_before():
 def test_an_error_is_marked_by_more_than_its_colour_and_announced():
     """Issue 14, item 24: it was shown in a neutral box."""
     refused = with_failure(RunState(task=Task("", ("nx",))), "There is no such library.", at=1.0)
-    for page in (line_as_html(refused), as_html(refused, 2.0)):
+    for page in (card_html(refused, 2.0, cells=True, in_page=True), card_html(refused, 2.0)):
         assert 'role="alert"' in page and "Failed." in page and "--jp-rendermime-error-background" in page
     stopped = with_failure(RunState(task=Task("", ("nx",))), "Stopped. It was stopped.", at=1.0, stopped=True)
-    for page in (line_as_html(stopped), as_html(stopped, 2.0)):
+    for page in (card_html(stopped, 2.0, cells=True, in_page=True), card_html(stopped, 2.0)):
         assert 'role="alert"' not in page and "Failed." not in page
 
 
@@ -294,7 +286,7 @@ def test_the_reason_of_a_failure_names_the_trace_once():
 
 def test_estimate_and_notices_are_shown():
     state = state_after(START, Notice("Output is sent to example.org."), Estimated(1, 2500))
-    for shown in (as_text(state, 1003.0), as_html(state, 1003.0)):
+    for shown in (as_text(state, 1003.0), card_html(state, 1003.0)):
         assert "Output is sent to example.org." in shown
         assert "about 1 call and 2,500 tokens expected" in shown
 
@@ -320,13 +312,13 @@ def test_html_escapes_every_string_and_holds_no_script():
         SubtaskFinished(HOSTILE, "failed", HOSTILE),
         end,
     )
-    seen = _Tags(as_html(with_summary(state, {"trace": HOSTILE}), 0.0, hint=HOSTILE))
-    assert seen.tags <= {"div", "ul", "li", "span", "strong", "pre", "code"}
+    seen = _Tags(card_html(with_summary(state, {"trace": HOSTILE}), 0.0, hint=HOSTILE))
+    assert seen.tags <= {"div", "ul", "li", "span", "strong", "pre", "code", "details", "summary"}
     assert seen.attributes <= {"style", "class", "role", "aria-live", "aria-hidden", "title"}
 
 
 def test_html_has_theme_colours_and_a_live_region():
-    page = as_html(state_after(START, PLAN), 1003.0)
+    page = card_html(state_after(START, PLAN), 1003.0)
     assert 'role="status" aria-live="polite"' in page
     assert not re.search(r"(?<!-)color\d*:\s*#", page)
 

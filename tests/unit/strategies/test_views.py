@@ -12,7 +12,8 @@ from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.types import Solution
 from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
-from exploracoder_jupyter.ipython_extension.panel.panel_html import as_html, as_text, line_as_html
+from exploracoder_jupyter.ipython_extension.panel.panel_html import card_html
+from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
@@ -60,7 +61,12 @@ async def test_no_view_speaks_of_a_plan_at_any_moment(make):
     for number, (record, state) in enumerate(zip(records, states(records), strict=True), 1):
         log(record)
         context = RunContext("k", "c", None)
-        views = [shown(state), as_text(state, state.now), as_html(state, state.now), line_as_html(state)]
+        views = [
+            shown(state),
+            as_text(state, state.now),
+            card_html(state, state.now),
+            card_html(state, 2.0, cells=True, in_page=True),
+        ]
         views += [run_view(state, context).model_dump_json(), *(cell.source for cell in render(records[:number]).cells)]
         assert not [view for view in views if "plan" in view.lower()]
     assert not [line for line in lines if "plan" in line.lower()]

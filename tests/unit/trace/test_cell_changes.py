@@ -24,7 +24,7 @@ from exploracoder_jupyter.core.events import (
 from exploracoder_jupyter.core.run_state import fold
 from exploracoder_jupyter.core.types import Observation, Plan, Selection, Subtask, Usage, Verdict
 from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
-from exploracoder_jupyter.trace.cells.cell_layout import cell_id
+from exploracoder_jupyter.trace.cells.cell_building import cell_id
 from exploracoder_jupyter.trace.cells.escaped_text import prose
 from tests.unit.factories import (
     RUN_ID,

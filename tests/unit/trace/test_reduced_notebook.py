@@ -78,7 +78,11 @@ def test_clean_can_name_one_run():
     other = CellView(anchor="mine")
     changes = other.update(fold_all(recorded([started(run_id="89abcdef")])))
     notebook.cells += [nbformat.from_dict(change.cell) for change in changes]
-    assert [cell.id for cell in clean(notebook, run_id="0123abcd").cells] == ["mine-0", "mine-1", changes[0].id]
+    assert [cell.id for cell in clean(notebook, run_id="0123abcd").cells] == [
+        "mine-0",
+        "mine-1",
+        *(change.id for change in changes),
+    ]
     assert [cell.id for cell in clean(notebook).cells] == ["mine-0", "mine-1"]
 
 

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS
 from exploracoder_jupyter.text.tokenizer import stem
@@ -65,12 +66,16 @@ class _Literal:
     code: str
 
 
+_NO_LITERAL = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 _NAME_SEARCH_LENGTH = 200
 """Characters before a value that are searched for its name."""
 _MAX_DEPTH = 50
 """Maximum nesting of brackets in a literal; finding the end of deeper ones would take quadratic time."""
+_CACHED_TEXTS = 32
+"""Texts whose values are remembered; every step of a run reads the same task and subtasks again."""
 
 
+@lru_cache(maxsize=_CACHED_TEXTS)
 def find_values(text: str) -> tuple[Value, ...]:
     """Return the values of a text in order; a sequence of similar literals is a value besides its members."""
     found = [item for item in _find_literals(text) if _is_literal(item.code) or not item.code.strip("+-").isdigit()]
@@ -91,6 +96,7 @@ def _find_symbols(text: str, found: Sequence[_Literal]) -> list[_Literal]:
     ]
 
 
+@lru_cache(maxsize=_CACHED_TEXTS)
 def find_targets(text: str) -> tuple[str, ...]:
     """Return the names in backticks in which the task wants results stored, in order."""
     names = []
@@ -103,6 +109,7 @@ def find_targets(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+@lru_cache(maxsize=_CACHED_TEXTS)
 def mask_literals(text: str) -> str:
     """Blank out literals and target names, keeping the length, so that only words remain."""
     chars = list(text)
@@ -215,14 +222,17 @@ def _is_data(code: str) -> bool:
 def _is_literal(code: str) -> bool:
     try:
         ast.literal_eval(code)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except _NO_LITERAL:
         return False
     return True
 
 
 def evaluate_literal(code: str) -> object:
     """Return the value of a literal, or the code itself if it is not one."""
-    return ast.literal_eval(code) if _is_literal(code) else code
+    try:
+        return ast.literal_eval(code)
+    except _NO_LITERAL:
+        return code
 
 
 def _make_value(number: int, item: _Literal, text: str) -> Value:

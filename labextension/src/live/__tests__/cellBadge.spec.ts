@@ -160,40 +160,14 @@ describe('the badge of a candidate that the user has edited', () => {
 });
 
 describe('the badge of a plan', () => {
-  it('does not remove the record of a trace', async () => {
-    await apply(insert('plan', 'caller', { role: 'plan' }));
+  it('shows in a trace how the run ended, and nothing below a result card', async () => {
+    const fields = { role: 'plan', ...mark({ status: 'solved' }) };
+    await apply(insert('plan', 'caller', fields));
+    expect(badge('plan').isConnected && !badge('plan').textContent).toBe(true);
     const cell = notebook.widgets[1].model;
     const { caller, ...rest } = cell.getMetadata('exploracoder_jupyter');
     expect(caller).toBe('caller');
-    expect(button('plan', 'Remove exploration')).toBeDefined();
     cell.setMetadata('exploracoder_jupyter', rest);
-    expect(button('plan', 'Remove exploration')).toBeUndefined();
-  });
-
-  it('shows that the kernel was restarted', async () => {
-    runs = [runView({ status: 'stopped' })];
-    const lost = { role: 'plan', ...mark({ status: 'interrupted' }) };
-    await apply(insert('plan', 'caller', lost));
-    expect(badge('plan').textContent).toContain(
-      'stopped: the kernel was restarted'
-    );
-  });
-
-  it('stops a run that is under way, and removes', async () => {
-    runs = [runView()];
-    await apply(insert('plan', 'caller', { role: 'plan' }));
-    button('plan', 'Stop').click();
-    button('plan', 'Remove exploration').click();
-    expect(asked).toEqual([
-      ['stop', 'plan'],
-      ['remove', 'plan']
-    ]);
-  });
-
-  it('does not offer to stop a run that has ended', async () => {
-    runs = [runView({ status: 'solved' })];
-    await apply(insert('plan', 'caller', { role: 'plan' }));
-    expect(button('plan', 'Stop')).toBeUndefined();
     expect(badge('plan').textContent).toContain('solved');
   });
 });
@@ -250,4 +224,55 @@ it('the view of a candidate that has lost is folded, source and outputs', async 
   );
   expect(cell.inputHidden).toBe(false);
   expect(cell.outputHidden).toBe(false);
+});
+
+describe('a candidate that was not carried forward', () => {
+  const FOLDED = { jupyter: { source_hidden: true, outputs_hidden: true } };
+  const LOSER = {
+    candidate: '1.2',
+    status: 'error',
+    selected: false
+  };
+  const error = {
+    output_type: 'error',
+    ename: 'KeyError',
+    evalue: "'x'\nmore",
+    traceback: []
+  };
+
+  beforeEach(async () => {
+    await apply(
+      insert('one', 'caller', {
+        ...mark(LOSER),
+        source: '%%explored 1.2\nimport math\n# why\nroot = math.sqrt(x)',
+        outputs: [error],
+        metadata: FOLDED
+      })
+    );
+  });
+
+  const toggle = () =>
+    badge('one').querySelector<HTMLButtonElement>('[data-action=toggle]')!;
+
+  it('is one line with the first telling line of its code and its error', () => {
+    const { textContent } = badge('one');
+    expect(textContent).toContain('root = math.sqrt(x)');
+    expect(textContent).toContain("KeyError: 'x'");
+    expect(textContent).not.toContain('more');
+    expect(badge('one').parentElement!.className).toContain('folded');
+    expect(toggle().getAttribute('aria-expanded')).toBe('false');
+  });
+
+  it('is opened and closed by its button, which the notebook remembers', async () => {
+    toggle().focus();
+    toggle().click();
+    expect(toggle().getAttribute('aria-expanded')).toBe('true');
+    expect(document.activeElement).toBe(toggle());
+    expect(badge('one').parentElement!.className).not.toContain('folded');
+    const { model: cell } = notebook.widgets[1];
+    expect(cell.getMetadata('jupyter') ?? {}).not.toMatchObject(FOLDED.jupyter);
+    toggle().click();
+    expect(cell.getMetadata('jupyter')).toMatchObject(FOLDED.jupyter);
+    expect(badge('one').parentElement!.className).toContain('folded');
+  });
 });

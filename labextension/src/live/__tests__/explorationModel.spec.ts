@@ -376,7 +376,8 @@ describe('a calling cell that is run again', () => {
 
 describe('the line below the calling cell', () => {
   beforeEach(() => {
-    const html = '<div class="jp-Explora-panel">Subtask 1 of 3.</div>';
+    const html =
+      '<div class="jp-Explora-panel jp-mod-running">Subtask 1 of 3.</div>';
     const output = {
       output_type: 'display_data',
       data: { 'text/plain': 'Subtask 1 of 3.', 'text/html': html },

@@ -12,7 +12,7 @@ import { Widget } from '@lumino/widgets';
 import type { CellChange } from '../../messages';
 import { insertBelow, showCell } from '../notebookActions';
 import { NotebookCells } from '../notebookCells';
-import { unhideUncollapsed } from '../collapsedHeadings';
+import { withHeadings } from '../collapsedHeadings';
 import { CALLER, insert, remove } from './notebookFixtures';
 
 let notebook: Notebook;
@@ -39,7 +39,7 @@ beforeEach(() => {
   cells = new NotebookCells(
     model.sharedModel,
     next => next(),
-    act => unhideUncollapsed(notebook, act)
+    act => withHeadings(notebook, act)
   );
   seq = 0;
 });
@@ -200,4 +200,49 @@ it('a revealed cell is in command mode', async () => {
   expect(NotebookActions.getHeadingInfo(notebook.activeCell!).isHeading).toBe(
     false
   );
+});
+
+describe('the heading above what was tried', () => {
+  const tries = (collapsed: boolean, status: string) => ({
+    role: 'tries',
+    source: '### 2 tries',
+    mark: { status },
+    metadata: collapsed ? { 'jp-MarkdownHeadingCollapsed': true } : {}
+  });
+  const outcome = { role: 'outcome', source: '### Solution' };
+  const hidden = () =>
+    notebook.widgets.filter(cell => cell.isHidden).map(cell => cell.model.id);
+  const begin = (collapsed: boolean) =>
+    apply(
+      insert('tries', CALLER, tries(collapsed, 'running')),
+      insert('one', 'tries'),
+      insert('end', 'one', outcome)
+    );
+  const finish = () =>
+    apply(
+      { ...insert('tries', CALLER, tries(true, 'solved')), action: 'replace' },
+      insert('solution', 'end', { role: 'solution' })
+    );
+
+  it('collapses at the end, and hides nothing of the user', async () => {
+    await begin(false);
+    expect(hidden()).toEqual([]);
+    await finish();
+    expect(hidden()).toEqual(['one']);
+  });
+
+  it('hides from the start what comes later', async () => {
+    await begin(true);
+    await apply(insert('two', 'one'));
+    expect(hidden()).toEqual(['one', 'two']);
+  });
+
+  it('stays open if the user has opened it', async () => {
+    await begin(true);
+    (widget('tries') as MarkdownCell).headingCollapsed = false;
+    await ready();
+    await finish();
+    await ready();
+    expect(hidden()).toEqual([]);
+  });
 });

@@ -12,6 +12,9 @@ export function candidateView(
     seconds: 0.1,
     line: '',
     selectable: true,
+    apis: [],
+    edits: null,
+    agrees_with: '',
     ...fields
   };
 }
@@ -24,6 +27,7 @@ export function runView(fields: Partial<RunView> = {}): RunView {
     cell: 'caller',
     owner: 'me',
     status: 'running',
+    setup: '',
     task: 'a task',
     origin: '',
     libraries: ['statistics'],
@@ -59,6 +63,7 @@ export function runView(fields: Partial<RunView> = {}): RunView {
     solution: null,
     code: null,
     notices: [],
+    card: {},
     trace: '',
     trace_link: '',
     ...fields

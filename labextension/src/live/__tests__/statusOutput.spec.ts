@@ -1,11 +1,17 @@
 import type { ISharedCodeCell, YNotebook } from '@jupyter/ydoc';
 import type { IOutput } from '@jupyterlab/nbformat';
 
-import { writeFinalStatus } from '../statusOutput';
+import { markInterruptedCards, writeFinalStatus } from '../statusOutput';
 import { CALLER, cell, notebook } from './notebookFixtures';
 import { runView } from './runFixtures';
 
-const BOX = '<div class="jp-Explora-panel" style="border:1px solid">';
+const BOX =
+  '<div class="jp-Explora-panel jp-mod-running" style="border:1px solid">';
+const CARD = {
+  'text/plain': 'Solved. 1 < 2.',
+  'text/html':
+    '<div class="jp-Explora-panel jp-mod-ended" style="">Solved.</div>'
+};
 const OTHER = { output_type: 'stream', name: 'stdout', text: 'mine\n' };
 
 let book: YNotebook;
@@ -25,40 +31,40 @@ beforeEach(() => {
   book = notebook();
 });
 
-const ended = runView({ status: 'solved', activity: 'Solved. 1 < 2.' });
+const ended = runView({ status: 'solved', activity: 'Solved.', card: CARD });
 
-it('the status line shows how the run ended, whatever it contained', () => {
-  says('Exploring statistics: Subtask 3 of 3. See the Exploration sidebar.');
+it('the card shows how the run ended, whatever it contained', () => {
+  says('Exploring statistics: Subtask 3 of 3.');
   writeFinalStatus(book, ended);
-  const [other, line] = outputs();
+  const [other, card] = outputs();
   expect(other).toEqual(OTHER);
-  expect(line.data).toEqual({
-    'text/plain':
-      'Exploring statistics: Solved. 1 < 2. See the Exploration sidebar.',
-    'text/html': `${BOX}Exploring statistics: Solved. 1 &lt; 2. See the Exploration sidebar.</div>`
-  });
+  expect(card.data).toEqual(CARD);
   expect(book.canUndo()).toBe(false);
 });
 
-it('a status line that already shows the end is kept', () => {
-  says('Exploring statistics: Solved. 1 < 2. It took a while.');
+it('a card that already shows the end is kept', () => {
+  says('Exploring statistics: Subtask 3 of 3.');
+  writeFinalStatus(book, ended);
   const before = outputs();
   writeFinalStatus(book, ended);
+  writeFinalStatus(book, { ...ended, card: {} });
   expect(outputs()).toEqual(before);
 });
 
-it('the status line of a run that failed at once does not mention the sidebar', () => {
-  says('Exploring statistics: Starting. See the Exploration sidebar.');
-  const activity = 'There is no such library.';
-  writeFinalStatus(book, runView({ status: 'failed', activity, subtasks: [] }));
-  expect(outputs()[1].data).toMatchObject({
-    'text/plain': 'Exploring statistics: There is no such library.'
+it('the card of a run whose kernel is gone has its last words', () => {
+  says('Exploring statistics: Starting.');
+  const activity = 'It stopped: 1 < 2.';
+  writeFinalStatus(book, runView({ status: 'stopped', activity }));
+  expect(outputs()[1].data).toEqual({
+    'text/plain': activity,
+    'text/html':
+      '<div class="jp-Explora-panel" style="border:1px solid">It stopped: 1 &lt; 2.</div>'
   });
 });
 
-it('the status line of a failed run looks like an error', () => {
+it('the card of a failed run looks like an error', () => {
   // Issue 14, item 24: it was in a neutral box.
-  says('Exploring statistics: Starting. See the Exploration sidebar.');
+  says('Exploring statistics: Starting.');
   const activity = 'There is no such library.';
   writeFinalStatus(book, runView({ status: 'failed', activity, subtasks: [] }));
   const html = String(
@@ -66,6 +72,19 @@ it('the status line of a failed run looks like an error', () => {
   );
   expect(html).toContain('role="alert"');
   expect(html).toContain('--jp-error-color1');
+});
+
+it('the card of a run that no kernel works on does not stay active', () => {
+  says('Exploring statistics: Subtask 3 of 3.');
+  markInterruptedCards(book, new Set([CALLER]), 'It stopped.');
+  expect(outputs()[1].data).toMatchObject({
+    'text/plain': 'Exploring statistics: Subtask 3 of 3.'
+  });
+  markInterruptedCards(book, new Set(), 'It stopped.');
+  expect(outputs()[1].data).toMatchObject({ 'text/plain': 'It stopped.' });
+  const before = outputs();
+  markInterruptedCards(book, new Set(), 'Again.');
+  expect(outputs()).toEqual(before);
 });
 
 it('other outputs are kept', () => {

@@ -3,6 +3,10 @@
  */
 import { Signal } from '@lumino/signaling';
 
+import { NoAnswerError } from '../../link/kernelLink';
+import { EMPTY_TASK, ITask } from '../../entry/callingCell';
+import type { EntryPage, IEntry } from '../../entry/entryTokens';
+import type { ILibraryNames } from '../../entry/libraryNames';
 import type {
   Control,
   IExplorationModel,
@@ -11,10 +15,12 @@ import type {
   LinkStatus
 } from '../../link/tokens';
 import type {
+  Answer,
   CandidateView,
   Done,
   RunView,
   SubtaskView,
+  ToKernel,
   TraceView
 } from '../../messages';
 import type { IHostServices } from '../sidebarContext';
@@ -103,11 +109,18 @@ export class FakeModel implements IExplorationModel {
   choose(run: string, candidate: string): Promise<Done> {
     return this.ask(run, 'choose', candidate);
   }
+  edit(run: string, candidate: string, code: string): Promise<Done> {
+    return this.ask(run, 'edit', candidate, code);
+  }
   plan(run: string, titles: string[]): Promise<Done> {
     return this.ask(run, 'plan', '', titles.join(' | '));
   }
   exportTrace(run: string): Promise<Done> {
     return this.ask(run, 'export');
+  }
+
+  request(): Promise<Answer> {
+    return Promise.reject(new Error('No kernel.'));
   }
 
   reveal(_: string, cell: object, focus = true): boolean {
@@ -173,7 +186,54 @@ export class FakeExplorations implements IExplorations {
   }
 }
 
+export class FakeEntry implements IEntry {
+  page: EntryPage = 'runs';
+  draft = EMPTY_TASK;
+  version = 0;
+  readonly changed: Signal<IEntry, void> = new Signal(this);
+  names: ILibraryNames = { imported: [], installed: [] };
+  explored: ITask[] = [];
+  show(page: EntryPage, draft: Partial<ITask> = this.draft): void {
+    this.page = page;
+    this.draft = { ...EMPTY_TASK, ...draft };
+    this.version += 1;
+    this.changed.emit();
+  }
+  keepDraft(draft: ITask): void {
+    this.draft = draft;
+  }
+  libraryNames(): Promise<ILibraryNames> {
+    return Promise.resolve(this.names);
+  }
+  explore(task: ITask): boolean {
+    this.explored.push(task);
+    return true;
+  }
+  loaded = 0;
+  loadExtension(): void {
+    this.loaded += 1;
+  }
+  /** Answers requests. */
+  kernel: (message: ToKernel) => Promise<Answer> = () =>
+    Promise.reject(new NoAnswerError('none'));
+  request(message: ToKernel): Promise<Answer> {
+    return this.kernel(message);
+  }
+  followed: string[] = [];
+  followUp({ key }: RunView): void {
+    this.followed.push(key);
+  }
+  failed: string | null = null;
+  failedSource(): string | null {
+    return this.failed;
+  }
+  replaceFailed({ code }: RunView): void {
+    this.failed = code;
+  }
+}
+
 export class FakeHostServices implements IHostServices {
+  entry = new FakeEntry();
   hasNotebook = true;
   activeCell: IActiveCell | null = null;
   shortcut = 'Ctrl+Shift+Y';
@@ -186,6 +246,9 @@ export class FakeHostServices implements IHostServices {
   }
   focusNotebook(): void {
     this.done.push('focus notebook');
+  }
+  compare(run: string, subtask: string): void {
+    this.done.push(`compare ${run} ${subtask}`);
   }
   copy(text: string): void {
     this.done.push(`copy ${text}`);
@@ -201,6 +264,9 @@ export function candidate(change: Partial<CandidateView> = {}): CandidateView {
     seconds: 0.12,
     line: '3',
     selectable: true,
+    apis: [],
+    edits: null,
+    agrees_with: '',
     ...change
   };
 }
@@ -227,6 +293,7 @@ export function run(change: Partial<RunView> = {}): RunView {
     cell: 'cell-1',
     owner: 'page-1',
     status: 'running',
+    setup: '',
     task: 'Build a weighted graph and find the shortest path from a to c',
     origin: '',
     libraries: ['networkx 3.4'],
@@ -250,6 +317,7 @@ export function run(change: Partial<RunView> = {}): RunView {
     solution: null,
     code: null,
     notices: [],
+    card: {},
     trace: '/home/me/explorations/a.ipynb',
     trace_link: 'explorations/a.ipynb',
     ...change

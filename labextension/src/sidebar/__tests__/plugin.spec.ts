@@ -21,7 +21,13 @@ import type { IPreferences } from '../sidebarContext';
 import { insertExample } from '../insertExample';
 import { plugins } from '../plugin';
 import { SIDEBAR_ID, SidebarWidget } from '../sidebarWidget';
-import { FakeExplorations, FakeModel, run, solved } from './fakeModel';
+import {
+  FakeEntry,
+  FakeExplorations,
+  FakeModel,
+  run,
+  solved
+} from './fakeModel';
 
 const SCHEMA = join(__dirname, '../../../schema/sidebar.json');
 
@@ -80,6 +86,7 @@ async function started(settings: Partial<IPreferences> | null = {}) {
     app as unknown as JupyterFrontEnd,
     explorations,
     tracker,
+    new FakeEntry(),
     nullTranslator,
     null,
     registry,
@@ -109,14 +116,19 @@ describe('the plugin', () => {
     const app = new FakeApp();
     const tracker = fakeTracker(null);
     const optional = [null, null, null, null];
-    const given = [new FakeExplorations(), tracker, ...optional];
+    const given = [
+      new FakeExplorations(),
+      tracker,
+      new FakeEntry(),
+      ...optional
+    ];
     await plugins[0].activate(app as unknown as JupyterFrontEnd, ...given);
     expect(app.added).toHaveLength(1);
   });
 
   it('describes its commands and puts them into the palette', async () => {
     const { app, words } = await started();
-    expect(words).toHaveLength(2);
+    expect(words).toHaveLength(5);
     for (const command of words) {
       expect(app.commands.label(command)).not.toBe('');
       expect(app.commands.caption(command)).not.toBe('');
@@ -131,7 +143,7 @@ describe('the plugin', () => {
     await shown(widget, 'Insert an example');
     await app.commands.execute('exploracoder:show-sidebar');
     expect(app.opened).toEqual([SIDEBAR_ID]);
-    expect(document.activeElement?.textContent).toBe('Insert an example');
+    expect(document.activeElement?.getAttribute('role')).toBe('combobox');
   });
 
   it('follows the current notebook', async () => {
@@ -275,7 +287,8 @@ describe('a link', () => {
     const tracker = { currentWidget: { context: { path: from } } };
     new HostServices(
       app as unknown as JupyterFrontEnd,
-      tracker as unknown as INotebookTracker
+      tracker as unknown as INotebookTracker,
+      new FakeEntry()
     ).open('explorations/t.ipynb');
     expect(opened).toEqual([to]);
   });

@@ -707,6 +707,22 @@ describe('controls', () => {
     noButton(/Skip/);
   });
 
+  it('compare: with two executed candidates, also where nothing can be controlled', () => {
+    const model = new FakeModel([run()]);
+    const host = show(model);
+    click(/Find the shortest/);
+    press('Compare');
+    expect(host.done).toEqual([`compare ${model.runs[0].key} 2`]);
+    model.link = 'none';
+    update(model, run());
+    press('Compare');
+    noButton('Skip subtask');
+    const [first, second] = plan();
+    const candidates = second.candidates.slice(0, 1);
+    update(model, run({ subtasks: [first, { ...second, candidates }] }));
+    noButton('Compare');
+  });
+
   it('retry: Enter sends the hint, the focus returns', async () => {
     const model = new FakeModel([run()]);
     show(model);

@@ -31,6 +31,12 @@ def say(*pieces):
 def hang(out):
     out("begun")
     while True:
+        time.sleep(60)
+
+
+def compute(out):
+    out("begun")
+    while True:
         pass
 
 
@@ -63,6 +69,7 @@ ENDINGS = {
     "done": (say(1, [2, "three"]), [1, [2, "three"]], "done"),
     "nothing": (say(), [], "done"),
     "hang": (hang, ["begun"], "late"),
+    "computing": (compute, ["begun"], "late"),
     "hang in C": (hang_in_c, ["begun"], "late"),
     "no timer": (hang_without_timer, ["begun"], "late"),
     "exit": (die, ["begun"], "died"),

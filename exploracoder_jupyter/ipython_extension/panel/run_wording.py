@@ -1,0 +1,136 @@
+"""Words a run's state for people: its headline, its candidates, its cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.events import FilesKept
+from exploracoder_jupyter.core.message_wording import describe_tokens, describe_tries, plural
+from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
+from exploracoder_jupyter.core.truncate import one_line
+from exploracoder_jupyter.core.types import Outcome
+
+OUTCOMES: dict[Outcome, str] = {
+    "solved": "Solved",
+    "unchecked": "Unchecked",
+    "unsolved": "Unsolved",
+    "stopped": "Stopped",
+}
+_MAX_NOTE = 160
+"""How many characters of an error or reason are shown."""
+
+
+def headline(state: RunState) -> str:
+    """Return one line: the current activity, or how the run ended."""
+    if state.failure:
+        return state.failure
+    if state.verdict:
+        reason = state.verdict.reason
+        return f"{OUTCOMES[state.verdict.outcome]}. {reason}".strip()
+    return state.activity
+
+
+def cost(state: RunState, now: float) -> str:
+    """Return what was spent so far: time, calls, tokens, executions."""
+    return f"{_clock(state.seconds(now))}, {describe_cost(state)}"
+
+
+def candidate_line(candidate: Attempt) -> str:
+    """Describe one candidate in words: `2.1 failed: KeyError: 'x'`."""
+    note = f": {cut(candidate.note)}" if candidate.note else ""
+    return f"{candidate.id} {outcome_word(candidate)}{note}"
+
+
+def describe(row: Section) -> str:
+    """Describe a subtask's candidates in words: `5 tried: 3 ran, 1 failed, 1 duplicate; 2.1 carried forward`."""
+    if not row.candidates:
+        return ""
+    text = f"{len(row.candidates)} tried: {tally(row.candidates)}"
+    return f"{text}; {row.selected.id} {selection_word(row.selected)}" if row.selected else text
+
+
+def describe_cost(state: RunState) -> str:
+    """Describe the cost: `3 model calls, 1,234 tokens, 5 executions`; only executions for the offline model."""
+    usage, executions = state.usage, plural(state.usage.executions, "execution")
+    if state.model == OFFLINE:
+        return executions
+    return f"{plural(usage.calls, 'model call')}, {describe_tokens(usage)}, {executions}"
+
+
+def tally(candidates: Sequence[Attempt]) -> str:
+    """Count candidates by what has become of them: `2 ran, 1 failed`."""
+    counts = Counter(outcome_word(candidate) for candidate in candidates)
+    return ", ".join(f"{number} {word}" for word, number in counts.items())
+
+
+def selection_word(candidate: Attempt) -> str:
+    """Describe how the selected candidate is used: a failed one is only experience, not the base of the next step."""
+    if candidate.state == "not run":
+        return "selected"
+    return "carried forward" if candidate.state == "ok" else "kept as experience"
+
+
+def outcome_word(candidate: Attempt) -> str:
+    """Describe what has become of a candidate: `failed`."""
+    match candidate.state:
+        case "ok":
+            return "ran"
+        case "error":
+            return "failed"
+        case "timeout":
+            return "timed out"
+        case "check failed":
+            return "ran, but its check failed"
+        case _:
+            return candidate.state
+
+
+def footer(state: RunState, now: float, *, in_page: bool = False, tries: bool = True) -> str:
+    """Describe what was tried and what it cost, with the model.
+
+    A page shows the isolation, and the time while the run goes on, in its sidebar.
+    """
+    tried = describe_tries(*state.tries) if tries and state.tries[0] else ""
+    spent = cost(state, now) if state.over or not in_page else describe_cost(state)
+    expected = f"{state.estimate} expected" if state.estimate and not state.over else ""
+    parts = [tried, spent, expected, state.model, "" if in_page else state.isolation]
+    return " · ".join(part for part in parts if part)
+
+
+def describe_files(kept: FilesKept | None) -> str:
+    """Describe where the files are that the solution wrote; empty if it wrote none."""
+    if kept is None or not kept.files:
+        return ""
+    return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {kept.folder}; see %explora files."
+
+
+def trace_path(state: RunState, folder: Path | None) -> str:
+    """Return the path of the trace, relative to the folder if it is below; empty without a trace."""
+    path = Path(state.trace or "")
+    return str(path.relative_to(folder)) if folder and path.is_relative_to(folder) else state.trace or ""
+
+
+def section_status(row: Section, *, over: bool) -> str:
+    """Return the status in words: `ran` for a subtask that is done, because its result was not verified."""
+    if over and row.status == "exploring":
+        return "not finished"
+    return "ran" if row.status == "done" and row.id != SOLUTION else row.status
+
+
+def latest(state: RunState) -> Attempt | None:
+    """Return the candidate that ran last."""
+    sections = state.sections.values()
+    return next((found for section in sections if (found := section.attempts.get(state.last_observed))), None)
+
+
+def cut(text: str) -> str:
+    """Shorten an error or a reason to one line."""
+    return one_line(text, _MAX_NOTE)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,101 @@
+/** What the buttons below a result card do. */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import { Notification } from '@jupyterlab/apputils';
+import type { CodeCell } from '@jupyterlab/cells';
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { CommandIDs, reportProblem } from '../live/commands';
+import type { ExplorationModel } from '../live/explorationModel';
+import { showCell } from '../live/notebookActions';
+import { insertedMessage, notify } from '../live/userMessages';
+import type { RunView } from '../messages';
+import type { CardAction, ICardSubject } from './cardButtons';
+
+/** The command of the comparison board. */
+export const COMPARE = 'explora:compare';
+
+const RUN_CELL = 'notebook:run-cell';
+
+export class CardActions {
+  constructor(
+    private _app: JupyterFrontEnd,
+    private _trans: TranslationBundle
+  ) {}
+
+  /** Do what a button of a card says. */
+  act(
+    action: CardAction,
+    subject: ICardSubject,
+    cell: CodeCell,
+    model: ExplorationModel
+  ): void {
+    const { run, runId } = subject;
+    switch (action) {
+      case 'go':
+        this._goToSolution(subject, cell, model);
+        break;
+      case 'run':
+        this._goToSolution(subject, cell, model, { quiet: true });
+        void this._app.commands.execute(RUN_CELL);
+        break;
+      case 'compare':
+        void this._app.commands.execute(COMPARE, { run: runId });
+        break;
+      case 'remove':
+        void this._app.commands.execute(CommandIDs.remove, { run: runId });
+        break;
+      case 'begin':
+      case 'stop':
+      case 'export':
+        if (run) {
+          void this._control(action, run, model);
+        }
+    }
+  }
+
+  private async _control(
+    action: 'begin' | 'stop' | 'export',
+    run: RunView,
+    model: ExplorationModel
+  ): Promise<void> {
+    switch (action) {
+      case 'begin': {
+        const titles = run.subtasks.map(({ title }) => title);
+        return reportProblem(model.plan(run.key, titles));
+      }
+      case 'stop':
+        return reportProblem(model.stop(run.key));
+      case 'export':
+        return this._export(run, model);
+    }
+  }
+
+  private async _export(run: RunView, model: ExplorationModel): Promise<void> {
+    const { problem, said, link } = await model.exportTrace(run.key);
+    if (problem) {
+      Notification.warning(problem, { autoClose: 6_000 });
+    } else {
+      notify(said || this._trans.__('Exported to %1.', link));
+    }
+  }
+
+  /** Go to the solution; insert it below the calling cell if it is not there. */
+  private _goToSolution(
+    { run, solution }: ICardSubject,
+    cell: CodeCell,
+    model: ExplorationModel,
+    { quiet = false } = {}
+  ): void {
+    if (solution && showCell(model.panel, solution, true)) {
+      return;
+    }
+    if (run) {
+      model.panel.content.activeCellIndex =
+        model.panel.content.widgets.indexOf(cell);
+      const how = model.insertSolution(run.key);
+      if (how !== 'nothing' && !quiet) {
+        notify(insertedMessage(how, run.status === 'stopped', this._trans));
+      }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+/** The buttons below the result card of a run. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { isFinished } from '../link/runStatus';
+import type { IExplorationModel } from '../link/tokens';
+import type { IActionButton } from '../live/elements';
+import { insertLabel } from '../live/userMessages';
+import type { RunView } from '../messages';
+import { acceptsControls } from '../sidebar/controlAvailability';
+
+export type CardAction =
+  'begin' | 'stop' | 'go' | 'run' | 'compare' | 'export' | 'remove';
+
+/** What a card is about: a run, if the kernel knows it, and its cells in the notebook. */
+export interface ICardSubject {
+  /** The engine's id of the run. */
+  runId: string;
+  run?: RunView;
+  hasCells: boolean;
+  /** Id of the solution's cell. */
+  solution?: string;
+}
+
+type IControlState = Pick<IExplorationModel, 'isPending' | 'link'>;
+type Button = IActionButton<CardAction>;
+
+/** The buttons that can be used now. `comparable`: whether there is a command that compares candidates. */
+export function cardButtons(
+  subject: ICardSubject,
+  model: IControlState,
+  comparable: boolean,
+  trans: TranslationBundle
+): Button[] {
+  const { run } = subject;
+  if (run && !isFinished(run)) {
+    return acceptsControls(model) ? controlButtons(run, model, trans) : [];
+  }
+  return [
+    ...solutionButtons(subject, trans),
+    ...(run && comparable ? [compareButton(trans)] : []),
+    ...(run?.trace && acceptsControls(model)
+      ? [exportButton(run, model, trans)]
+      : []),
+    ...(subject.hasCells ? [removeButton(trans)] : [])
+  ];
+}
+
+function controlButtons(
+  run: RunView,
+  model: IControlState,
+  trans: TranslationBundle
+): Button[] {
+  const stopping =
+    run.status === 'stopping' || model.isPending(run.key, 'stop');
+  const beginning = model.isPending(run.key, 'plan');
+  const begin: Button = {
+    action: 'begin',
+    label: beginning ? trans.__('Beginning…') : trans.__('Begin'),
+    caption: trans.__('Begin with this plan; it can be changed in the sidebar'),
+    disabled: beginning
+  };
+  const stop: Button = {
+    action: 'stop',
+    label: stopping ? trans.__('Stopping…') : trans.__('Stop'),
+    caption: trans.__('Stop the exploration and keep the results so far'),
+    disabled: stopping
+  };
+  return run.status === 'reviewing' ? [begin, stop] : [stop];
+}
+
+function solutionButtons(
+  { run, solution }: ICardSubject,
+  trans: TranslationBundle
+): Button[] {
+  if (!solution && !run?.code) {
+    return [];
+  }
+  const stopped = run?.status === 'stopped';
+  const go: Button = {
+    action: 'go',
+    label: solution ? trans.__('Go to solution') : insertLabel(stopped, trans),
+    caption: solution
+      ? trans.__('Go to the cell with the solution')
+      : trans.__('Insert the solution as a cell below this one'),
+    disabled: false
+  };
+  const here: Button = {
+    action: 'run',
+    label: trans.__('Run here'),
+    caption: trans.__("Run the solution in this notebook's kernel"),
+    disabled: false
+  };
+  return [go, here];
+}
+
+function compareButton(trans: TranslationBundle): Button {
+  return {
+    action: 'compare',
+    label: trans.__('Compare'),
+    caption: trans.__('Compare what was tried, side by side'),
+    disabled: false
+  };
+}
+
+function exportButton(
+  run: RunView,
+  model: IControlState,
+  trans: TranslationBundle
+): Button {
+  const pending = model.isPending(run.key, 'export');
+  return {
+    action: 'export',
+    label: pending ? trans.__('Exporting…') : trans.__('Export'),
+    caption: trans.__(
+      'Write a notebook without the candidates that were not selected'
+    ),
+    disabled: pending
+  };
+}
+
+function removeButton(trans: TranslationBundle): Button {
+  return {
+    action: 'remove',
+    label: trans.__('Remove'),
+    caption: trans.__(
+      'Remove the cells of this exploration; undo brings them back'
+    ),
+    disabled: false
+  };
+}

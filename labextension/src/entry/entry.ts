@@ -1,0 +1,145 @@
+/** The services behind the sidebar's forms, in an application. */
+import type { ISharedCell } from '@jupyter/ydoc';
+import type { INotebookTracker } from '@jupyterlab/notebook';
+import type { JSONObject } from '@lumino/coreutils';
+import { ISignal, Signal } from '@lumino/signaling';
+
+import { NoAnswerError } from '../link/kernelLink';
+import type { IExplorations } from '../link/tokens';
+import { asOneUndoStep } from '../live/cellRemoval';
+import { NAMESPACE } from '../live/generatedCell';
+import type { Answer, RunView, ToKernel } from '../messages';
+import { callingCell, EMPTY_TASK, ITask } from './callingCell';
+import type { EntryPage, IEntry } from './entryTokens';
+import { fixedBy } from './errorTask';
+import { setupAfter } from './followUp';
+import { insertCall, loadInto } from './insertCall';
+import { ILibraryNames, importableModules, importedBy } from './libraryNames';
+
+export class Entry implements IEntry {
+  constructor(
+    private _tracker: INotebookTracker,
+    private _explorations: IExplorations
+  ) {}
+
+  get page(): EntryPage {
+    return this._page;
+  }
+
+  get draft(): ITask {
+    return this._draft;
+  }
+
+  get version(): number {
+    return this._version;
+  }
+
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  show(page: EntryPage, draft?: Partial<ITask>): void {
+    this._page = page;
+    if (draft) {
+      this._draft = { ...EMPTY_TASK, ...draft };
+    }
+    this._version += 1;
+    this._changed.emit();
+  }
+
+  keepDraft(draft: ITask): void {
+    this._draft = draft;
+  }
+
+  async libraryNames(): Promise<ILibraryNames> {
+    const imported = importedBy(this.notebookCode());
+    const known = await this._namesInKernel().catch(() => null);
+    return {
+      imported: [...new Set([...imported, ...(known?.imported ?? [])])],
+      installed: known?.installed ?? []
+    };
+  }
+
+  explore(task: ITask): boolean {
+    const panel = this._tracker.currentWidget;
+    if (!panel) {
+      return false;
+    }
+    const loaded = this._explorations.current?.link === 'ready';
+    const ours: JSONObject = task.fixes
+      ? { [NAMESPACE]: { fixes: task.fixes } }
+      : {};
+    insertCall(panel, callingCell(task), loaded, ours);
+    this.show('runs', EMPTY_TASK);
+    return true;
+  }
+
+  loadExtension(): void {
+    const panel = this._tracker.currentWidget;
+    if (panel) {
+      loadInto(panel);
+    }
+  }
+
+  async request(message: ToKernel, timeout?: number): Promise<Answer> {
+    const model = this._explorations.current;
+    if (!model) {
+      throw new NoAnswerError('none');
+    }
+    return model.request(message, timeout);
+  }
+
+  followUp(run: RunView): void {
+    const libraries = run.libraries.map(library => library.split(' ')[0]);
+    this.show('new', {
+      libraries: libraries.join(', '),
+      setup: setupAfter(run)
+    });
+  }
+
+  failedSource(run: RunView): string | null {
+    return this._failedCell(run)?.getSource() ?? null;
+  }
+
+  replaceFailed(run: RunView): void {
+    const failed = this._failedCell(run);
+    if (failed?.notebook && run.code !== null) {
+      const { code } = run;
+      asOneUndoStep(failed.notebook, () => failed.setSource(code));
+    }
+  }
+
+  /** The code of the current notebook's code cells. */
+  notebookCode(): string {
+    const code = this._cells.filter(cell => cell.cell_type === 'code');
+    return code.map(cell => cell.getSource()).join('\n');
+  }
+
+  private _failedCell(run: RunView): ISharedCell | undefined {
+    const find = (id?: string | null) =>
+      this._cells.find(cell => cell.getId() === id);
+    const caller = find(run.cell);
+    return caller && find(fixedBy(caller));
+  }
+
+  private get _cells(): readonly ISharedCell[] {
+    return this._tracker.currentWidget?.model?.sharedModel.cells ?? [];
+  }
+
+  private async _namesInKernel(): Promise<ILibraryNames | null> {
+    const model = this._explorations.current;
+    if (model?.link === 'ready') {
+      const answer = await model.request({ type: 'list_libraries' });
+      return answer.type === 'library_names' ? answer : null;
+    }
+    const session = this._tracker.currentWidget?.sessionContext.session;
+    const kernel = session?.kernel;
+    const installed = kernel ? await importableModules(kernel) : [];
+    return { imported: [], installed };
+  }
+
+  private _page: EntryPage = 'runs';
+  private _draft = EMPTY_TASK;
+  private _version = 0;
+  private _changed = new Signal<this, void>(this);
+}

@@ -1,0 +1,55 @@
+/** The plugin of the forms and commands that start explorations. */
+import type {
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { ILauncher } from '@jupyterlab/launcher';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import { IExplorations } from '../link/tokens';
+import { addCellCommands, CellCommandIDs } from './cellCommands';
+import { addEntryCommands, EntryCommandIDs } from './commands';
+import { Entry } from './entry';
+import { IEntry } from './entryTokens';
+import { offerToLoad } from './notLoaded';
+
+const entry: JupyterFrontEndPlugin<IEntry> = {
+  id: 'exploracoder-jupyter:entry',
+  description: 'Starts explorations from forms and commands.',
+  autoStart: true,
+  requires: [IExplorations, INotebookTracker],
+  optional: [ITranslator, ICommandPalette, ILauncher],
+  provides: IEntry,
+  activate: (
+    app: JupyterFrontEnd,
+    explorations: IExplorations,
+    tracker: INotebookTracker,
+    translator: ITranslator | null,
+    palette: ICommandPalette | null,
+    launcher: ILauncher | null
+  ): IEntry => {
+    const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
+    const found = new Entry(tracker, explorations);
+    addEntryCommands(app, found, tracker, trans);
+    addCellCommands(app, found, tracker, trans);
+    offerToLoad(tracker, trans);
+    const category = trans.__('Exploration');
+    for (const command of Object.values({
+      ...EntryCommandIDs,
+      ...CellCommandIDs
+    })) {
+      palette?.addItem({ command, category });
+    }
+    launcher?.add({
+      command: EntryCommandIDs.new,
+      category: trans.__('Notebook'),
+      rank: 100,
+      args: { isLauncher: true }
+    });
+    return found;
+  }
+};
+
+export const plugins: JupyterFrontEndPlugin<unknown>[] = [entry];

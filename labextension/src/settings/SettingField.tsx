@@ -1,0 +1,79 @@
+/** One setting: a choice, a number or a text. */
+import * as React from 'react';
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { Field, noteId } from '../entry/Field';
+import type { SettingView } from '../messages';
+import { useTrans } from '../sidebar/sidebarContext';
+
+export function SettingField(props: {
+  setting: SettingView;
+  value: string;
+  problem?: string;
+  onChange: (value: string) => void;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const { setting, value, problem } = props;
+  const id = React.useId();
+  const note = noteOf(setting, trans);
+  const described = {
+    'aria-invalid': problem ? true : undefined,
+    'aria-describedby': noteId(id, problem ?? note)
+  };
+  return (
+    <Field
+      id={id}
+      label={labelOf(setting.name, trans)}
+      problem={problem}
+      note={note}
+    >
+      {setting.kind === 'choice' ? (
+        <select
+          id={id}
+          className="jp-Explora-select"
+          value={value}
+          {...described}
+          onChange={event => props.onChange(event.target.value)}
+        >
+          <option value="">{trans.__('Default (%1)', setting.default)}</option>
+          {setting.choices.map(choice => (
+            <option key={choice} value={choice}>
+              {choice}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          id={id}
+          className="jp-Explora-input"
+          inputMode={setting.kind === 'text' ? 'text' : 'decimal'}
+          value={value}
+          placeholder={setting.default}
+          {...described}
+          onChange={event => props.onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+function noteOf(setting: SettingView, trans: TranslationBundle): string {
+  const { meaning, overridden } = setting;
+  const sentence = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`;
+  return overridden
+    ? `${sentence} ${trans.__('In this kernel %config sets it to %1.', overridden)}`
+    : sentence;
+}
+
+/** The label of a setting; its name if the kernel is newer than the page. */
+function labelOf(name: string, trans: TranslationBundle): string {
+  const labels: Record<string, string> = {
+    'exploration.effort': trans.__('Effort'),
+    'exploration.candidates': trans.__('Candidates per subtask'),
+    'budget.tokens': trans.__('Budget in tokens'),
+    'budget.cost': trans.__('Budget in money'),
+    'endpoint.share': trans.__('Shared with the model')
+  };
+  return labels[name] ?? name;
+}

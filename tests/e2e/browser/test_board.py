@@ -1,0 +1,181 @@
+"""Candidates side by side: with the keyboard alone, for people who see it in any theme or hear it, and when there are
+many."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.e2e.browser.board import Board
+from tests.e2e.browser.lab import candidates, metadata, of_role, source, text
+from tests.e2e.browser.play import Scene
+from tests.e2e.browser.stories import SECOND
+
+FIRST = "Show the numbers with their median."
+TABLE = """import statistics
+from IPython.display import HTML
+middle = statistics.median([3, 1, 2])
+HTML(f"<table><tr><th>median</th></tr><tr><td>{middle}</td></tr></table>")"""
+SAME = "numbers = [3, 1, 2]\nmiddle = {how}\nprint('the median is', middle, 'of', [1.5, 2.5, 3.5])"
+SNIPPETS = [
+    SAME.format(how="sorted(numbers)[1]"),
+    TABLE,
+    SAME.format(how="sorted(numbers)[len(numbers) // 2]"),
+    "import statistics\nnumbers = [3, 1, 2]\nmiddle = statistics.median(number)",
+]
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
+
+
+def scenes(snippets=SNIPPETS):
+    return Scene(FIRST, snippets), Scene(SECOND, ["print('spread around', middle)"])
+
+
+def begun(tab, server, play, *options, count=4, name="board.ipynb"):
+    words = ["%%explora statistics --candidates", str(count), "--model", play.name, "--base-url", play.url, *options]
+    notebook = tab.open(server.write(name, " ".join(words) + "\nThe median of 3, 1, 2, and their spread."))
+    notebook.run_and_wait(0)
+    notebook.run(1)
+    return notebook
+
+
+@pytest.fixture
+def light(tab):
+    yield
+    tab.theme(THEMES["light"])
+
+
+def complaints(tab):
+    """What axe finds serious or critical in the board."""
+    found = Axe().run(tab.page, context=".jp-Explora-boardWidget").response["violations"]
+    return [
+        (rule["id"], [node["html"] for node in rule["nodes"]])
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    ]
+
+
+def opened(tab):
+    """Open the board of the first subtask from the sidebar with the keyboard."""
+    tab.sidebar.open()
+    tab.sidebar.subtask(FIRST).focus()
+    tab.page.keyboard.press("Home")
+    for _ in range(12):
+        tab.page.keyboard.press("Tab")
+        if tab.page.evaluate("document.activeElement.textContent") == "Compare":
+            break
+    tab.page.keyboard.press("Enter")
+    board = Board(tab)
+    board.root.wait_for()
+    return board
+
+
+def test_a_candidate_is_found_edited_run_and_used_with_the_keyboard_alone(tab, server, play):
+    told = play(*scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told)
+    gate.reached()
+    notebook.until(lambda cells: any(metadata(one).get("selected") for one in candidates(cells).values()))
+    [selected] = [id for id, one in candidates(notebook.cells()).items() if metadata(one).get("selected")]
+    board = opened(tab)
+    board.until_focused(selected)
+    assert board.root.get_by_text("Same result: 2 candidates").is_visible()
+    assert board.order()[:2] == ["1.1", "1.3"]
+
+    board.press("Home")
+    board.until_focused("1.1")
+    board.press("ArrowRight", "ArrowRight")
+    board.until_focused("1.2")
+    board.press("e")
+    tab.page.keyboard.press("Control+a")
+    tab.page.keyboard.insert_text("middle = 50\nprint('mine', middle)")
+    board.press("Shift+Enter")
+    board.until_focused("1.5")
+    tab.until(lambda: "mine 50" in board.text("1.5"), "the output of the edited candidate")
+    assert "your edit of 1.2" in board.text("1.5")
+    assert source(candidates(notebook.cells())["1.2"]) == f"%%explored 1.2\n{TABLE}"
+
+    board.press("u")
+    notebook.until(lambda cells: metadata(candidates(cells)["1.5"]).get("selected"), "the edited candidate")
+    tab.until(lambda: "carried forward" in board.text("1.5"), "the board to say so")
+    board.until_focused("1.5")
+    gate.open()
+    ended = notebook.until_ended()
+    assert any("spread around 50" in text(one) for one in candidates(ended).values())
+
+
+@pytest.mark.usefixtures("light")
+def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, play):
+    told = play(*scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told)
+    gate.reached()
+    notebook.until(lambda cells: any(metadata(one).get("selected") for one in candidates(cells).values()))
+    board = opened(tab)
+    board.column("1.2").locator("table").wait_for()
+    found = {}
+    for name, theme in THEMES.items():
+        tab.theme(theme)
+        found[name] = complaints(tab)
+        tab.shot(f"board-{name}")
+    board.column("1.2").get_by_role("button", name="Edit and run…").click()
+    for name in ("light", "dark"):
+        tab.theme(THEMES[name])
+        found[f"editing {name}"] = complaints(tab)
+        tab.shot(f"board-editing-{name}")
+    assert not any(found.values()), found
+    gate.open()
+    notebook.until_ended()
+    tab.until(lambda: "The run has ended" in board.root.inner_text(), "the board to say that the run has ended")
+    tab.shot("board-ended")
+
+
+def test_an_edit_after_the_end_is_explored_from_there_and_the_board_follows(tab, server, play):
+    told = play(*scenes())
+    notebook = begun(tab, server, told)
+    (run,) = {metadata(one)["run_id"] for one in candidates(notebook.until_ended()).values()}
+    board = opened(tab)
+    board.column("1.1").get_by_role("button", name="Edit and run…").click()
+    tab.page.keyboard.press("Control+a")
+    tab.page.keyboard.insert_text("middle = 70\nprint('after the end', middle)")
+    board.root.get_by_role("button", name="Run and explore again").click()
+    cells = notebook.until(
+        lambda cells: of_role(cells, "summary") and run not in {metadata(one).get("run_id") for one in cells},
+        "a run that goes on from the edit",
+    )
+    assert any("spread around 70" in text(one) for one in candidates(cells).values())
+    tab.until(lambda: "after the end 70" in board.root.inner_text(), "the board to follow")
+
+
+def test_the_keys_reach_each_of_twenty_candidates(tab, server, play):
+    snippets = [f"rows = [{n}] * 3\nprint('candidate', {n}, rows)" for n in range(20)]
+    told = play(*scenes(snippets))
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told, count=20)
+    gate.reached()
+    notebook.until(lambda cells: any(metadata(one).get("selected") for one in candidates(cells).values()))
+    board = opened(tab)
+    board.press("Home")
+    board.until_focused("1.1")
+    for _ in range(19):
+        board.press("ArrowRight")
+    board.until_focused(board.order()[-1])
+    tab.until(lambda: "candidate 19" in board.text("1.20"), "the last output")
+    tab.shot("board-twenty")
+    gate.open()
+    notebook.until_ended()
+
+
+def test_the_board_is_below_the_notebook_in_notebook_7(tabs, server, play):
+    told = play(*scenes())
+    gate = told.hold("propose", SECOND)
+    words = f"%%explora statistics --candidates 4 --model {told.name} --base-url {told.url}"
+    tab = tabs(f"/notebooks/{server.write('seven.ipynb', words + chr(10) + 'The median of 3, 1, 2.')}")
+    tab.page.wait_for_function("jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel")
+    for _ in range(2):
+        tab.page.keyboard.press("Shift+Enter")
+    gate.reached()
+    tab.until(lambda: tab.page.locator(".jp-Explora-cell").count() > 4, "the cells of the candidates")
+    tab.command("explora:compare", subtask="1")
+    board = Board(tab)
+    board.root.wait_for()
+    board.column("1.1").wait_for()
+    tab.shot("board-notebook-7")
+    gate.open()

@@ -1,0 +1,226 @@
+"""The result card below the calling cell: while the run goes on, when it has ended, by keyboard, in all themes."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.e2e.browser.lab import Notebook, candidates, ended, metadata, of_role, ours, source, text
+from tests.e2e.browser.play import Scene
+from tests.e2e.browser.stories import SECOND, begun, cell, two_scenes
+from tests.e2e.browser.test_sidebar import THEMES
+
+SOLUTION = "import statistics\n\nmiddle = statistics.median([3, 1, 2])\nprint('the middle is', middle)"
+FAILING = Scene("Fail.", ["import math\nmath.sqrt('four')", "raise KeyError('x')"], mended="raise KeyError('y')")
+
+
+class Card:
+    """The card of a notebook's calling cell, and its buttons."""
+
+    def __init__(self, notebook):
+        self._page = notebook.page
+        self.root = notebook.page.locator(".jp-Explora-panel")
+        self.bar = notebook.page.get_by_role("group", name="Actions for this result")
+
+    def button(self, name):
+        return self.bar.get_by_role("button", name=name, exact=True)
+
+    def buttons(self):
+        return self.bar.get_by_role("button").all_inner_texts()
+
+    def is_in_view(self):
+        box, height = self.root.bounding_box(), self._page.viewport_size["height"]
+        return box is not None and 0 <= box["y"] < height
+
+
+def hidden(notebook):
+    """The ids of the cells that are below a collapsed heading."""
+    return set(notebook.do("() => notebook.widgets.filter(w => w.isHidden).map(w => w.model.id)"))
+
+
+def tried(cells):
+    """The ids of the cells below the heading of what was tried."""
+    roles = ("tries", "outcome", "solution")
+    return {cell["id"] for cell in ours(cells) if metadata(cell)["role"] not in roles}
+
+
+def complaints(tab):
+    """What axe finds serious or critical in the card, in its buttons, and in the lines of candidates."""
+    context = {"include": [[".jp-Explora-panel"], [".jp-Explora-card-buttons"], [".jp-Explora-badge"]]}
+    found = Axe().run(tab.page, context=context).response["violations"]
+    return [
+        (rule["id"], [node["html"] for node in rule["nodes"]])
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.fixture
+def light(tab):
+    yield
+    tab.theme(THEMES["light"])
+
+
+@pytest.mark.usefixtures("light")
+def test_nothing_serious_is_found_by_axe_in_any_state_of_the_card(tab, server, play):
+    told = play(*two_scenes(), solution=SOLUTION)
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told)
+    card, found = Card(notebook), {}
+    gate.reached()
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    tab.until(
+        lambda: "1.2 ran" in card.root.inner_text() and "Subtask 2" in card.root.inner_text(), "the latest output"
+    )
+    assert card.buttons() == ["Stop"]
+    for name, theme in THEMES.items():
+        tab.theme(theme)
+        found[name] = complaints(tab)
+        tab.shot(f"card-running-{name}")
+    gate.open()
+    notebook.until_ended()
+    tab.until(card.button("Run here").is_visible, "the buttons of the result")
+    for name, theme in THEMES.items():
+        tab.theme(theme)
+        found[f"{name}, ended"] = complaints(tab)
+        tab.shot(f"card-ended-{name}")
+    notebook.expand_all()
+    for name, theme in THEMES.items():
+        tab.theme(theme)
+        found[f"{name}, expanded"] = complaints(tab)
+        tab.shot(f"card-expanded-{name}")
+    assert not any(found.values()), found
+
+
+def test_at_the_end_there_are_card_heading_and_solution_and_the_view_stands_at_the_card(tab, server, play):
+    told = play(FAILING, *two_scenes(), solution=SOLUTION)
+    notebook = begun(tab, server, told, more=("mine = 1",))
+    cells = notebook.until_ended()
+    card = Card(notebook)
+    tab.until(card.button("Go to solution").is_visible, "the buttons of the result")
+
+    (tries,), (solution,) = of_role(cells, "tries"), of_role(cells, "solution")
+    below = cells[cells.index(tries) + 1 : cells.index(of_role(cells, "outcome")[0])]
+    tab.until(lambda: hidden(notebook) == {c["id"] for c in below}, "the collapse of what was tried")
+    failed = [c for c in below if metadata(c).get("status") == "error"]
+    assert failed and f"{len(failed)} failed" in source(tries)
+    tab.until(card.is_in_view, "the card")
+    shown = card.root.inner_text()
+    assert "Unchecked" in shown and SOLUTION.splitlines()[-1] in shown and "the middle is 2" in shown
+    assert "Exploring" not in shown and "tokens" in shown
+
+    # The notebook remembers what the user opens.
+    tab.page.get_by_role("button", name=f"{len(below)} cells hidden").click()
+    tab.until(lambda: not hidden(notebook), "the cells")
+    folded = tab.page.get_by_role("group", name="Candidate 2.2").get_by_role("button", expanded=False)
+    assert "middle = 20" in folded.locator("..").inner_text()
+    folded.click()
+    tab.page.get_by_role("group", name="Candidate 2.2").get_by_role("button", expanded=True).wait_for()
+    notebook.save()
+    tab.reload()
+    notebook = tab.open("story.ipynb")
+    tab.page.get_by_role("group", name="Candidate 2.2").get_by_role("button", expanded=True).wait_for()
+    assert not hidden(notebook) and len(notebook.cells()) == len(cells)
+    assert source(solution) in {source(c) for c in notebook.cells()}
+
+
+def test_the_buttons_are_reached_and_used_with_the_keyboard(tab, server, play):
+    told = play(*two_scenes(), solution=SOLUTION)
+    notebook = begun(tab, server, told, "--review")
+    card = Card(notebook)
+    tab.until(card.button("Begin").is_visible, "the plan to wait")
+    tab.shot("card-review")
+    card.button("Begin").focus()
+    tab.page.keyboard.press("Enter")
+    notebook.until_ended()
+    here = card.button("Run here")
+    here.wait_for()
+    card.button("Go to solution").focus()
+    tab.page.keyboard.press("Tab")
+    assert here.evaluate("element => element === document.activeElement")
+    tab.page.keyboard.press("Enter")
+    notebook.until(lambda cells: "the middle is 2" in text(of_role(cells, "solution")[0]), "the solution to be run")
+
+    card.button("Remove").focus()
+    tab.page.keyboard.press("Enter")
+    tab.page.get_by_role("button", name="Remove", exact=True).last.click()
+    notebook.until(lambda cells: not ours(cells))
+    assert card.button("Insert solution").is_visible() is not card.button("Go to solution").is_visible()
+
+
+def test_a_run_is_stopped_from_its_card(tab, server, play):
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told)
+    card = Card(notebook)
+    gate.reached()
+    card.button("Stop").click()
+    cells = notebook.until_ended(10)
+    assert metadata(of_role(cells, "outcome")[0])["status"] == "stopped"
+    tab.until(lambda: "Stopped" in card.root.inner_text() and "Stop" not in card.buttons(), "the end")
+    tab.shot("card-stopped")
+
+
+def test_a_run_without_a_solution_says_why(tab, server, play):
+    told = play(FAILING, solution="raise KeyError('z')")
+    notebook = begun(tab, server, told, "--debug-rounds", "0", more=("mine = 1",))
+    cells = notebook.until_ended()
+    card = Card(notebook)
+    tab.until(lambda: "Unsolved" in card.root.inner_text(), "the end")
+    assert "Run here" not in card.buttons() and "Remove" in card.buttons()
+    tab.until(lambda: hidden(notebook) == tried(cells), "the collapse of what was tried, and of nothing else")
+    tab.page.get_by_role("heading", name="No solution").wait_for()
+    tab.shot("card-unsolved")
+
+
+def test_compare_is_offered_where_there_is_a_command_for_it(tab, server, play):
+    notebook = begun(tab, server, play(*two_scenes()))
+    (run,) = {metadata(c)["run_id"] for c in ours(notebook.until_ended())}
+    card = Card(notebook)
+    card.button("Remove").wait_for()
+    assert "Compare" not in card.buttons()
+    tab.page.evaluate("""() => {
+      jupyterapp.commands.addCommand('explora:compare', {execute: args => { window.compared = args.run; }});
+    }""")
+    notebook.select(0)
+    notebook.command("notebook:insert-cell-above")
+    card.button("Compare").click()
+    assert tab.page.evaluate("window.compared") == run
+
+
+def test_cells_are_collapsed_from_the_start_or_not_there_at_all(tab, server, play):
+    told = play(*two_scenes(), solution=SOLUTION)
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told, "--cells collapsed", more=("mine = 1",))
+    gate.reached()
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    tab.until(lambda: hidden(notebook) == tried(notebook.cells()), "only the headings")
+    tab.shot("card-collapsed")
+    gate.open()
+    notebook.until_ended()
+
+    told = play(*two_scenes(), solution=SOLUTION)
+    notebook = begun(tab, server, told, "--cells card", name="card.ipynb", more=("mine = 1",))
+    card = Card(notebook)
+    card.button("Insert solution").wait_for()
+    tab.shot("card-alone")
+    assert not ours(notebook.cells())
+    card.button("Run here").click()
+    cells = notebook.until(lambda cells: len(cells) == 4 and "the middle is 2" in text(cells[2]), "the solution")
+    assert source(cells[2]) == SOLUTION
+
+
+def test_the_card_is_in_notebook_7(tabs, server, play):
+    told = play(*two_scenes(), solution=SOLUTION)
+    name = server.write("classic-card.ipynb", cell(told))
+    tab = tabs(f"/notebooks/{name}")
+    notebook = Notebook(tab, name).ready()
+    notebook.run_and_wait(0)
+    notebook.run(1)
+    notebook.until(ended, "the end")
+    card = Card(notebook)
+    card.button("Run here").wait_for()
+    tab.until(card.is_in_view, "the card")
+    tab.shot("card-notebook-7")
+    assert not complaints(tab)
+    card.button("Run here").click()
+    notebook.until(lambda cells: "the middle is 2" in text(of_role(cells, "solution")[0]), "the solution to be run")
+    assert not tab.complaints
