@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-from exploracoder_jupyter.trace.cells.cell_layout import source_hash
+from exploracoder_jupyter.trace.cells.cell_building import source_hash
 from exploracoder_jupyter.trace.storage.shared_content import extract_content, inline_content
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

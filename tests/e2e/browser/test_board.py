@@ -5,7 +5,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.e2e.browser.board import Board
-from tests.e2e.browser.lab import candidates, metadata, of_role, source, text
+from tests.e2e.browser.lab import candidates, ended, metadata, source, text
 from tests.e2e.browser.play import Scene
 from tests.e2e.browser.stories import SECOND
 
@@ -137,7 +137,7 @@ def test_an_edit_after_the_end_is_explored_from_there_and_the_board_follows(tab,
     tab.page.keyboard.insert_text("middle = 70\nprint('after the end', middle)")
     board.root.get_by_role("button", name="Run and explore again").click()
     cells = notebook.until(
-        lambda cells: of_role(cells, "summary") and run not in {metadata(one).get("run_id") for one in cells},
+        lambda cells: ended(cells) and run not in {metadata(one).get("run_id") for one in cells},
         "a run that goes on from the edit",
     )
     assert any("spread around 70" in text(one) for one in candidates(cells).values())

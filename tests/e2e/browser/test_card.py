@@ -3,6 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from tests.e2e.browser.board import Board
 from tests.e2e.browser.lab import Notebook, candidates, ended, metadata, of_role, ours, source, text
 from tests.e2e.browser.play import Scene
 from tests.e2e.browser.stories import SECOND, begun, cell, two_scenes
@@ -171,19 +172,11 @@ def test_a_run_without_a_solution_says_why(tab, server, play):
     tab.shot("card-unsolved")
 
 
-def test_compare_is_offered_where_there_is_a_command_for_it(tab, server, play):
+def test_compare_opens_the_board_of_the_run(tab, server, play):
     notebook = begun(tab, server, play(*two_scenes()))
-    (run,) = {metadata(c)["run_id"] for c in ours(notebook.until_ended())}
-    card = Card(notebook)
-    card.button("Remove").wait_for()
-    assert "Compare" not in card.buttons()
-    tab.page.evaluate("""() => {
-      jupyterapp.commands.addCommand('explora:compare', {execute: args => { window.compared = args.run; }});
-    }""")
-    notebook.select(0)
-    notebook.command("notebook:insert-cell-above")
-    card.button("Compare").click()
-    assert tab.page.evaluate("window.compared") == run
+    notebook.until_ended()
+    Card(notebook).button("Compare").click()
+    Board(tab).column("1.1").wait_for()
 
 
 def test_cells_are_collapsed_from_the_start_or_not_there_at_all(tab, server, play):

@@ -1,6 +1,6 @@
 """Reloads, closed tabs and second tabs: the notebook shows the run once and whole."""
 
-from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source
+from tests.e2e.browser.lab import candidates, ended, metadata, of_role, ours, source
 from tests.e2e.browser.stories import SECOND, begun, cell, two_scenes
 
 
@@ -34,7 +34,7 @@ def test_a_tab_that_is_closed_in_mid_run_finds_the_run_when_it_is_opened_again(t
     notebook.close()
     gate.open()
     tab.until(lambda: "solve" in told.asked, "the run to go on without the page")
-    assert whole(tab.open("closed.ipynb").until_ended())
+    tab.open("closed.ipynb").until(lambda cells: ended(cells) and whole(cells), "the cells that the page had missed")
 
 
 def test_of_two_tabs_one_inserts_and_the_other_says_so(tabs, server, play):
