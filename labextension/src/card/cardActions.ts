@@ -4,15 +4,13 @@ import { Notification } from '@jupyterlab/apputils';
 import type { CodeCell } from '@jupyterlab/cells';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { COMPARE } from '../link/tokens';
 import { CommandIDs, reportProblem } from '../live/commands';
 import type { ExplorationModel } from '../live/explorationModel';
 import { showCell } from '../live/notebookActions';
 import { insertedMessage, notify } from '../live/userMessages';
 import type { RunView } from '../messages';
 import type { CardAction, ICardSubject } from './cardButtons';
-
-/** The command of the comparison board. */
-export const COMPARE = 'explora:compare';
 
 const RUN_CELL = 'notebook:run-cell';
 

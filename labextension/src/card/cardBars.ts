@@ -23,7 +23,7 @@ export class CardBars implements IDisposable {
   constructor(
     private _panel: NotebookPanel,
     private _model: IExplorationModel,
-    private _comparable: () => boolean,
+    private _comparable: (runId: string) => boolean,
     private _onAction: OnCardAction,
     private _trans: TranslationBundle
   ) {
@@ -63,7 +63,7 @@ export class CardBars implements IDisposable {
 
   private _buttons(subject: ICardSubject) {
     const { _model, _trans } = this;
-    return cardButtons(subject, _model, this._comparable(), _trans);
+    return cardButtons(subject, _model, this._comparable, _trans);
   }
 
   /** What the card of each calling cell is about: its newest run, or the cells that an earlier kernel left. */

@@ -24,11 +24,11 @@ export interface ICardSubject {
 type IControlState = Pick<IExplorationModel, 'isPending' | 'link'>;
 type Button = IActionButton<CardAction>;
 
-/** The buttons that can be used now. `comparable`: whether there is a command that compares candidates. */
+/** The buttons that can be used now. `comparable`: whether the candidates of a run can be compared. */
 export function cardButtons(
   subject: ICardSubject,
   model: IControlState,
-  comparable: boolean,
+  comparable: (runId: string) => boolean,
   trans: TranslationBundle
 ): Button[] {
   const { run } = subject;
@@ -37,7 +37,7 @@ export function cardButtons(
   }
   return [
     ...solutionButtons(subject, trans),
-    ...(run && comparable ? [compareButton(trans)] : []),
+    ...(run && comparable(run.run_id) ? [compareButton(trans)] : []),
     ...(run?.trace && acceptsControls(model)
       ? [exportButton(run, model, trans)]
       : []),

@@ -12,10 +12,10 @@ import {
 } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { CardActions, COMPARE } from '../card/cardActions';
+import { CardActions } from '../card/cardActions';
 import { CardBars } from '../card/cardBars';
 import { claimPageId } from '../link/pageId';
-import { IExplorations } from '../link/tokens';
+import { COMPARE, IExplorations } from '../link/tokens';
 import { NotebookBadges } from './cellBadge';
 import type { BadgeAction } from './badgeContent';
 import { chooseWithConfirmation, Commands } from './commands';
@@ -66,7 +66,9 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
       const bars = new CardBars(
         panel,
         model,
-        () => app.commands.hasCommand(COMPARE),
+        run =>
+          app.commands.hasCommand(COMPARE) &&
+          app.commands.isEnabled(COMPARE, { run }),
         (button, subject, cell) =>
           cardActions.act(button, subject, cell, model),
         trans

@@ -214,7 +214,8 @@ class Tab:
         self.page.set_viewport_size(WIDE)
         return self.page.evaluate("""async () => {
           if (!window.jupyterapp?.shell.collapseRight) return false;
-          if (document.querySelector('#exploracoder-sidebar form')) return false;  // what was typed there stays
+          const buttons = [...document.querySelectorAll('#exploracoder-sidebar button')];
+          if (buttons.some(one => ['Cancel', 'Close', 'Back'].includes(one.textContent))) return false;  // an open form
           await jupyterapp.commands.execute('filebrowser:go-to-path', {path: '/', dontShowBrowser: true});
           jupyterapp.shell.activateById('filebrowser');
           jupyterapp.shell.collapseRight();

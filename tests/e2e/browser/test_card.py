@@ -176,7 +176,7 @@ def test_compare_opens_the_board_of_the_run(tab, server, play):
     notebook = begun(tab, server, play(*two_scenes()))
     notebook.until_ended()
     Card(notebook).button("Compare").click()
-    Board(tab).column("1.1").wait_for()
+    Board(tab).column("2.1").wait_for()
 
 
 def test_cells_are_collapsed_from_the_start_or_not_there_at_all(tab, server, play):

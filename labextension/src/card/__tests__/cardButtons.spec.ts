@@ -19,7 +19,7 @@ function actions(
     hasCells: true,
     ...fields
   };
-  return cardButtons(subject, model, comparable, trans).map(
+  return cardButtons(subject, model, () => comparable, trans).map(
     ({ action }) => action
   );
 }
@@ -42,7 +42,7 @@ it('nothing is offered that the kernel would not hear', () => {
 it('what was asked for is shown as such and asked once', () => {
   const model = { link: 'ready', isPending: () => true } as const;
   const subject = { runId: 'r1', run: runView(), hasCells: true };
-  const [stop] = cardButtons(subject, model, false, trans);
+  const [stop] = cardButtons(subject, model, () => false, trans);
   expect(stop.disabled).toBe(true);
   expect(stop.label).toContain('…');
 });
