@@ -71,7 +71,15 @@ function Explorations(props: IExplorationsProps): React.JSX.Element {
   const newest = newestRun(model);
   const [picked, pick] = React.useState<string | null>(null);
   const there = runOfCell(model.runs, host.activeCell)?.key;
-  React.useEffect(() => pick(null), [newest?.key]);
+  const known = React.useRef(newest?.key);
+  React.useEffect(() => {
+    pick(null);
+    // A run that starts is shown in place of an open form, which keeps what was typed.
+    if (newest?.key !== known.current && host.entry.page === 'new') {
+      host.entry.show('runs');
+    }
+    known.current = newest?.key;
+  }, [newest?.key]);
   // Keep the run when the active cell belongs to no run.
   React.useEffect(() => pick(before => there ?? before), [there]);
   const run = model.runs.find(({ key }) => key === picked) ?? newest;
