@@ -66,9 +66,7 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
       const bars = new CardBars(
         panel,
         model,
-        run =>
-          app.commands.hasCommand(COMPARE) &&
-          app.commands.isEnabled(COMPARE, { run }),
+        run => app.commands.isEnabled(COMPARE, { run }),
         (button, subject, cell) =>
           cardActions.act(button, subject, cell, model),
         trans
