@@ -2,13 +2,14 @@
 
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import psutil
@@ -106,6 +107,8 @@ def serve(kind, folder):
 
 
 def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A free port below those that the system would give to the kernels of other tests before the server starts."""
+    while True:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", random.randrange(15_000, 32_000)))
+            return probe.getsockname()[1]

@@ -43,10 +43,13 @@ _PATH = re.compile(
 _LINE = re.compile(rf"({MASK}/[\w.-]+\.pyx?):\d+")
 
 _NUMBER: Final = r"\d{1,20}(?:[.,]\d{1,20}){0,6}"
-_TIMEIT = re.compile(rf"(?<![\w.,]){_NUMBER} ?(\w{{1,3}}) ± {_NUMBER} ?\w{{1,3}}( per loop)?( \([^)]*\))?")
+_EXPONENT: Final = r"(?:e[-+]?\d{1,3})?"
+_TIMEIT = re.compile(
+    rf"(?<![\w.,]){_NUMBER}{_EXPONENT} ?(\w{{1,3}}) ± {_NUMBER}{_EXPONENT} ?\w{{1,3}}( per loop)?( \([^)]*\))?"
+)
 _WALL = re.compile(r"^(CPU times|Wall time):.*$", re.MULTILINE)
-_SHORT_TIME = re.compile(rf"(?<![\w.]){_NUMBER}(?:e[-+]?\d+)? ?(ns|µs|μs|us|ms|nsec|usec|msec|milliseconds?)\b")
-_SECONDS = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)? ?(s|secs?|seconds?|mins?|minutes?)\b")
+_SHORT_TIME = re.compile(rf"(?<![\w.]){_NUMBER}{_EXPONENT} ?(ns|µs|μs|us|ms|nsec|usec|msec|milliseconds?)\b")
+_SECONDS = re.compile(rf"(?<![\w.])\d+\.\d+{_EXPONENT} ?(s|secs?|seconds?|mins?|minutes?)\b")
 _RATE = re.compile(rf"(?<![\w.])(?:{_NUMBER}|\?) ?(it/s|s/it|[kMG]i?B/s)\b")
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

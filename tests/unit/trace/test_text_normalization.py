@@ -34,6 +34,7 @@ def plain(text, day=DAY):
         ("took 1.23 s", "took 0.98 s"),
         ("41 ms", "1,200 ms"),
         ("12 ms ± 3 ms per loop (mean ± std. dev. of 7 runs, 100 loops each)", "9.1 µs ± 31 ns per loop (mean)"),
+        ("1e+03 ns ± 0 ns per loop (mean ± std. dev. of 1 run, 5 loops each)", "980 ns ± 1e+03 ns per loop (mean)"),
         ("CPU times: user 3 ms, sys: 1 ms\nWall time: 4 ms", "CPU times: user 1 s\nWall time: 1.2 s"),
         ("40.1it/s", "7.25it/s"),
         (" 45%|████▌     | 45/100 [00:01<00:01, 40.1it/s]", "100%|██████████| 100/100 [00:02<00:00, 51.0it/s]"),
