@@ -57,6 +57,12 @@ async def test_displayed_values_are_told_beside_their_rich_form(branch):
     assert observation.changes == ()
 
 
+async def test_output_and_errors_stay_in_the_order_in_which_they_were_written(branch):
+    loop = "for i in range(20):\n    print(i, file=(sys.stdout, sys.stderr)[i % 2])\n    time.sleep(0.01 * (i % 3))"
+    observation = await run(branch, f"import sys, time\n{loop}")
+    assert [int(word) for word in observation.text.split()] == list(range(20))
+
+
 async def test_scalars_are_displayed_as_they_are(branch):
     observation = await run(branch, "6 * 7")
     assert observation.text == "42"

@@ -1,4 +1,4 @@
-"""Limits the size of single messages before they leave the kernel.
+"""Limits the size of single messages before they leave the kernel, and keeps the order of standard output and error.
 
 Otherwise one `print` of a gigabyte would be buffered, serialised and sent as one message, taking several times its size
 at each stage. Cuts are marked; the receiver limits the total over many messages.
@@ -86,6 +86,8 @@ class OutputLimits:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._cut: dict[str, int] = {}
+        self._written: Any = None
+        """The stream that was written to last."""
 
     def install_once(self) -> None:
         """Install, unless this kernel was started with limits."""
@@ -105,6 +107,7 @@ class OutputLimits:
     def _wrap_write(self, write: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(write)
         def bounded(stream: Any, string: Any) -> Any:
+            self._keep_order(stream)
             if not isinstance(string, str) or len(string) <= self._limit:
                 return write(stream, string)
             half = self._limit // 2
@@ -113,6 +116,12 @@ class OutputLimits:
             return len(string)
 
         return bounded
+
+    def _keep_order(self, stream: Any) -> None:
+        """Send what another stream still has, whose own timer would decide which text comes first."""
+        last, self._written = self._written, stream
+        if last is not None and last is not stream and not last.closed:
+            last.flush()
 
     def _wrap_send(self, send: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(send)
