@@ -79,6 +79,11 @@ class Run:
         """Whether every request is made, also one whose reply may change nothing: the offline model costs nothing."""
         return self.as_published or self.model.name == OFFLINE
 
+    @property
+    def subtask_context_tokens(self) -> int:
+        """Maximum tokens of search results in a request about one subtask: except as published, half of a program's."""
+        return self.retrieval.context_tokens // (1 if self.asks_always else 2)
+
 
 @dataclass(frozen=True, slots=True)
 class State:

@@ -41,7 +41,7 @@ async def cocost(run: Run) -> RunResult:
 
 async def _search_by_plan(run: Run) -> Search:
     """Search by every step of the plan: the first hits of all steps come before the later ones of any."""
-    found = [await retrieve(run, subtask, subtask.title) for subtask in run.agenda.plan.subtasks]
+    found = [await retrieve(run, subtask, subtask.title, reranked=True) for subtask in run.agenda.plan.subtasks]
     ranks = max((len(apis) for apis, _ in found), default=0)
     apis = tuple(item.api for rank in range(ranks) for apis, _ in found for item in apis[rank : rank + 1])
     passages = tuple(passage for _, passages in found for passage in passages)

@@ -57,7 +57,7 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
 
 async def _explore_instead(run: Run, state: State, subtask: Subtask, advice: Recommendation) -> State:
     """Explore what a revision of the plan put in place of the subtask for which the advice was given."""
-    found, passages = await retrieve(run, subtask, subtask.title)
+    found, passages = await retrieve(run, subtask, subtask.title, reranked=False)
     await raise_if_cancelled()
     chosen = {item.api.path for item in advice.apis}
     apis = (*advice.apis, *(item for item in found if item.api.path not in chosen))
@@ -172,7 +172,7 @@ def _propose_inputs(attempt: Attempt) -> ProposeInputs:
         run.agenda.hints.get(subtask.id, ""),
         run.settings.tests,
         passages=attempt.search.passages,
-        context_tokens=run.retrieval.context_tokens,
+        context_tokens=run.subtask_context_tokens,
         attempts=() if state.experience else run.progress.seen[-SHOWN_ATTEMPTS:],
         may_skip=bool(state.parent) and not (run.asks_always or requested or attempt.experiences),
     )
@@ -220,7 +220,7 @@ async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
         failed,
         run.settings.tests,
         passages=attempt.search.passages,
-        context_tokens=run.retrieval.context_tokens,
+        context_tokens=run.subtask_context_tokens,
     )
     first = failed.candidate.id.partition("r")[0]
     drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed.candidate.id)]

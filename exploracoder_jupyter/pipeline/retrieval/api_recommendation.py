@@ -52,11 +52,12 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
     code shows the list then.
     """
     hint, plan = run.agenda.hints.get(subtask.id, ""), run.agenda.plan
-    found, passages = await retrieve(run, subtask, f"{subtask.title} {hint}".strip())
+    asked = run.asks_always or _went_wrong(state) or bool(hint)
+    found, passages = await retrieve(run, subtask, f"{subtask.title} {hint}".strip(), reranked=asked)
     apis = tuple(item.api for item in found)
     revisable = may_revise(run) and bool(state.experience)
     later = plan.subtasks[plan.subtasks.index(subtask) + 1 :]
-    if not (run.asks_always or _went_wrong(state) or hint):
+    if not asked:
         return Recommendation(found, apis, passages)
     inputs = RecommendInputs(run.task, subtask, later, apis, state.experience, revisable, hint)
     form = RevisingReply if revisable else RecommendReply
@@ -79,10 +80,16 @@ def _went_wrong(state: State) -> bool:
     return latest is not None and (not latest.observation.ran or bool(find_objection(latest)))
 
 
-@heuristic("searching the documentation", lambda run, subtask, query: ((), ()))
-async def retrieve(run: Run, subtask: Subtask, query: str) -> tuple[tuple[ScoredApi, ...], tuple[Passage, ...]]:
-    """Return APIs and passages for the subtask; those of the web only if the plan asks for a web search."""
-    found = tuple(await run.knowledge.search(query, run.settings.retrieved))
+@heuristic("searching the documentation", lambda run, subtask, query, *, reranked: ((), ()))
+async def retrieve(
+    run: Run, subtask: Subtask, query: str, *, reranked: bool
+) -> tuple[tuple[ScoredApi, ...], tuple[Passage, ...]]:
+    """Return APIs and passages for the subtask; those of the web only if the plan asks for a web search.
+
+    A list that the model does not rerank, which drops most of it, is half as long: the model can look up more.
+    """
+    count = run.settings.retrieved
+    found = tuple(await run.knowledge.search(query, count if reranked else -(-count // 2)))
     passages = await gather_passages(run, query)
     await raise_if_cancelled()
     found = (*found, *_apis_called_by(run, passages, {item.api.path for item in found}))
