@@ -66,7 +66,7 @@ def test_figures_of_the_summary_are_on_the_page(text):
     assert "pass@2" in words
     assert "KeyError" in words
     assert "numpy 2.3" in words
-    assert "jupyter explora bench set" in words
+    assert "jupyter explora bench set.jsonl" in words
     assert "react was not run" not in words
     assert "rag was not run on 1 of 5 problems." in words
 
