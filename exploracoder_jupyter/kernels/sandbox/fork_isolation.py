@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale_limit
 
 LevelName = Literal["namespaces", "landlock", "limits", "open"]
@@ -61,7 +62,11 @@ class SandboxLevel:
 
 
 def find_level(archive: Path) -> SandboxLevel:
-    """Return the best level that works here. Runs a probe of about 50 ms from the zip of `kernel_agent`; blocks."""
+    """Return the best level that works here. Runs a probe of about 50 ms from the zip of `kernel_agent`; blocks.
+
+    Raises:
+        KernelError: the probe did not end in time. A busy machine must not weaken the isolation.
+    """
     if not sys.platform.startswith("linux"):
         return SandboxLevel("limits", why="namespaces exist only on Linux")
     command = [sys.executable, str(archive), "{}", "confinement.sandbox_probe"]
@@ -70,7 +75,12 @@ def find_level(archive: Path) -> SandboxLevel:
             command, capture_output=True, text=True, timeout=scale_limit(_PROBE_SECONDS), stdin=subprocess.DEVNULL
         )
         found = json.loads(done.stdout)
-    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+    except subprocess.TimeoutExpired as error:
+        raise KernelError(
+            f"How far experiments can be isolated here could not be tested within {error.timeout:.0f} s.",
+            remedy="Try again when the machine is less busy.",
+        ) from None
+    except (OSError, ValueError) as error:
         return SandboxLevel("limits", why=f"stronger levels could not be tested: {error}")
     if not found["namespaces"]:
         return SandboxLevel("namespaces", overlay=found["overlay"])
