@@ -20,9 +20,12 @@ import { NotebookBadges } from './cellBadge';
 import type { BadgeAction } from './badgeContent';
 import { chooseWithConfirmation, Commands } from './commands';
 import { ExplorationCellExecutor } from './cellExecutor';
+import { EndNotices } from './endNotices';
 import { Explorations } from './explorations';
 import { makeRunnable, markOf } from './generatedCell';
 import { asOneUndoStep } from './cellRemoval';
+import { showCell } from './notebookActions';
+import type { RunView } from '../messages';
 
 const DOMAIN = 'exploracoder_jupyter';
 
@@ -71,7 +74,13 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
           cardActions.act(button, subject, cell, model),
         trans
       );
+      const show = ({ cell }: RunView) => {
+        app.shell.activateById(panel.id);
+        showCell(panel, cell ?? '', true);
+      };
+      const notices = new EndNotices(panel, model, show, trans);
       panel.disposed.connect(() => {
+        notices.dispose();
         badges.dispose();
         bars.dispose();
       });
