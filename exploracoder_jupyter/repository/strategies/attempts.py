@@ -7,6 +7,7 @@ do with the target are named and not counted, and a broken environment ends the 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -109,8 +110,16 @@ class Attempts:
 
     def context(self) -> Passage:
         """Return the rest of the target's file."""
-        rest = "It is a new file." if self.target.is_new_file else without_target(self.target)
-        return Passage("workspace", self.target.path, rest[:_LONGEST_FILE], self.target.path, code=True)
+        return Passage("workspace", self.target.path, self._rest[:_LONGEST_FILE], self.target.path, code=True)
+
+    @property
+    def shown_lines(self) -> tuple[str, int, int] | None:
+        """What no search may return, as path and lines: the file if a prompt shows it whole, else the target."""
+        return self.target.lines if len(self._rest) > _LONGEST_FILE else (self.target.path, 1, sys.maxsize)
+
+    @property
+    def _rest(self) -> str:
+        return "It is a new file." if self.target.is_new_file else without_target(self.target)
 
     def inputs(self, template: str, passages: Iterable[Passage] = (), notes: Sequence[str] = ()) -> StrategyInputs:
         """Return the inputs of a prompt; the first passage is the rest of the file."""

@@ -38,9 +38,9 @@ async def rrr(run: Run) -> RunResult:
 
 
 async def related_snippets(attempts: Attempts, query: str, round_: int = 0) -> list[Passage]:
-    """Return the snippets of the repository that are nearest to a query, without the target itself."""
-    tools, target = attempts.tools, attempts.target
-    found = await to_thread.run_sync(lambda: tools.get_related_snippets(query, without=target.lines))
+    """Return the snippets of the repository nearest to a query, without the target and what is shown anyway."""
+    tools, without = attempts.tools, attempts.shown_lines
+    found = await to_thread.run_sync(lambda: tools.get_related_snippets(query, without=without))
     passages = passages_of(found)
     formulation: Formulation = "code" if round_ else "task"
     attempts.run.emit(KnowledgeSearched(SOLUTION.id, round_, formulation, query, (), tuple(passages)))

@@ -91,6 +91,14 @@ async def test_an_attempt_that_passes_at_once_needs_one_request_and_becomes_a_pa
     assert [event.observation.ran for event in happened(run, "candidate_observed")] == [True]
 
 
+async def test_what_the_prompt_shows_of_the_file_is_not_repeated_as_similar_code(solved):
+    task = RepositoryTask("src/shop/catalogue.py::Catalogue.find", ("tests",))
+    _, [prompt], *_ = await solved(
+        naive_rag, [fenced("def find(self, code):\n    ...")], [[IMPORT_ERROR], PASSED], task
+    )
+    assert prompt.count("class UnknownItem") == 1
+
+
 async def test_a_failure_leads_to_tools_then_to_a_reflection_and_to_an_improved_attempt(solved):
     replies = [fenced(NO_IMPORTS), TOOLS, "Import it from shop.container.", fenced(RIGHT)]
     error = row("tests/test_cart.py", "failed", "NameError: name 'Container' is not defined", "collect")
