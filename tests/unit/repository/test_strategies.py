@@ -92,10 +92,11 @@ async def test_an_attempt_that_passes_at_once_needs_one_request_and_becomes_a_pa
 
 
 async def test_what_the_prompt_shows_of_the_file_is_not_repeated_as_similar_code(solved):
-    task = RepositoryTask("src/shop/catalogue.py::Catalogue.find", ("tests",))
-    _, [prompt], *_ = await solved(
-        naive_rag, [fenced("def find(self, code):\n    ...")], [[IMPORT_ERROR], PASSED], task
+    task, code = (
+        RepositoryTask("src/shop/catalogue.py::Catalogue.find", ("tests",)),
+        fenced("def find(self, code): ..."),
     )
+    _, [prompt], *_ = await solved(naive_rag, [code], [PASSED, PASSED], task)
     assert prompt.count("class UnknownItem") == 1
 
 
