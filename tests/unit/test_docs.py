@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-MADE = re.compile(r"reference/(commands|magics|events)\.md$")
+MADE = re.compile(r"reference/(commands|magics|json)\.md$")
 """Pages that are made from code when the site is built, which checks links to them."""
 
 
