@@ -23,6 +23,7 @@ from exploracoder_jupyter.cli.json_schemas import result_schemas
 
 _OUTSIDE = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)]+)\)")
 """A link to a parent folder."""
+_CODE = re.compile(r"`[^`\n]+`")
 _WIDTH = "100"
 """Characters of a line of help."""
 
@@ -36,13 +37,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Replace links to files of the repository outside the documentation by their text."""
+    """Replace links to files of the repository outside the documentation by their text.
+
+    Also removes the backslashes that GitHub needs before bars in the code of a table, and that mkdocs would show.
+    """
 
     def keep(found: re.Match[str]) -> str:
         target = os.path.normpath(Path(page.file.src_uri).parent / found[2].partition("#")[0])
         return found[1] if target.startswith("..") else found[0]
 
-    return _OUTSIDE.sub(keep, markdown)
+    return _CODE.sub(lambda code: code[0].replace(r"\|", "|"), _OUTSIDE.sub(keep, markdown))
 
 
 def _commands() -> Iterator[str]:
