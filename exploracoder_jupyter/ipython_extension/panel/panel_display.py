@@ -2,7 +2,8 @@
 
 In a notebook, one output is updated in place by its display id, which also works from a thread after its cell has
 ended; it always contains plain text beside the HTML. The stop button is a separate output with a text fallback, and
-needs ipywidgets; the panel does not depend on it. A terminal cannot update output, so each new piece of information is written as a line.
+needs ipywidgets; the panel does not depend on it. A terminal cannot update output, so each new piece of information is
+written as a line.
 """
 
 from __future__ import annotations
