@@ -218,6 +218,12 @@ def test_the_doctor_starts_a_sibling_and_tells_what_it_found(explora):
     assert found["branching"] in ("fork", "rerun")
 
 
+def test_an_extra_that_is_not_installed_is_no_problem(tmp_path):
+    program = "import sys; sys.modules['tree_sitter_java'] = None; from exploracoder_jupyter.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program, "doctor"], cwd=tmp_path, capture_output=True, text=True)
+    assert "strategies:" in done.stdout and "tree_sitter_java" not in done.stdout
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["search", "statistics", "mean"]])
 def test_a_reader_that_goes_away_is_no_fault(arguments, tmp_path):
     command = f"{' '.join(COMMAND)} {' '.join(arguments)} | true"
