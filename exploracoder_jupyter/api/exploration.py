@@ -51,7 +51,7 @@ class Exploration:
 
     @property
     def status(self) -> str:
-        """`"solved"`, `"unchecked"`, `"unsolved"`, `"stopped"` or `"failed"`."""
+        """`"solved"`, `"unchecked"`, `"unsolved"` or `"stopped"`."""
         return str(self.summary["status"])
 
     @property

@@ -21,7 +21,7 @@ _FILES = ("TASKFILE", "TRACE", "TRACE2", "CONNECTION_FILE", "PATH", "PROBLEMS", 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("shell", choices=_SHELLS, metavar="bash|zsh|fish", help="the shell that will run the script")
+    parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help="the shell that will run it: bash, zsh or fish")
 
 
 def execute(arguments: argparse.Namespace) -> int:

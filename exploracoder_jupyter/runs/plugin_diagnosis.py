@@ -18,13 +18,19 @@ from exploracoder_jupyter.kernels.agent_programs import choose_inspector
 
 
 async def diagnose_plugins(settings: Settings, problems: list[dict[str, str]]) -> dict[str, JsonValue]:
-    """Return the plugins by group, each with its distribution; add those that cannot be loaded to the problems."""
+    """Return the plugins by group, each with its distribution; add those that cannot be loaded to the problems.
+
+    A built-in one whose extra is not installed is no problem: it names the extra when it is used.
+    """
     found = {group: list(registered(group)) for group in GROUPS}
     for plugin in (plugin for group, known in found.items() if group != "summarizers" for plugin in known):
         try:
             plugins.load(plugin)
         except ExploraError as error:
-            problems.append({"what": error.message, "remedy": error.remedy})
+            if not (
+                plugin.built_in and isinstance(error.__cause__, ModuleNotFoundError)
+            ):  # an extra that is not wanted
+                problems.append({"what": error.message, "remedy": error.remedy})
     with suppress(ExploraError):  # then no kernel can be started either, which is reported
         found["summarizers"] = await _find_summarizers(settings, problems)
     return {group: [_describe(plugin) for plugin in known] for group, known in found.items()}

@@ -11,6 +11,7 @@ import pytest
 from exploracoder_jupyter.evaluation import evaluate
 from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
 from tests.integration import command_line
+from tests.json_output import json_result
 from tests.patience import patience, wait_until
 
 COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli", "bench"]
@@ -41,7 +42,7 @@ def outcome(rows):
 def test_recorded_replies_give_the_same_table(problems, tmp_path):
     first = bench(problems, *QUICK, "--limit", 1, "--record", "replies", "--out", "first", "--json", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
-    found = json.loads(first.stdout)
+    found = json_result("bench", first.stdout)
     assert found["left"] == 0 and found["arms"][0]["estimates"]["pass@1"]["value"] == 1.0
     again = bench(problems, "--strategy", "explore", "--preset", "quick", "--limit", 1, "--replay", "replies",
                   "--out", "again", cwd=tmp_path)  # fmt: skip

@@ -20,6 +20,7 @@ from exploracoder_jupyter.runs.trace_check import CheckRequest, check_trace
 from exploracoder_jupyter.trace import load, trace_document
 from tests.integration import command_line
 from tests.integration.traces import VARYING, explore, rewrite
+from tests.json_output import json_result
 from tests.patience import patience, wait_until
 
 CHECKS = int(os.environ.get("EXPLORA_CHECKS", "1"))
@@ -351,7 +352,7 @@ def test_the_command_tells_by_its_status_and_in_json(copy):
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[0] == "Starting kernels"
     assert "Executing (6 of 6)" in done.stderr
-    answer = json.loads(done.stdout)
+    answer = json_result("check", done.stdout)
     assert (answer["same"], answer["trace"]) == (True, str(copy))
     assert answer["cells"][0] == {"id": "1.1", "same": True, "result": "same", "why": ""}
     assert answer["environment"]["recorded"]["python"] == answer["environment"]["now"]["python"]

@@ -20,6 +20,7 @@ import pytest
 
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from tests.integration import command_line
+from tests.json_output import json_result
 from tests.patience import is_over, patience, wait_until
 
 COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli"]
@@ -84,7 +85,7 @@ def test_a_task_is_solved_and_its_solution_needs_nothing_of_ours(tmp_path, _cach
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    summary = json_result("run", done.stdout)
     assert summary["status"] == "solved"
     notebook = _valid(tmp_path / "traces" / "first.ipynb")
     assert "exploracoder" not in _solution(notebook)
@@ -200,22 +201,27 @@ def test_the_completion_script_is_accepted_by_its_shell(explora, shell):
 def test_index_and_search_answer(explora):
     done = explora("index", "networkx", "statistics", "--json")
     assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)["libraries"]
+    rows = json_result("index", done.stdout)["libraries"]
     assert {row["name"] for row in rows} == {"networkx", "statistics"}
     assert all(row["apis"] > 10 for row in rows)
     done = explora("search", "statistics", "arithmetic mean of data", "-k", "5", "--json")
-    found = [row["path"] for row in json.loads(done.stdout)["results"]]
+    found = [row["path"] for row in json_result("search", done.stdout)["results"]]
     assert "statistics.mean" in found
     assert len(found) == 5
 
 
 def test_the_doctor_starts_a_sibling_and_tells_what_it_found(explora):
     done = explora("doctor", "--json")
-    found = json.loads(done.stdout)
-    assert {"endpoint", "branching", "isolation", "state", "labextension", "problems"} <= set(found)
+    found = json_result("doctor", done.stdout)
     assert found["state"].startswith("fresh")
     assert done.returncode == (1 if found["problems"] else 0)
     assert found["branching"] in ("fork", "rerun")
+
+
+def test_an_extra_that_is_not_installed_is_no_problem(tmp_path):
+    program = "import sys; sys.modules['tree_sitter_java'] = None; from exploracoder_jupyter.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program, "doctor"], cwd=tmp_path, capture_output=True, text=True)
+    assert "strategies:" in done.stdout and "tree_sitter_java" not in done.stdout
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["search", "statistics", "mean"]])

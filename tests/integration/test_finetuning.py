@@ -12,6 +12,7 @@ from exploracoder_jupyter.finetuning.adapter_model import AdapterModel
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from tests.integration.command_line import explora
+from tests.json_output import json_result
 from tests.unit.world import a_run, happened
 
 LIBRARY = '''"""Tables."""
@@ -62,7 +63,7 @@ def folder(tmp_path):
 def _annotate(folder, *options):
     arguments = ["annotate", "corpus", "--library", "tables", "--out", "data.jsonl", "--json", *options]
     done = explora(*arguments, "--exclude", "problems.jsonl", folder=folder)
-    return done, json.loads(done.stdout)
+    return done, json_result("annotate", done.stdout)
 
 
 def _rows(folder):
@@ -203,7 +204,7 @@ def test_the_whole_way_of_the_guide(folder):
 def test_a_model_is_trained_and_its_loss_on_rows_that_it_has_not_seen_falls(base):
     done = _finetune(base, "--epochs", 3, "--rate", 0.01, "--targets", "all-linear", "--merged", "--json")
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    report = json_result("finetune", done.stdout)
     assert (report["rows"], report["held_out"], report["steps"]) == (1, 1, 3)
     assert report["loss_after"] < report["loss_before"]
     card = (base / "adapter" / "README.md").read_text()

@@ -316,6 +316,13 @@ def test_where_somebody_looks_the_run_is_in_the_background(kernel):
     assert kernel.run("%explora stop")[1] == "Nothing is running.\n"
 
 
+def test_without_widgets_the_card_tells_how_to_stop(kernel):
+    kernel.run("import sys\nsys.modules['ipywidgets'] = None")
+    assert kernel.run("%%explora slow\ntask", cell="cell-1")[0]["status"] == "ok"
+    assert "To stop: %explora stop" in kernel.shows("Look <around>")["text/plain"]
+    assert not any("application/vnd.jupyter.widget-view+json" in data for data in kernel.displays.values())
+
+
 def test_the_button_stops_the_run(kernel):
     kernel.run("%%explora slow\ntask", cell="cell-1")
     kernel.shows("Look <around>")

@@ -19,6 +19,7 @@ from exploracoder_jupyter.repository.testing.test_report import read_report
 from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
 from exploracoder_jupyter.runs import Order, in_repository, replay, resume_order, run
 from exploracoder_jupyter.runs.recorded.run_replay import prepare_replay
+from tests.json_output import json_result
 from tests.patience import patience
 from tests.toy_model import offer_toy, reply
 from tests.unit.repository.shop import CART, IMPORTS, contents, without_cart, write_shop
@@ -83,7 +84,7 @@ def test_attempts_are_tested_and_the_patch_is_applied_and_undone_by_the_user_alo
     assert (folder / "src/shop/cart.py").read_text().split() == (IMPORTS + CART).split()
     assert main(["repo", "apply", str(trace)]) == 2 and "has changed" in capsys.readouterr().err
     assert main(["repo", "undo", str(trace), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["files"] == ["src/shop/cart.py"]
+    assert json_result("repo", capsys.readouterr().out)["files"] == ["src/shop/cart.py"]
     assert contents(folder) == before
 
 

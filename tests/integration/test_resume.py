@@ -20,6 +20,7 @@ from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_c
 from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Replay, Start, decode_from_engine, encode
 from exploracoder_jupyter.trace import load
 from tests.integration import command_line
+from tests.json_output import json_result
 from tests.patience import patience, wait_until
 from tests.toy_model import offer_toy, reply
 
@@ -94,7 +95,7 @@ def until_said(process, said, until):
 def explora(folder, *arguments, status=0):
     done = command_line.explora(*arguments, "--json", folder=folder)
     assert done.returncode == status, done.stderr
-    return json.loads(done.stdout)
+    return json_result(arguments[0], done.stdout)
 
 
 def kept(path):

@@ -1,21 +1,29 @@
 """The documentation keeps up: its tables are current, its links lead somewhere, its commands can be typed."""
 
+import ast
+import importlib
 import importlib.util
+import json
 import re
 import shlex
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 
 from exploracoder_jupyter.cli.argument_parser import build_parser
+from exploracoder_jupyter.cli.json_schemas import result_schemas
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.events import Event
+from exploracoder_jupyter.ipython_extension.magic_line import help_text, parse_magic_line
+from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-MADE = re.compile(r"reference/(commands|magics|events)\.md$")
+MADE = re.compile(r"reference/(commands|magics|json)\.md$")
 """Pages that are made from code when the site is built, which checks links to them."""
 
 
@@ -42,6 +50,52 @@ def test_the_table_of_settings_is_current():
 def test_links_to_files_lead_somewhere(page):
     targets = re.findall(r"\]\((?!https?://|#|mailto:)([^)#]+)", page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists() and not MADE.search(target)] == []
+
+
+def _all_blocks(language):
+    return [block for page in PAGES for block in _blocks(page, language)]
+
+
+def test_the_python_of_the_pages_compiles_and_its_imports_exist():
+    programs = [ast.parse(TransformerManager().transform_cell(block)) for block in _all_blocks("python")]
+    imports = [node for program in programs for node in ast.walk(program) if isinstance(node, ast.ImportFrom)]
+    ours = [node for node in imports if node.module.startswith("exploracoder_jupyter")]
+    assert len(ours) >= 5
+    for node in ours:
+        for name in node.names:
+            assert hasattr(importlib.import_module(node.module), name.name)
+
+
+def test_the_cells_of_the_pages_can_be_run():
+    lines = re.findall(r"^ *%%explora (.*)", "\n".join(_all_blocks("text")), re.MULTILINE)
+    lines = [line for line in lines if not line.startswith("(")]  # a drawing
+    assert len(lines) >= 3
+    for line in lines:
+        parse_magic_line(line)
+
+
+def test_the_config_files_of_the_pages_are_valid(tmp_path):
+    blocks = [block for block in _all_blocks("toml") if "[project]" not in block]
+    assert len(blocks) >= 2
+    for block in blocks:
+        (tmp_path / "config.toml").write_text(block)
+        assert resolve(path=tmp_path / "config.toml", environ={}) != resolve(environ={})
+
+
+def test_the_json_of_the_pages_is_valid():
+    for block in _all_blocks("json"):
+        json.loads(block)
+
+
+def test_the_options_that_the_pages_mention_exist(capsys):
+    for command in {*result_schemas()} - {"error"}:
+        with pytest.raises(SystemExit):
+            build_parser().parse_args([command, "--help"])
+    known = re.findall(r"--[a-z-]+", capsys.readouterr().out + help_text() + ExploraMagics.command.__doc__)
+    pages = [page for page in PAGES if page.name not in ("CONTRIBUTING.md", "measured.md")]
+    code = "\n".join(found for page in pages for found in re.findall("`[^`\n]+`", page.read_text(encoding="utf-8")))
+    mentioned = re.findall(r"(?<![\w-])--[a-z][a-z-]*", code)
+    assert {*mentioned} - {*known} == {"--config-dir", "--output"}  # of jupyter and nbconvert
 
 
 def test_the_pages_have_commands():

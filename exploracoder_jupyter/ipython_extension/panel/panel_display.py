@@ -1,8 +1,9 @@
 """Displays of a run's state: a notebook's output area, a widget with a stop button, or the lines of a terminal.
 
 In a notebook, one output is updated in place by its display id, which also works from a thread after its cell has
-ended; it always contains plain text beside the HTML. The stop button is a separate output with a text fallback, so the
-panel does not depend on it. A terminal cannot update output, so each new piece of information is written as a line.
+ended; it always contains plain text beside the HTML. The stop button is a separate output with a text fallback, and
+needs ipywidgets; the panel does not depend on it. A terminal cannot update output, so each new piece of information is
+written as a line.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class NotebookDisplay:
         self._folder = folder
         self._shown = self._bundle(RunState(), hint)
         self._handle = _open(self._shown)
-        self._button = StopButton(stop) if stop and not in_page() else None
+        self._button = _open_button(stop) if stop and not in_page() else None
 
     def show(self, state: RunState) -> None:
         """Update the output."""
@@ -124,6 +125,14 @@ class StopButton:
         self._button.disabled = True
         self._button.description = "Stopping"
         self._stop()
+
+
+def _open_button(stop: Callable[[], None]) -> StopButton | None:
+    """Open a stop button; without ipywidgets there is none, and the panel says how else to stop."""
+    try:
+        return StopButton(stop)
+    except ImportError:
+        return None
 
 
 class LineDisplay:

@@ -1,12 +1,11 @@
 """Wrong use: one sentence, the documented exit status, an object with --json. No run is started here."""
 
-import json
-
 import nbformat
 import pytest
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.trace import Trace, load, render, without_unselected
+from tests.json_output import json_result
 from tests.unit.factories import complete_run
 
 WRONG = {
@@ -41,7 +40,7 @@ def test_wrong_use_is_one_sentence_status_2_and_with_json_an_object(argv, capsys
     assert "Traceback" not in said.err
     assert main([*argv, "--json"]) == 2
     said = capsys.readouterr()
-    answer = json.loads(said.out)
+    answer = json_result("error", said.out)
     assert set(answer) == {"error", "remedy"}
     assert answer["error"] in said.err
 

@@ -2,7 +2,6 @@
 
 import errno
 import io
-import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.ipython_extension.trace_export import export_trace
 from exploracoder_jupyter.trace import Trace, render
+from tests.json_output import json_result
 from tests.unit.factories import complete_run
 
 FORMS = {"script": ".py", "html": ".html", "notebook": "-selected.ipynb"}
@@ -37,7 +37,7 @@ def test_it_goes_beside_the_trace_and_can_be_written_again(trace, capsys, form, 
     target = trace.with_name(f"my run{ending}")
     for _ in range(2):
         assert main(["export", str(trace), "--to", form, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out) == {"out": str(target), "to": form}
+        assert json_result("export", capsys.readouterr().out) == {"out": str(target), "to": form}
     assert target.stat().st_size > 100
 
 

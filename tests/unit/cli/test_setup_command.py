@@ -14,6 +14,7 @@ from exploracoder_jupyter.core.configuration.settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import KEY_VARIABLES, SETTING_VARIABLES, Secrets
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.llm.endpoint.endpoint_discovery import find_endpoints
+from tests.json_output import json_result
 
 KEY = "sk-very-secret-0123456789"
 LISTED = ["nomic-embed-text:latest", "llama3:latest", "qwen3-coder:30b"]
@@ -53,7 +54,7 @@ def test_the_first_model_for_code_that_answers_is_written_and_the_rest_of_the_fi
     config.parent.mkdir()
     config.write_text('# mine\napi_key = "old"\n\n[endpoint]  # here\nmodel = "x"\nretries = 1\n[budget]\ntokens = 5\n')
     assert setup(server, "--yes", "--json") == 0
-    written = json.loads(capsys.readouterr().out)["written"]
+    written = json_result("setup", capsys.readouterr().out)["written"]
     url = server.url_for("/v1")
     assert (written["model"], written["url"], written["path"]) == (LISTED[-1], url, str(config))
     assert tomllib.loads(config.read_text()) == {

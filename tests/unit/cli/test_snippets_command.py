@@ -1,6 +1,5 @@
 """`jupyter explora snippets`: to see what is kept of code that ran, and to remove it."""
 
-import json
 import sqlite3
 
 import pytest
@@ -10,6 +9,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import snippets_pa
 from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.ipython_extension.api_key_settings import explain
 from exploracoder_jupyter.knowledge.sources import SnippetStore
+from tests.json_output import json_result
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_those_of_a_library_are_listed_with_their_code_by_either_name(store, cap
 
 def test_json_has_everything(store, capsys):
     assert main(["snippets", "networkx", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json_result("snippets", capsys.readouterr().out)
     [row] = found["snippets"]
     assert found["path"] == str(store.path)
     assert (row["title"], row["observed"], row["apis"], row["uses"]) == ("Make a graph", "2", ["networkx.f"], 0)
@@ -64,7 +64,7 @@ def test_they_are_removed_by_library_or_all(store, capsys):
     assert capsys.readouterr().out == f"Removed 2 snippets from {store.path}.\n"
     assert [one.snippet.library for one in store.all()] == ["networkx"]
     assert main(["snippets", "--clear", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"path": str(store.path), "removed": 1}
+    assert json_result("snippets", capsys.readouterr().out) == {"path": str(store.path), "removed": 1}
     assert store.all() == []
 
 

@@ -22,6 +22,7 @@ from exploracoder_jupyter.core.sqlite_store import SqliteStore
 from exploracoder_jupyter.core.types import LibraryInfo, Task, Usage, Verdict
 from exploracoder_jupyter.runs import Order
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
+from tests.json_output import json_result
 from tests.unit.factories import complete_run, started, states
 
 NOW = float(int(time.time()))
@@ -314,10 +315,10 @@ def test_a_trace_that_was_moved_is_found_where_one_asks(store, tmp_path, capsys,
     assert json.loads(capsys.readouterr().out)["runs"][0]["trace_exists"] is False
     monkeypatch.chdir(tmp_path)
     assert main(["history", "--json"]) == 0
-    [run] = json.loads(capsys.readouterr().out)["runs"]
+    [run] = json_result("history", capsys.readouterr().out)["runs"]
     assert (run["trace"], run["trace_exists"], run["resume_with"]) == (moved, True, f"--resume {moved}")
     assert main(["history", "--prune", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["removed"] == 0
+    assert json_result("history", capsys.readouterr().out)["removed"] == 0
 
 
 def test_a_trace_belongs_to_the_last_run_that_wrote_it(store, tmp_path):

@@ -1,6 +1,5 @@
 """The six tools over a small repository in Python, and another in Java."""
 
-import json
 import os
 
 import pytest
@@ -10,6 +9,7 @@ from exploracoder_jupyter.core.types import Call
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
 from exploracoder_jupyter.repository.tools.tool_calls import answer, parse_tool_request
+from tests.json_output import json_result
 from tests.unit.repository.shop import FILES, contents, write_shop
 
 JAVA = {
@@ -212,7 +212,7 @@ def test_the_command_prints_findings_as_text_and_as_json(tmp_path, capsys, monke
     assert main(["repo", "get_signature", "Catalogue.find", "--repo", folder]) == 0
     assert "def find(self, code: str) -> Item" in capsys.readouterr().out
     assert main(["repo", "get_class_info", "Item", "--repo", folder, "--json"]) == 0
-    [found] = json.loads(capsys.readouterr().out)["findings"]
+    [found] = json_result("repo", capsys.readouterr().out)["findings"]
     assert found["title"] == "shop.catalogue.Item" and found["place"].startswith("src/shop/catalogue.py:")
     assert main(["repo", "get_class_info", "Nothing", "--repo", folder]) == 1
     assert main(["repo", "get_imports", "nothing.py", "--repo", folder]) == 2

@@ -1,0 +1,434 @@
+"""The types of the objects that `--json` prints, for `json_schemas`. No command imports them: `--help` stays fast."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired
+
+from pydantic import ConfigDict, JsonValue, with_config
+from typing_extensions import TypedDict
+
+from exploracoder_jupyter.core.types import Outcome, Parameter, Ruling, SubtaskStatus, Usage
+from exploracoder_jupyter.evaluation.measures.summary import Arm, ArmPair
+from exploracoder_jupyter.knowledge.task_libraries import LibraryReport
+from exploracoder_jupyter.repository.tools.repository_tools import Finding
+from exploracoder_jupyter.runs.trace_check.check_report import Result
+
+_described = with_config(ConfigDict(use_attribute_docstrings=True, extra="forbid"))
+
+
+@with_config(ConfigDict(use_attribute_docstrings=True))
+class ErrorResult(TypedDict):
+    """Printed instead by every command that fails. `run` and `replay` add what is known of the run."""
+
+    error: str
+    """What went wrong, in one sentence."""
+    remedy: str
+    """What to do about it."""
+
+
+@_described
+class SubtaskResult(TypedDict):
+    """One subtask of a run."""
+
+    title: str
+    status: SubtaskStatus
+    candidates: int
+    """Number of candidates, repairs not included."""
+    debug_rounds: int
+    """Number of repair rounds."""
+    apis: list[str]
+    """APIs that the candidate carried forward really calls."""
+
+
+@_described
+class InputTest(TypedDict):
+    """A generated input on which the solution was tested."""
+
+    title: str
+    status: str
+    """How the execution ended, or `unusable`."""
+    judged: Ruling | None
+    """The model's judgement of the output."""
+
+
+@_described
+class ReplayCourse(TypedDict):
+    """How a replay compares with the recorded run."""
+
+    of: str
+    """Id of the recorded run."""
+    same_course: bool
+    course: str
+    """Whether it took the same course, or where it first differed, in one sentence."""
+
+
+@_described
+class RunResult(TypedDict):
+    """The result of a run."""
+
+    status: Outcome
+    reason: str
+    """Why it has this status, in one sentence."""
+    solution: str | None
+    """The program."""
+    patch: str | None
+    """With `--repo`: the change of the repository."""
+    trace: str | None
+    """Path of the trace notebook."""
+    trace_problem: NotRequired[str]
+    """Why the trace is incomplete, if it is."""
+    library: dict[str, str]
+    """Versions of the explored libraries by import name."""
+    model: str
+    usage: Usage
+    subtasks: list[SubtaskResult]
+    isolation: str
+    """How experiments were isolated."""
+    branching: str
+    """How the states of experiments were made: `fork` or `rerun`."""
+    state: str
+    """Where experiments started, `live` or `fresh`, and why."""
+    files: list[str]
+    """Paths of the kept files that the solution wrote."""
+    tests: list[InputTest]
+    replay: NotRequired[ReplayCourse]
+    """Only of the command `replay`."""
+
+
+@_described
+class CheckedCell(TypedDict):
+    """The result for one execution, or for one edited Markdown cell."""
+
+    id: str
+    """Id of the cell, such as `2.1` or `s1`."""
+    same: bool
+    result: Result
+    why: str
+    """The difference, from old to new."""
+
+
+@_described
+class CheckedEnvironment(TypedDict):
+    """The environments of the run and of the check."""
+
+    recorded: dict[str, JsonValue]
+    now: dict[str, JsonValue]
+    differs: list[str]
+    """The differences, one clause each."""
+
+
+@_described
+class CheckResult(TypedDict):
+    """The result of a check. Several traces give one object a line; `error` and `remedy` replace the result of one."""
+
+    trace: str
+    notebook: NotRequired[str]
+    """The notebook in which the exploration was found, if a notebook was given."""
+    edited_there: NotRequired[list[str]]
+    """Ids of the cells that were edited in that notebook."""
+    same: bool
+    """Whether the trace was reproduced."""
+    cells: list[CheckedCell]
+    environment: CheckedEnvironment
+    calls: list[str]
+    """APIs that behave differently."""
+
+
+@_described
+class HistoryRun(TypedDict):
+    """One earlier run."""
+
+    id: str
+    status: str
+    """As of `run`; or `running`, or `cut off`."""
+    reason: str
+    task: str
+    """First line of the task."""
+    libraries: dict[str, str]
+    """Versions by import name."""
+    model: str
+    started: str
+    """As in ISO 8601, in UTC, like all times here."""
+    updated: str
+    ended: str | None
+    calls: int
+    tokens: int
+    cost: float | None
+    """In money; `null` if the model has no price."""
+    currency: str
+    seconds: float
+    executions: int
+    trace: str | None
+    trace_exists: bool
+    resumes: str
+    """Id of the run that this one resumes."""
+    resume_with: str | None
+    """The option of `run` that resumes this one."""
+    resumed_by: str | None
+    """Id of the run that resumes this one."""
+
+
+@_described
+class HistoryResult(TypedDict):
+    """Earlier runs, newest first."""
+
+    path: str
+    """File of the history."""
+    lost: str | None
+    """Why earlier entries are missing, if they are."""
+    runs: list[HistoryRun]
+
+
+@_described
+class Removal(TypedDict):
+    """With an option that removes entries."""
+
+    path: str
+    """The file that was changed."""
+    removed: int
+    """Number of entries."""
+
+
+@_described
+class IndexResult(TypedDict):
+    """What was read of each library."""
+
+    libraries: list[LibraryReport]
+
+
+@_described
+class FoundApi(TypedDict):
+    """One API."""
+
+    path: str
+    """Dotted path by which it is imported."""
+    kind: str
+    """`function`, `class`, `method`, ..."""
+    signature: str
+    description: str
+    """First sentence of the documentation."""
+    score: float
+    library: str
+    version: str
+    documentation: str
+    examples: list[str]
+    """Examples of the documentation that can be run as they are."""
+    parameters: list[Parameter]
+    returns: str
+    notes: list[str]
+    see_also: list[str]
+    aliases: list[str]
+    """Other paths of the same API."""
+    deprecated: str | None
+    """The deprecation notice."""
+    origin: str
+    """Where it is documented, if that is outside the library."""
+
+
+@_described
+class SearchResult(TypedDict):
+    """The APIs that match best, best first."""
+
+    query: str
+    results: list[FoundApi]
+    libraries: list[LibraryReport]
+    apis: int
+    """Number of APIs that were searched."""
+    notices: list[str]
+    seconds: float
+
+
+@_described
+class StoredSnippet(TypedDict):
+    """Code that ran in an earlier run."""
+
+    id: str
+    library: str
+    version: str
+    python: str
+    title: str
+    code: str
+    apis: list[str]
+    observed: str
+    """What it printed or displayed."""
+    uses: int
+    used_at: float
+    """Seconds since the epoch."""
+
+
+@_described
+class SnippetsResult(TypedDict):
+    """Stored snippets, most recently used first."""
+
+    path: str
+    """File of the snippets."""
+    snippets: list[StoredSnippet]
+
+
+@_described
+class RepositoryAnswer(TypedDict):
+    """What a tool found in a repository."""
+
+    tool: str
+    repository: str
+    """Folder of the repository."""
+    findings: list[Finding]
+
+
+@_described
+class RepositoryChange(TypedDict):
+    """With `apply` and `undo`."""
+
+    action: Literal["apply", "undo"]
+    repository: str
+    files: list[str]
+    """Files that were changed."""
+
+
+@_described
+class EndpointResult(TypedDict):
+    """An endpoint that was found."""
+
+    base_url: str | None
+    """`null` if the address contains a password."""
+    url: str
+    """The address without password and query."""
+    local: bool
+    models: list[str]
+    status: str
+    remedy: str
+    """What to do if it does not work."""
+
+
+@_described
+class TriedModel(TypedDict):
+    """A model that answered."""
+
+    url: str
+    model: str
+    seconds: float
+
+
+@_described
+class ConfiguredModel(TriedModel):
+    """A model that was written to the config file."""
+
+    path: str
+
+
+@_described
+class SetupResult(TypedDict):
+    """What was found, tried and configured."""
+
+    endpoints: list[EndpointResult]
+    tried: TriedModel | None
+    written: ConfiguredModel | None
+    remedy: str
+    """What to do if nothing was configured."""
+
+
+@_described
+class InstalledPlugin(TypedDict):
+    """A plugin, built in or of another package."""
+
+    name: str
+    distribution: str
+    version: str
+
+
+@_described
+class Problem(TypedDict):
+    """A problem of the installation."""
+
+    what: str
+    remedy: str
+
+
+@_described
+class DoctorResult(TypedDict):
+    """What works here."""
+
+    endpoint: str
+    branching: str
+    isolation: str
+    state: str
+    """Where experiments can start."""
+    labextension: str
+    plugins: dict[str, list[InstalledPlugin]]
+    """By group."""
+    problems: list[Problem]
+
+
+@_described
+class ForkResult(TypedDict):
+    """The fork, as soon as it is ready; the command then runs until it is interrupted."""
+
+    connection_file: str
+    isolation: str
+
+
+@_described
+class ExportResult(TypedDict):
+    """The file that was written."""
+
+    out: str
+    to: str
+    """The format."""
+
+
+@_described
+class ProblemId(TypedDict):
+    """A problem of an evaluation."""
+
+    problem_set: str
+    problem: str
+
+
+@_described
+class ProblemResult(TypedDict):
+    """How the arms fared on one problem."""
+
+    key: ProblemId
+    counts: list[tuple[int, int] | None]
+    """Passed and all samples of each arm; `null` if it was not run on the problem."""
+
+
+@_described
+class BenchResult(TypedDict):
+    """The figures of an evaluation. A bound that is infinite is `null`."""
+
+    folder: str
+    """Folder of the results."""
+    left: int
+    """Number of runs that are still to be made, with `--resume`."""
+    page: str
+    """Path of the report."""
+    arms: list[Arm]
+    """The highest pass@1 first."""
+    problems: list[ProblemResult]
+    measured: int
+    """Number of problems that the figures of the arms are of."""
+    baseline: str
+    """The arm that the others are compared with; empty if there are fewer than two."""
+    pairs: list[ArmPair]
+    notices: list[str]
+    """What restricts the comparison."""
+
+
+@_described
+class AnnotateResult(TypedDict):
+    """What was annotated, and what was left out."""
+
+    path: str
+    sources: int
+    """Files that were read."""
+    invalid: int
+    """Files that are not valid Python."""
+    samples: int
+    rows: int
+    """Number of annotated samples."""
+    searches: int
+    wrong_answers: int
+    """Look-ups whose answer does not name the API."""
+    left_out: dict[str, int]
+    """Number of samples by reason."""
