@@ -194,11 +194,13 @@ def _member_line(member: Member) -> str:
 
 
 def _nearest(members: Sequence[Member], thought: str) -> list[Member]:
-    """Return the members nearest to a thought in their own order; without a thought the first public ones."""
+    """Return the constructor and the members nearest to a thought, else the first public ones, in their own order."""
     if len(members) <= MEMBERS:
         return list(members)
     texts = [f"{item.definition.name} {item.definition.signature} {item.definition.summary}" for item in members]
     ranked = LexicalIndex.build(texts).best(thought) if thought.strip() else []
-    public = [place for place, item in enumerate(members) if not item.definition.name.startswith("_")]
-    order = dict.fromkeys([*ranked, *public, *range(len(members))])
+    names = [item.definition.name for item in members]
+    constructor = [place for place, name in enumerate(names) if name == "__init__"]
+    public = [place for place, name in enumerate(names) if not name.startswith("_")]
+    order = dict.fromkeys([*constructor, *ranked, *public, *range(len(members))])
     return [members[place] for place in sorted(list(order)[:MEMBERS])]

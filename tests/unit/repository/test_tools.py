@@ -90,10 +90,12 @@ def test_class_info_lists_own_and_inherited_members_with_their_kinds(tools):
 
 def test_a_class_with_many_members_shows_the_ten_nearest_to_the_thought(tools, tmp_path):
     body = "".join(f"    def member_{name}(self): ...\n" for name in "abcdefghijklmn")
-    write_shop(tmp_path / "repository", **{"src/shop/large.py": f"class Large:\n{body}    def discount(self): ...\n"})
+    body += "    def __init__(self, size): ...\n    def discount(self): ...\n"
+    write_shop(tmp_path / "repository", **{"src/shop/large.py": f"class Large:\n{body}"})
     tools = _tools(tmp_path / "repository", tmp_path)
     [info] = tools.get_class_info("Large", "How is a discount applied?")
-    assert "def discount(self)" in info.text and "5 more members" in info.text
+    assert "def discount(self)" in info.text and "def __init__(self, size)" in info.text
+    assert "6 more members" in info.text
 
 
 def test_every_class_of_a_name_is_described_and_a_dotted_name_selects_one(tools, tmp_path):
