@@ -24,7 +24,7 @@ from exploracoder_jupyter.cli.json_schemas import result_schemas
 _OUTSIDE = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)]+)\)")
 """A link to a parent folder."""
 _CODE = re.compile(r"`[^`\n]+`")
-_WIDTH = "100"
+_WIDTH = "80"
 """Characters of a line of help."""
 
 
