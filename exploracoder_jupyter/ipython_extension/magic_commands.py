@@ -314,12 +314,13 @@ class Commands:
         return headline(run.state)
 
     def _change_repository(self, action: Literal["apply", "undo"], argument: str) -> str:
-        runs = (run for run in reversed(self.runs.explored()) if run.state.patch and run.state.trace)
-        trace = argument.strip("\"'") or next((run.state.trace for run in runs), None)
-        if trace is None:
+        python = resolve(self._configured(), path=config_path()).sandbox.engine_python
+        if trace := argument.strip("\"'"):
+            return change_repository(action, trace, engine_python=python)
+        run = next((run for run in reversed(self.runs.explored()) if run.state.patch), None)
+        if run is None:
             raise UsageError("No run in a repository has passed its tests here.", remedy="Name a trace or a patch.")
-        sandbox = resolve(self._configured(), path=config_path()).sandbox
-        return change_repository(action, trace, engine_python=sandbox.engine_python)
+        return run.change_repository(action, engine_python=python)
 
     def _files(self, argument: str) -> str:
         if argument not in ("", "--copy"):

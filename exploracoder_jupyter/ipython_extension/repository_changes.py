@@ -16,14 +16,23 @@ _SECONDS: Final = 60.0
 _PREFIX: Final = "jupyter explora: "
 
 
-def change_repository(action: Literal["apply", "undo"], source: str, *, engine_python: str | None = None) -> str:
+def change_repository(
+    action: Literal["apply", "undo"], source: str, *, repository: str = "", engine_python: str | None = None
+) -> str:
     """Apply the patch of a trace or file, or undo it, and return a sentence about it.
+
+    Args:
+        action: what to do.
+        source: path of the trace or patch.
+        repository: folder of the repository; by default that of the trace, if it is here.
+        engine_python: the interpreter of the command line, by default that of this kernel.
 
     Raises:
         UsageError: it cannot be applied or undone; nothing was changed.
     """
     python = engine_python or sys.executable
     command = [python, "-P", "-m", "exploracoder_jupyter.cli", "repo", action, source]  # -P: see `model_setup`
+    command += ["--repo", repository] if repository else []
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=scale_limit(_SECONDS), stdin=subprocess.DEVNULL

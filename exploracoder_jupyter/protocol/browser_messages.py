@@ -144,6 +144,8 @@ class RunView(BaseModel):
     """The solution attempts, once there are any."""
     code: str | None = None
     """The solution to offer to the user, if there is one."""
+    patch: Literal["", "ready", "applied"] = ""
+    """Whether the solution is a patch of a repository, and whether a page has applied it."""
     notices: list[str] = []
     card: dict[str, str] = {}
     """The result card by MIME type, once the run has ended; empty in lists of runs."""
@@ -367,6 +369,16 @@ class ExportTrace(BaseModel):
     run: str
 
 
+class ChangeRepository(BaseModel):
+    """Write the run's patch into its repository, or undo that. Answered by `Done` with a sentence in `said`."""
+
+    model_config = _MESSAGE
+    type: Literal["change"] = "change"
+    request: int = 0
+    run: str
+    action: Literal["apply", "undo"]
+
+
 ToKernel = Annotated[
     Hello
     | Here
@@ -380,6 +392,7 @@ ToKernel = Annotated[
     | RunEditedCandidate
     | EditPlan
     | ExportTrace
+    | ChangeRepository
     | EntryRequest,
     Field(discriminator="type"),
 ]

@@ -28,6 +28,7 @@ export type ToKernel =
   | RunEditedCandidate
   | EditPlan
   | ExportTrace
+  | ChangeRepository
   | ListLibraries
   | ReadSettings
   | SaveSettings
@@ -76,6 +77,7 @@ export interface RunView {
   may_explore_now: boolean;
   solution: SubtaskView | null;
   code: string | null;
+  patch: '' | 'ready' | 'applied';
   notices: string[];
   card: {
     [k: string]: string;
@@ -389,6 +391,15 @@ export interface ExportTrace {
   type: 'export';
   request?: number;
   run: string;
+}
+/**
+ * Write the run's patch into its repository, or undo that. Answered by `Done` with a sentence in `said`.
+ */
+export interface ChangeRepository {
+  type: 'change';
+  request?: number;
+  run: string;
+  action: 'apply' | 'undo';
 }
 /**
  * The page completes the name of a library. Answered by `LibraryNames`.

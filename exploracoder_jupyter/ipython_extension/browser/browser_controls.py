@@ -30,6 +30,7 @@ from exploracoder_jupyter.ipython_extension.running.manual_steering import RunCo
 from exploracoder_jupyter.ipython_extension.trace_export import export_trace
 from exploracoder_jupyter.protocol.browser_messages import (
     VERSION,
+    ChangeRepository,
     CleanMessage,
     Done,
     ExportTrace,
@@ -224,8 +225,17 @@ class Controls:
                 self._sync(run, message, answer)
             case ExportTrace():
                 _start_thread(message.request, answer, lambda: answer(to_comm_data(_export(run, message.request))))
+            case ChangeRepository():
+                _start_thread(message.request, answer, lambda: answer(to_comm_data(self._change(run, message))))
             case _:
                 answer(to_comm_data(Done(request=message.request, problem=apply_control(run, message))))
+
+    def _change(self, run: Run, message: ChangeRepository) -> Done:
+        python = self._entry.engine_python() if self._entry else None
+        try:
+            return Done(request=message.request, said=run.change_repository(message.action, engine_python=python))
+        except ExploraError as error:
+            return Done(request=message.request, problem=str(error))
 
     def _sync(self, run: Run, sync: Sync, answer: Answer) -> None:
         owner = run.live.owner

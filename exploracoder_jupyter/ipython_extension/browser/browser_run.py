@@ -157,6 +157,12 @@ class LiveRun:
             self._context = replace(self._context, stopping=True)
             self._send_state()
 
+    def mark_patched(self, patched: bool) -> None:
+        """Note whether the run's patch is applied to its repository."""
+        with self._lock:
+            self._context = replace(self._context, patched=patched)
+            self._send_state()
+
     def link(self, path: Path) -> str:
         """Return the path as a page can open it, or an empty string.
 

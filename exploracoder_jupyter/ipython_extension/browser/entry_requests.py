@@ -40,9 +40,10 @@ class EntryRequests:
             case SaveSettings():
                 return save_settings(message, self._configured())
             case FindModels():
-                return find_models(message, self._engine_python())
+                return find_models(message, self.engine_python())
             case TryModel():
-                return try_model(message, self._engine_python())
+                return try_model(message, self.engine_python())
 
-    def _engine_python(self) -> str:
+    def engine_python(self) -> str:
+        """Return the interpreter that runs the engine."""
         return resolve(self._configured(), path=config_path()).sandbox.engine_python or sys.executable

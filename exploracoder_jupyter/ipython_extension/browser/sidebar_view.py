@@ -36,6 +36,8 @@ class RunContext:
     """Whether the run was asked to stop."""
     cells: bool = True
     """Whether a page shows the run as cells."""
+    patched: bool = False
+    """Whether the run's patch was applied to its repository."""
     root: Path | None = None
     """The server's root folder, if known: files below it can be opened from any notebook."""
 
@@ -71,6 +73,7 @@ def run_view(state: RunState, context: RunContext) -> RunView:
         subtasks=[_subtask(section) for section in state.planned],
         solution=_subtask(solution, selectable=False) if solution.candidates else None,
         code=state.offered_solution,
+        patch="" if not state.patch else "applied" if context.patched else "ready",
         notices=[notice.text for notice in state.notices],
         trace=state.trace or "",
         trace_link=relative_link(context.folder, state.trace, context.root),

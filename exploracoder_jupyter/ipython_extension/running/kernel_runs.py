@@ -16,7 +16,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Literal
 
-from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.run_state import RunState, fold, with_failure, with_summary
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import Task
@@ -24,6 +24,7 @@ from exploracoder_jupyter.ipython_extension.browser.browser_run import Broadcast
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext
 from exploracoder_jupyter.ipython_extension.jupyter_server import server_root
 from exploracoder_jupyter.ipython_extension.panel.panel_display import Display
+from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
 from exploracoder_jupyter.ipython_extension.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
 from exploracoder_jupyter.protocol.engine_messages import (
     CellsChanged,
@@ -113,6 +114,19 @@ class Run:
     def send(self, control: Control) -> None:
         """Send the run a control; returns at once."""
         self._relay.send(control)
+
+    def change_repository(self, action: Literal["apply", "undo"], *, engine_python: str | None) -> str:
+        """Write the run's patch into its repository, or undo that; return a sentence about it.
+
+        Raises:
+            UsageError: there is no patch, or it cannot be applied or undone; nothing was changed.
+        """
+        if not self.state.patch or not self.state.trace:
+            raise UsageError("This run has no patch.")
+        folder = self.state.started.environment.folder if self.state.started else ""
+        said = change_repository(action, self.state.trace, repository=folder, engine_python=engine_python)
+        self.live.mark_patched(action == "apply")
+        return said
 
     def join(self, seconds: float | None = None) -> None:
         """Wait until a detached run has ended and released its resources."""

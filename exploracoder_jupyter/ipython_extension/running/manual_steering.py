@@ -6,6 +6,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
 from exploracoder_jupyter.protocol.browser_messages import (
+    ChangeRepository,
     ChooseCandidate,
     Continue,
     Dismiss,
@@ -32,6 +33,7 @@ RunControl = (
     | RunEditedCandidate
     | EditPlan
     | ExportTrace
+    | ChangeRepository
 )
 """A control that refers to a run."""
 

@@ -23,11 +23,12 @@ _STYLES = (
 _DIFF = (
     ("+++", "font-weight:bold"),
     ("---", "font-weight:bold"),
-    ("+", "background:var(--jp-success-color3, rgba(76,175,80,.25))"),
-    ("-", "background:var(--jp-error-color3, rgba(244,67,54,.25))"),
+    ("+", "background:rgba(76,175,80,.25)"),
+    ("-", "background:rgba(244,67,54,.25)"),
     ("@@", "opacity:.75"),
 )
-"""Beginnings of the lines of a patch, and their styles."""
+"""Beginnings of the lines of a patch, and their styles. The colours are transparent: the text has that of the theme."""
+_FOR_PROGRAMS = ("diff --git ", "index ")
 
 
 def highlight_python(code: str) -> str:
@@ -37,8 +38,12 @@ def highlight_python(code: str) -> str:
 
 
 def highlight_diff(patch: str) -> str:
-    """Render a patch as HTML for a `<pre>`: added and removed lines in colour, and marked by their signs as well."""
-    return "\n".join(_diff_line(line) for line in patch.rstrip("\n").split("\n"))
+    """Render a patch as HTML for a `<pre>`: added and removed lines in colour, and marked by their signs as well.
+
+    The lines for programs (`diff --git`, `index`) are left out.
+    """
+    lines = (line for line in patch.rstrip("\n").split("\n") if not line.startswith(_FOR_PROGRAMS))
+    return "\n".join(_diff_line(line) for line in lines)
 
 
 def _diff_line(line: str) -> str:

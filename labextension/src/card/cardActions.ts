@@ -9,7 +9,7 @@ import { CommandIDs, reportProblem } from '../live/commands';
 import type { ExplorationModel } from '../live/explorationModel';
 import { showCell } from '../live/notebookActions';
 import { insertedMessage, notify } from '../live/userMessages';
-import type { RunView } from '../messages';
+import type { Done, RunView } from '../messages';
 import type { CardAction, ICardSubject } from './cardButtons';
 
 const RUN_CELL = 'notebook:run-cell';
@@ -44,6 +44,8 @@ export class CardActions {
         break;
       case 'begin':
       case 'stop':
+      case 'apply':
+      case 'undo':
       case 'export':
         if (run) {
           void this._control(action, run, model);
@@ -52,7 +54,7 @@ export class CardActions {
   }
 
   private async _control(
-    action: 'begin' | 'stop' | 'export',
+    action: 'begin' | 'stop' | 'apply' | 'undo' | 'export',
     run: RunView,
     model: ExplorationModel
   ): Promise<void> {
@@ -63,13 +65,16 @@ export class CardActions {
       }
       case 'stop':
         return reportProblem(model.stop(run.key));
+      case 'apply':
+      case 'undo':
+        return this._report(model.changeRepository(run.key, action));
       case 'export':
-        return this._export(run, model);
+        return this._report(model.exportTrace(run.key));
     }
   }
 
-  private async _export(run: RunView, model: ExplorationModel): Promise<void> {
-    const { problem, said, link } = await model.exportTrace(run.key);
+  private async _report(done: Promise<Done>): Promise<void> {
+    const { problem, said, link } = await done;
     if (problem) {
       Notification.warning(problem, { autoClose: 6_000 });
     } else {

@@ -9,7 +9,15 @@ import type { RunView } from '../messages';
 import { acceptsControls } from '../sidebar/controlAvailability';
 
 export type CardAction =
-  'begin' | 'stop' | 'go' | 'run' | 'compare' | 'export' | 'remove';
+  | 'begin'
+  | 'stop'
+  | 'go'
+  | 'run'
+  | 'apply'
+  | 'undo'
+  | 'compare'
+  | 'export'
+  | 'remove';
 
 /** What a card is about: a run, if the kernel knows it, and its cells in the notebook. */
 export interface ICardSubject {
@@ -36,7 +44,11 @@ export function cardButtons(
     return acceptsControls(model) ? controlButtons(run, model, trans) : [];
   }
   return [
-    ...solutionButtons(subject, trans),
+    ...(run?.patch
+      ? acceptsControls(model)
+        ? [patchButton(run, model, trans)]
+        : []
+      : solutionButtons(subject, trans)),
     ...(run && comparable(run.run_id) ? [compareButton(trans)] : []),
     ...(run?.trace && acceptsControls(model)
       ? [exportButton(run, model, trans)]
@@ -91,6 +103,40 @@ function solutionButtons(
     disabled: false
   };
   return [go, here];
+}
+
+function patchButton(
+  run: RunView,
+  model: IControlState,
+  trans: TranslationBundle
+): Button {
+  const pending = model.isPending(run.key, 'change');
+  return {
+    ...(run.patch === 'applied'
+      ? undoText(pending, trans)
+      : applyText(pending, trans)),
+    disabled: pending
+  };
+}
+
+function applyText(pending: boolean, trans: TranslationBundle) {
+  return {
+    action: 'apply' as const,
+    label: pending ? trans.__('Applying…') : trans.__('Apply patch'),
+    caption: trans.__(
+      'Write the change into the repository, if its files are as they were'
+    )
+  };
+}
+
+function undoText(pending: boolean, trans: TranslationBundle) {
+  return {
+    action: 'undo' as const,
+    label: pending ? trans.__('Undoing…') : trans.__('Undo patch'),
+    caption: trans.__(
+      'Take the change back, if the files are as the patch left them'
+    )
+  };
 }
 
 function compareButton(trans: TranslationBundle): Button {

@@ -24,7 +24,15 @@ export type LinkStatus =
 
 /** The controls of a run. */
 export type Control =
-  'stop' | 'explore' | 'skip' | 'retry' | 'choose' | 'edit' | 'plan' | 'export';
+  | 'stop'
+  | 'explore'
+  | 'skip'
+  | 'retry'
+  | 'choose'
+  | 'edit'
+  | 'plan'
+  | 'export'
+  | 'change';
 
 /** The command that opens the comparison of candidates; its arguments are `run` and `subtask`. */
 export const COMPARE = 'explora:compare';
@@ -88,6 +96,8 @@ export interface IExplorationModel extends IDisposable {
   edit(run: string, candidate: string, code: string): Promise<Done>;
   plan(run: string, titles: string[]): Promise<Done>;
   exportTrace(run: string): Promise<Done>;
+  /** Write the run's patch into its repository, or undo that. */
+  changeRepository(run: string, action: 'apply' | 'undo'): Promise<Done>;
 
   /** Send a request that refers to no run. Rejects with `NoAnswerError`. `timeout`: in milliseconds. */
   request(message: ToKernel, timeout?: number): Promise<Answer>;

@@ -189,6 +189,10 @@ export class ExplorationModel implements IExplorationModel {
     return this._controls.send(run, 'export', '', { type: 'export' });
   }
 
+  changeRepository(run: string, action: 'apply' | 'undo'): Promise<Done> {
+    return this._controls.send(run, 'change', '', { type: 'change', action });
+  }
+
   async request(message: ToKernel, timeout?: number): Promise<Answer> {
     if (!this._link) {
       throw new NoAnswerError('none');

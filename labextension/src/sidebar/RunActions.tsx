@@ -38,7 +38,11 @@ export function RunActions(props: IRunActions): React.JSX.Element {
     >
       {controllable && canStop(run) && <StopButton {...props} />}
       {controllable && canExploreNow(run) && <ExploreButton {...props} />}
-      {run.code !== null && <InsertButton {...props} />}
+      {run.patch ? (
+        <PatchButton {...props} />
+      ) : (
+        run.code !== null && <InsertButton {...props} />
+      )}
       {controllable && isFinished(run) && run.trace && (
         <ExportButton {...props} />
       )}
@@ -141,6 +145,30 @@ function InsertButton(props: IRunActions): React.JSX.Element {
     >
       {insertLabel(stopped, trans)}
     </button>
+  );
+}
+
+function PatchButton({ run, model, requests }: IRunActions): React.JSX.Element {
+  const trans = useTrans();
+  const applied = run.patch === 'applied';
+  return (
+    <RequestButton
+      requests={requests}
+      control="change"
+      label={applied ? trans.__('Undo patch') : trans.__('Apply patch')}
+      pending={applied ? trans.__('Undoing…') : trans.__('Applying…')}
+      title={
+        applied
+          ? trans.__(
+              'Take the change back, if the files are as the patch left them'
+            )
+          : trans.__(
+              'Write the change into the repository, if its files are as they were'
+            )
+      }
+      className={applied ? undefined : 'jp-mod-primary'}
+      send={() => model.changeRepository(run.key, applied ? 'undo' : 'apply')}
+    />
   );
 }
 

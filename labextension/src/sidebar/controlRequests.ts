@@ -93,6 +93,8 @@ function observedState(
       return run.subtasks.map(({ candidates }) => candidates.length).join();
     case 'plan':
       return run.status + run.subtasks.map(({ title }) => title).join('\n');
+    case 'change':
+      return run.patch;
     case 'export':
       return null;
   }

@@ -18,6 +18,7 @@ WAIT = 60
 """Seconds, on an idle machine, after which a reply goes out all the same: a failed test must not hang the endpoint."""
 
 _STEPS = {
+    "You add code to an existing repository": "solve",
     "You write briefings": "introduce",
     "You plan programming tasks": "plan",
     "You read example programs": "planners",

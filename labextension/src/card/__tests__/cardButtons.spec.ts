@@ -53,6 +53,13 @@ it('a result leads to its solution, and can be exported and removed', () => {
   expect(actions(ended, { hasCells: false })).not.toContain('remove');
 });
 
+it('a patch is applied, or undone once it is', () => {
+  const ended = { status: 'solved', code: 'x', trace: 't' } as const;
+  const ready = { ...ended, patch: 'ready' } as const;
+  expect(actions(ready)).toEqual(['apply', 'export', 'remove']);
+  expect(actions({ ...ended, patch: 'applied' })).toContain('undo');
+});
+
 it('candidates are compared only where there is a command for it', () => {
   const ended = { status: 'solved', code: 'x' } as const;
   expect(actions(ended, {}, READY, true)).toContain('compare');

@@ -62,6 +62,7 @@ export function runView(fields: Partial<RunView> = {}): RunView {
     may_explore_now: false,
     solution: null,
     code: null,
+    patch: '',
     notices: [],
     card: {},
     trace: '',

@@ -118,6 +118,9 @@ export class FakeModel implements IExplorationModel {
   exportTrace(run: string): Promise<Done> {
     return this.ask(run, 'export');
   }
+  changeRepository(run: string, action: 'apply' | 'undo'): Promise<Done> {
+    return this.ask(run, 'change', '', action);
+  }
 
   request(): Promise<Answer> {
     return Promise.reject(new Error('No kernel.'));
@@ -316,6 +319,7 @@ export function run(change: Partial<RunView> = {}): RunView {
     may_explore_now: false,
     solution: null,
     code: null,
+    patch: '',
     notices: [],
     card: {},
     trace: '/home/me/explorations/a.ipynb',

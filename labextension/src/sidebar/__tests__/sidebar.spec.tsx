@@ -842,6 +842,19 @@ describe('controls', () => {
     expect(screen.getByText(/Removed 5 cells/)).toBeTruthy();
   });
 
+  it('apply a patch, and undo it once it is applied', () => {
+    const model = new FakeModel([{ ...solved(), patch: 'ready' }]);
+    show(model);
+    noButton('Insert solution');
+    press('Apply patch');
+    expect(model.asked).toEqual(['change apply']);
+    cleanup();
+    const applied = new FakeModel([{ ...solved(), patch: 'applied' }]);
+    show(applied);
+    press('Undo patch');
+    expect(applied.asked).toEqual(['change undo']);
+  });
+
   it('remove the solution too, if that is wanted', () => {
     const model = new FakeModel([solved()]);
     show(model);
