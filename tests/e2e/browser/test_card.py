@@ -1,5 +1,7 @@
 """The result card below the calling cell: while the run goes on, when it has ended, by keyboard, in all themes."""
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -68,9 +70,8 @@ def test_nothing_serious_is_found_by_axe_in_any_state_of_the_card(tab, server, p
     card, found = Card(notebook), {}
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
-    tab.until(
-        lambda: "1.2 ran" in card.root.inner_text() and "Subtask 2" in card.root.inner_text(), "the latest output"
-    )
+    # Both candidates run at once: which one ends last, and is shown, is chance.
+    tab.until(lambda: re.search(r"Subtask 2.*1\.[12] ran", card.root.inner_text(), re.DOTALL), "the latest output")
     assert card.buttons() == ["Stop"]
     for name, theme in THEMES.items():
         tab.theme(theme)
