@@ -24,6 +24,7 @@ module.exports = {
   ...base,
   reporters: ['default'],
   setupFiles: [...base.setupFiles, './jest.setup.js'],
+  testTimeout: 60_000, // the other tests may keep the machine busy
   testRegex: 'src/(.*/)?__tests__/.*\\.spec\\.tsx?$',
   transform: {
     ...base.transform,

@@ -241,6 +241,11 @@ def test_an_alarm_that_is_held_back_or_handled_ends_a_hang_all_the_same():
     assert (said.outcome, heard) == ("late", [])
 
 
+def test_a_job_that_its_timer_ended_is_late_however_little_time_this_process_counted():
+    (result,) = forked_probe.run([lambda _: os.kill(os.getpid(), signal.SIGALRM)], each=60, seconds=60)
+    assert result.outcome == "late"
+
+
 @pytest.mark.parametrize("lacking", ["fork", "process", "descriptor"])
 def test_without_a_process_nothing_is_run(monkeypatch, lacking):
     def refuse():

@@ -316,8 +316,15 @@ def test_where_somebody_looks_the_run_is_in_the_background(kernel):
     assert kernel.run("%explora stop")[1] == "Nothing is running.\n"
 
 
-def test_without_widgets_the_card_tells_how_to_stop(kernel):
-    kernel.run("import sys\nsys.modules['ipywidgets'] = None")
+@pytest.fixture
+def without_widgets(kernel):
+    kernel.run("import sys\nloaded = sys.modules.get('ipywidgets')\nsys.modules['ipywidgets'] = None")
+    yield
+    kernel.run("sys.modules.pop('ipywidgets')\nif loaded: sys.modules['ipywidgets'] = loaded")
+
+
+@pytest.mark.usefixtures("without_widgets")
+def test_without_widgets_the_card_shows_how_to_stop(kernel):
     assert kernel.run("%%explora slow\ntask", cell="cell-1")[0]["status"] == "ok"
     assert "To stop: %explora stop" in kernel.shows("Look <around>")["text/plain"]
     assert not any("application/vnd.jupyter.widget-view+json" in data for data in kernel.displays.values())
@@ -326,9 +333,10 @@ def test_without_widgets_the_card_tells_how_to_stop(kernel):
 def test_the_button_stops_the_run(kernel):
     kernel.run("%%explora slow\ntask", cell="cell-1")
     kernel.shows("Look <around>")
-    kernel.run(
+    reply, _ = kernel.run(
         "import ipywidgets\n[w.click() for w in ipywidgets.Widget.widgets.values() if isinstance(w, ipywidgets.Button)]"
     )
+    assert reply["status"] == "ok"
     kernel.shows("Stopped. By the user.")
 
 

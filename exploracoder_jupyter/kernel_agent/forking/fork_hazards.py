@@ -189,7 +189,7 @@ def _open_resources(variables: Collection[tuple[str, str]], ours: Collection[int
             library = clients[0] if len(clients) == 1 else ""
             yield _refuse(library, f"a connection to {peer} is open, which a fork cannot share")
     for kind, path in resources.databases:
-        if path != _history_file() and not (kind == "SQLite" and _SQLITE in variables):
+        if not _is_own_database(path) and not (kind == "SQLite" and _SQLITE in variables):
             yield _warn(kind.lower(), f"the {kind} file {path} is open: writes to it by experiments remain private")
 
 
@@ -203,9 +203,11 @@ def _kernel_ports() -> list[int]:
     return [getattr(_application(), name, 0) for name in names]
 
 
-def _history_file() -> str:
+def _is_own_database(path: str) -> bool:
+    """Whether the kernel or this package opened the file: IPython's history, or the record of runs and the cache."""
     history = getattr(getattr(_application(), "shell", None), "history_manager", None)
-    return str(getattr(history, "hist_file", ""))
+    ours = "/exploracoder_jupyter/" in path and path.endswith(".sqlite")
+    return ours or path == str(getattr(history, "hist_file", ""))
 
 
 def _held_locks(namespace: Mapping[str, object]) -> Iterator[Hazard]:

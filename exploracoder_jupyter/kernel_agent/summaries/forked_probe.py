@@ -76,12 +76,17 @@ def _run_in_child(jobs: Sequence[Job], each: float, deadline: float) -> list[Res
         return []
     child = _start(jobs, each, read_fd, write_fd)
     _close(write_fd)
+    ended_by = 0
     try:
-        return _receive(_Frames(read_fd), len(jobs), each, deadline) if child else []
+        results = _receive(_Frames(read_fd), len(jobs), each, deadline) if child else []
     finally:
         _close(read_fd)
         if child:
-            _reap(child)
+            ended_by = _reap(child)
+    # The child's timer starts before this process, which may have to wait for a processor, counts the time.
+    if results and results[-1].outcome == "died" and ended_by == signal.SIGALRM:
+        results[-1] = results[-1]._replace(outcome="late")
+    return results
 
 
 def _start(jobs: Sequence[Job], each: float, read_fd: int, write_fd: int) -> int | None:
@@ -228,9 +233,15 @@ class _Frames:
         return data
 
 
-def _reap(child: int) -> None:
-    """End and reap the child. There may be nothing to reap if SIGCHLD is ignored or handled elsewhere."""
+def _reap(child: int) -> int:
+    """End and reap the child; return the signal that ended it, or 0.
+
+    There may be nothing to reap if SIGCHLD is ignored or handled elsewhere.
+    """
     with contextlib.suppress(ChildProcessError, ProcessLookupError):
-        if _wait(child, os.WNOHANG) == (0, 0):
+        pid, status = _wait(child, os.WNOHANG)
+        if pid == 0:
             _kill(child, signal.SIGKILL)
-            _wait(child, 0)
+            _, status = _wait(child, 0)
+        return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    return 0

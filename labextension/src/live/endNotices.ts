@@ -12,6 +12,9 @@ import { runStatusLabel } from '../sidebar/statusLabels';
 
 const MAX_TASK_LENGTH = 80;
 
+/** How long a notice covers the page, in milliseconds; afterwards it is in JupyterLab's list of notifications. */
+const SHOWN_FOR = 15_000;
+
 export class EndNotices implements IDisposable {
   /** `onShow` is called when the user wants to see the run. */
   constructor(
@@ -62,7 +65,7 @@ export class EndNotices implements IDisposable {
     );
     const kind = run.status === 'solved' ? 'success' : 'info';
     Notification.emit(message, kind, {
-      autoClose: false,
+      autoClose: SHOWN_FOR,
       actions: [
         {
           label: this._trans.__('Show'),

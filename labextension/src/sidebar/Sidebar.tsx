@@ -49,6 +49,12 @@ export function Sidebar(
       model?.changed.disconnect(redraw);
     };
   }, [model]);
+  // Settings belong to the kernel of a notebook: they do not stay open for the next notebook.
+  React.useEffect(() => {
+    if (!model && host.entry.page === 'settings') {
+      host.entry.show('runs');
+    }
+  }, [model]);
   return (
     <div className="jp-Explora-content">
       {model ? (

@@ -145,6 +145,15 @@ def test_sqlite_connections_and_files_are_told(before, tmp_path):
     assert any("connections such as db" in what for *_, what in found)
 
 
+def test_the_packages_own_record_of_runs_is_no_hazard(before, tmp_path):
+    folder = tmp_path / "exploracoder_jupyter"
+    folder.mkdir()
+    connection = sqlite3.connect(folder / "history.sqlite")
+    connection.execute("create table runs(a)")
+    assert new(before) == set()
+    connection.close()
+
+
 def test_a_database_file_that_something_else_holds_open_is_told(before, tmp_path):
     path = tmp_path / "data.db"
     connection = sqlite3.connect(path)

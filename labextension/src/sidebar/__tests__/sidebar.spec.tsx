@@ -1146,3 +1146,22 @@ describe('rows', () => {
     expect(rendered.mock.calls.map(([status]) => status)).toEqual(['ok']);
   });
 });
+
+describe('the settings', () => {
+  it('do not stay open when the last notebook is closed', () => {
+    const host = new FakeHostServices();
+    const sidebar = (model: IExplorationModel | null) => (
+      <Sidebar
+        model={model}
+        host={host}
+        preferences={DEFAULTS}
+        clock={new RunClock(() => NOW)}
+      />
+    );
+    const { rerender } = render(sidebar(new FakeModel([run()])));
+    act(() => host.entry.show('settings'));
+    screen.getByRole('heading', { name: 'Settings' });
+    rerender(sidebar(null));
+    expect(host.entry.page).toBe('runs');
+  });
+});
