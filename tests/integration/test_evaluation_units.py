@@ -118,7 +118,7 @@ async def test_a_problem_that_measures_nothing_or_reveals_its_tests_is_found(tmp
 async def test_a_solution_that_manipulates_the_tests_does_not_pass(start):
     problem = replace(PROBLEMS[1], tests=PROBLEMS[1].tests[:1])
     for cheat, code in CHEATS.items():
-        outcome = await run_hidden_tests(start, problem, code, timeout=patience(20))
+        outcome = await run_hidden_tests(start, problem, code, timeout=patience(4))
         assert (outcome.passed, bool(outcome.failure)) == (0, True), cheat
     right = await run_hidden_tests(start, problem, MIDDLE, timeout=patience(20))
     assert (right.passed, right.failure) == (1, "")
