@@ -24,6 +24,8 @@ ARTEFACTS = Path(os.environ.get("EXPLORA_ARTEFACTS", Path(__file__).parents[2] /
 WIDE = {"width": 1400, "height": 900}
 PATIENCE = 40
 """Seconds to wait for anything on an idle machine."""
+QUIET = 0.3
+"""Seconds without a change after which no more are expected, on an idle machine."""
 
 _WITH_PANEL = """([path, arg]) => {
   const app = window.jupyterapp;
@@ -261,7 +263,13 @@ class Notebook:
         return seen
 
     def until_ended(self, seconds=PATIENCE):
-        return self.until(ended, "the end of the run", seconds)
+        """The cells when the run has ended and its last changes, such as the collapse of the heading, are applied."""
+        cells = self.until(ended, "the end of the run", seconds)
+        while True:
+            self.page.wait_for_timeout(1000 * patience(QUIET))
+            before, cells = cells, self.cells()
+            if cells == before:
+                return cells
 
     def expand_all(self):
         """Show the cells below all headings: those of a run that has ended are collapsed."""
