@@ -138,7 +138,7 @@ class _Namespace(types.ModuleType):
     def __init__(self, module, keywords):
         super().__init__(module.__name__.replace("numpy", __name__), None)
         self._module = module
-        for name in {*dir(module), "core"}:  # numpy does not list it
+        for name in sorted({*dir(module), "core"}):  # numpy does not list it; of two that are renamed alike, the last
             if name.startswith("_") or not hasattr(module, name):
                 continue
             value, new = getattr(module, name), keywords.get(name, name)
