@@ -3,19 +3,21 @@
 It does not understand language. It splits the task into clauses, ranks the documentation by words, adapts documented
 examples, binds the task's values to parameters, repairs errors by their messages, and enumerates whole programs best
 first, so that the n-th repair returns the n-th program not tried yet. It is deterministic: the same inputs produce the
-same replies.
+same replies, until it has spent its time and proposes no further repairs.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
 import anyio.to_thread
 
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Task, Usage
 from exploracoder_jupyter.llm.offline.candidate_proposals import propose_candidates
 from exploracoder_jupyter.llm.offline.drafting.code_repairs import repair_code
@@ -49,20 +51,30 @@ _MAX_FAILED_CHECKS = 8
 _MAX_ATTEMPTS = 12
 _MAX_BLIND_ATTEMPTS = 4
 """Maximum programs tried if nothing that was explored ran."""
+MAX_SECONDS = 20.0
+"""Seconds from the first request to the last repair: what solves a task is nearly always among the first tries."""
 _T = TypeVar("_T")
 
 
 class OfflineModel:
-    """A `ports.Model` without a language model; `knowledge` lets it search beyond the inputs of a request."""
+    """A `ports.Model` without a language model.
+
+    Args:
+        knowledge: lets it search beyond the inputs of a request.
+        seconds: how long it proposes repairs after the first request, on a machine that is not busy.
+    """
 
     name = "offline"
 
-    def __init__(self, knowledge: Knowledge | None = None) -> None:
+    def __init__(self, knowledge: Knowledge | None = None, *, seconds: float = MAX_SECONDS) -> None:
         self._knowledge = knowledge
+        self._seconds = seconds
+        self._began: float | None = None
         self._cache: tuple[tuple[Task, tuple[Experience, ...]], list[ScoredDraft]] | None = None
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
         """Yield the replies: fewer than requested when there is nothing more to try, but at least one."""
+        self._began = self._began or time.monotonic()
         texts = await self._answers(request)
         for index, text in enumerate(texts or [""]):
             usage = Usage(calls=1 if index == 0 else 0)
@@ -84,12 +96,17 @@ class OfflineModel:
                 return [json.dumps({"apis": _rank_paths(inputs.apis, inputs.task.text)[: inputs.count]})]
             case ProposeInputs():
                 return await self._propose(inputs, request.sampling.n)
+            case DebugInputs() | RepairInputs() if self._is_time_spent():
+                return []
             case DebugInputs():
                 return await self._debug(inputs)
             case SolveInputs() | RepairInputs():
                 return await self._solve(inputs)
             case InventInputs() | JudgeInputs() | ExplainInputs() | StrategyInputs():
                 return []
+
+    def _is_time_spent(self) -> bool:
+        return self._began is not None and time.monotonic() - self._began >= scale_limit(self._seconds)
 
     async def _recommend(self, inputs: RecommendInputs) -> str:
         """Return all retrieved APIs: those named in a hint, then those that match the clause best."""

@@ -259,6 +259,14 @@ async def test_no_solution_drops_a_wanted_name():
     assert len(attempts) > 2
 
 
+async def test_repairs_end_when_the_time_is_spent_but_there_is_a_first_program():
+    model = OfflineModel(FewApis(STATISTICS), seconds=0)
+    [solved] = await ask("solve", SolveInputs(TASK, STATISTICS, ()), model=model)
+    attempt = tried(parse_code(solved.text), error=ErrorInfo("AssertionError", ""), unmet="check")
+    [repaired] = await ask("repair", RepairInputs(TASK, STATISTICS, (), (attempt,)), model=model)
+    assert repaired.problem == "empty"
+
+
 async def test_it_gives_up_when_programs_keep_failing_the_check():
     failing = [tried(f"m = {number}", error=ErrorInfo("AssertionError", ""), unmet="check") for number in range(8)]
     [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(failing[:7])))
