@@ -20,7 +20,6 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Record, RunStarted
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
-from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_building import source_hash
 from exploracoder_jupyter.trace.comparing.output_comparison import (
     ComparableResult,
@@ -28,6 +27,7 @@ from exploracoder_jupyter.trace.comparing.output_comparison import (
     describe_difference,
 )
 from exploracoder_jupyter.trace.comparing.output_parts import Text, join_lines, map_strings
+from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, generated_metadata
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.storage.stored_records import run_metadata

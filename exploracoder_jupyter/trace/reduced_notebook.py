@@ -10,8 +10,8 @@ from copy import copy, deepcopy
 
 from nbformat import NotebookNode
 
-from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, OUR_TAGS, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_building import source_hash
+from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, OUR_TAGS, generated_metadata
 
 _CANDIDATE_ROLES = ("candidate", "test", "judgement")
 """Roles of cells about one candidate."""

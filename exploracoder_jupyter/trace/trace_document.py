@@ -22,10 +22,10 @@ from exploracoder_jupyter.core.events import Record, RunStarted
 from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, LibraryInfo, Task, Usage, Verdict
-from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, SCHEMA_VERSION, Cell, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_building import append_item
 from exploracoder_jupyter.trace.cells.cell_layout import Layout, Show
 from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
+from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, SCHEMA_VERSION, Cell, generated_metadata
 from exploracoder_jupyter.trace.storage.deduplication import MAX_DUPLICATED, deduplicate
 from exploracoder_jupyter.trace.storage.shared_content import extract_content
 from exploracoder_jupyter.trace.storage.size_limit import count_omitted

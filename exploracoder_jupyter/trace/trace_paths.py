@@ -16,7 +16,7 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.trace.cell_metadata import NAMESPACE
+from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE
 
 FOLDER = "explorations"
 

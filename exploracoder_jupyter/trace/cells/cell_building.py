@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Output
 from exploracoder_jupyter.text.characters import encodable
-from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, SCHEMA_VERSION, Cell, Role
+from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, SCHEMA_VERSION, Cell, Role
 
 
 def markdown_cell(run: RunState, role: Role, part: str, source: str, fields: dict[str, JsonValue]) -> Cell:

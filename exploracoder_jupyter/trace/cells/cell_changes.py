@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.protocol.browser_messages import CellChange
-from exploracoder_jupyter.trace.cell_metadata import Cell
 from exploracoder_jupyter.trace.cells.cell_layout import Layout, Show
 from exploracoder_jupyter.trace.cells.notebook_cells import Cells
+from exploracoder_jupyter.trace.metadata_namespace import Cell
 
 
 class CellView:

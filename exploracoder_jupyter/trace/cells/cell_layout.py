@@ -17,7 +17,11 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import Observation, Output, Solution
-from exploracoder_jupyter.trace.cell_metadata import (
+from exploracoder_jupyter.trace.cells import cell_markdown
+from exploracoder_jupyter.trace.cells.cell_building import code_cell, markdown_cell, new_cell, outcome_field
+from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs, sanitized_outputs
+from exploracoder_jupyter.trace.cells.notebook_cells import Cells, adapt_cell, outcome_cell, tries_cell
+from exploracoder_jupyter.trace.metadata_namespace import (
     NAMESPACE,
     TAG_CANDIDATE,
     TAG_SELECTED,
@@ -25,10 +29,6 @@ from exploracoder_jupyter.trace.cell_metadata import (
     TAG_SOLUTION,
     Cell,
 )
-from exploracoder_jupyter.trace.cells import cell_markdown
-from exploracoder_jupyter.trace.cells.cell_building import code_cell, markdown_cell, new_cell, outcome_field
-from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs, sanitized_outputs
-from exploracoder_jupyter.trace.cells.notebook_cells import Cells, adapt_cell, outcome_cell, tries_cell
 
 Show = Literal["all", "selected", "none"]
 """Which candidates get cells."""

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.message_wording import describe_tries
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, Cell
 from exploracoder_jupyter.trace.cells.cell_building import as_dict, markdown_cell, outcome_field, with_source
+from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, Cell
 
 Cells = Literal["live", "collapsed", "card"]
 """How much of a run the notebook shows: all cells, open while it goes on; all, collapsed from the start; none."""

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, TypeGuard
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.trace.cell_metadata import NAMESPACE, Cell
+from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, Cell
 from exploracoder_jupyter.trace.storage.shared_content import MAX_DECOMPRESSED, compress_text, decompress_text
 
 MAX_DUPLICATED: Final = 10_000_000

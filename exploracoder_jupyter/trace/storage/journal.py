@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Record, SubtaskFinished, dump
-from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
+from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION
 from exploracoder_jupyter.trace.storage.migration import version_of
 from exploracoder_jupyter.trace.storage.stored_records import parse_records
 

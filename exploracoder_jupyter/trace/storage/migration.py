@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.types import Unmet
-from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
+from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION
 
 Raw: TypeAlias = dict[str, JsonValue]
 """A record as JSON, read from a file and not yet checked."""

@@ -14,7 +14,7 @@ from jsonschema.exceptions import ValidationError, best_match
 from nbformat import NotebookNode
 from pydantic import JsonValue
 
-from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION, schema
+from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION, schema
 from exploracoder_jupyter.trace.storage.migration import migrate, newer_version_message, version_of
 from exploracoder_jupyter.trace.storage.shared_content import inline_content
 

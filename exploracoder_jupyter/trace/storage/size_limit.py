@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import CandidateObserved, Record, SolutionTested
 from exploracoder_jupyter.core.types import Observation, Output
-from exploracoder_jupyter.trace.cell_metadata import NAMESPACE
+from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE
 from exploracoder_jupyter.trace.storage.deduplication import LARGE, size_of
 
 MAX_SUBTASKS: Final = 40_000_000

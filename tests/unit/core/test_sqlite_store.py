@@ -12,7 +12,7 @@ from exploracoder_jupyter.ipython_extension.panel.panel_html import card_html
 from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text
 from exploracoder_jupyter.ipython_extension.solution_files import copy_files, describe_files
 from exploracoder_jupyter.trace import render, summarize_run
-from exploracoder_jupyter.trace.cell_metadata import schema
+from exploracoder_jupyter.trace.metadata_namespace import schema
 from exploracoder_jupyter.trace.storage.shared_content import inline_content
 from exploracoder_jupyter.trace.trace_paths import files_path
 from tests.unit.factories import complete_events, recorded

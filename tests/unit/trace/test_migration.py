@@ -10,7 +10,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Notice, dump
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.trace import find_problems, load, render, summarize_run
-from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
+from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.storage.journal import Journal, read
 from exploracoder_jupyter.trace.storage.migration import STEPS
