@@ -18,6 +18,7 @@ import { claimPageId } from '../link/pageId';
 import { COMPARE, IExplorations } from '../link/tokens';
 import { NotebookBadges } from './cellBadge';
 import type { BadgeAction } from './badgeContent';
+import { CallingCellText } from './callingCellText';
 import { chooseWithConfirmation, Commands } from './commands';
 import { ExplorationCellExecutor } from './cellExecutor';
 import { EndNotices } from './endNotices';
@@ -79,7 +80,9 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
         showCell(panel, cell ?? '', true);
       };
       const notices = new EndNotices(panel, model, show, trans);
+      const text = new CallingCellText(panel.content);
       panel.disposed.connect(() => {
+        text.dispose();
         notices.dispose();
         badges.dispose();
         bars.dispose();
