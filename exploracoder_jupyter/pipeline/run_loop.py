@@ -19,12 +19,12 @@ from exploracoder_jupyter.core.events import PlanMade, ReviewAsked, Steered
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, Subtask
 from exploracoder_jupyter.pipeline.exploring.carried_candidate import carry_forward
 from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_plan
-from exploracoder_jupyter.pipeline.exploring.stop_criteria import stop_if_futile
+from exploracoder_jupyter.pipeline.exploring.run_stop_criteria import stop_if_futile
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import explore_subtask, first_candidates
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
-from exploracoder_jupyter.pipeline.solving.solution import accept_tried_program, solve
+from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_tried_program, solve
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 from exploracoder_jupyter.pipeline.task_groups import task_group
 

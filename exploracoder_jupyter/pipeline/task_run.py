@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.errors import BudgetExceeded, ExploraError, forma
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.types import Experience, Solution, StopCause, Verdict
 from exploracoder_jupyter.pipeline.control_handling import ControlHandler
-from exploracoder_jupyter.pipeline.exploring.stop_criteria import Futile
+from exploracoder_jupyter.pipeline.exploring.run_stop_criteria import Futile
 from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice, reporting
 from exploracoder_jupyter.pipeline.run_loop import FirstPhase, RunLoop
 from exploracoder_jupyter.pipeline.run_outcome import RunResult, to_solution

@@ -17,8 +17,8 @@ from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import drop_stale_snippets, store_snippets
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
-from exploracoder_jupyter.pipeline.solving.solution import propose_solution, propose_until_accepted
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
+from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_solution, propose_until_accepted
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
 

@@ -20,8 +20,8 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs, Repair
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.run_outcome import RunResult, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test
-from exploracoder_jupyter.pipeline.solving.solution import accept_or_test
 from exploracoder_jupyter.pipeline.solving.solution_attempts import UNCHANGED, SolutionAttempts
+from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_or_test
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval, search_for_task
 from exploracoder_jupyter.strategies.parts.object_inspection import inspection_code

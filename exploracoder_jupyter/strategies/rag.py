@@ -12,8 +12,8 @@ from typing import Final
 
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
-from exploracoder_jupyter.pipeline.solving.solution import propose_solution, repair_until_accepted
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
+from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_solution, repair_until_accepted
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval, search_for_task
 from exploracoder_jupyter.strategies.parts.unexecuted_result import unexecuted_result

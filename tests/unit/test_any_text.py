@@ -77,8 +77,8 @@ from exploracoder_jupyter.pipeline.exploring import (
     dependency_slice,
     output_similarity,
 )
+from exploracoder_jupyter.pipeline.exploring.candidate_debugging import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
-from exploracoder_jupyter.pipeline.exploring.subtask_exploration import distinct_failures
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting import (
     api_description,

@@ -7,23 +7,19 @@ next subtask; the other branches are closed, but their experiences stay recorded
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
-from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
-from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, SubtaskStatus
+from exploracoder_jupyter.core.types import Experience, Subtask, SubtaskStatus
+from exploracoder_jupyter.pipeline.exploring.candidate_debugging import debug, distinct_failures, new_candidate
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
-from exploracoder_jupyter.pipeline.exploring.output_similarity import strip_addresses
 from exploracoder_jupyter.pipeline.exploring.planning import SHOWN_ATTEMPTS, revise
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
-from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
+from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs, ProposeInputs
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ProposeInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import Recommendation, recommend, retrieve
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import drop_stale_snippets
@@ -81,7 +77,7 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         if not attempt.experiences:
             await _propose(attempt, first_candidates(run))
         for round_ in range(1, run.settings.debug_rounds + 1):
-            await _debug(attempt, round_)
+            await debug(attempt, round_)
         if attempt.none_ran and attempt.experiences:
             await _propose(attempt, run.settings.candidates - first_candidates(run))
         await drop_stale_snippets(run, search.passages, attempt.experiences)
@@ -155,7 +151,7 @@ async def _propose(attempt: Attempt, count: int) -> bool:
                 continue
             proposed += 1
             id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
-            group.start_soon(attempt.try_candidate, _candidate(id_, state, subtask, draft))
+            group.start_soon(attempt.try_candidate, new_candidate(id_, state, subtask, draft))
     await attempt.rerun_outdated()
     return done > 0 and not proposed
 
@@ -176,70 +172,3 @@ def _propose_inputs(attempt: Attempt) -> ProposeInputs:
         attempts=() if state.experience else run.progress.seen[-SHOWN_ATTEMPTS:],
         may_skip=bool(state.parent) and not (run.asks_always or requested or attempt.experiences),
     )
-
-
-def _candidate(
-    id_: str, state: State, subtask: Subtask, draft: Draft, *, round_: int = 0, repairs: str | None = None
-) -> Candidate:
-    return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem, parent=state.parent)
-
-
-async def _debug(attempt: Attempt, round_: int) -> None:
-    """Run one round of self-debugging if needed, after searching again with the failure.
-
-    Each distinct failure of the previous round is repaired once (section 3.4). If candidates ran but none shows a
-    result, or all contradict the subtask, the best of them is rewritten once.
-    """
-    latest = [item for item in attempt.experiences if item.candidate.round == round_ - 1]
-    if attempt.none_ran:
-        await _repair_each(attempt, distinct_failures(latest), round_)
-    elif round_ == 1 and attempt.none_suffices and attempt.run.model.name != OFFLINE:
-        best, _ = select(latest, [api.path for api in attempt.search.apis], attempt.run.task.text)
-        with suppress(BudgetExceeded, EndpointError):  # candidates that ran remain selectable; the next request raises
-            await _repair_each(attempt, [best], round_)
-
-
-async def _repair_each(attempt: Attempt, failures: Sequence[Experience], round_: int) -> None:
-    """Search with the first failure, and repair all of them."""
-    if failures:
-        await attempt.search.search_again(failures[0])
-    attempt.state.branch.expect(len(failures))
-    async with task_group() as group:
-        for failed in failures:
-            group.start_soon(_repair, attempt, failed, round_)
-    await attempt.rerun_outdated()
-
-
-async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
-    run, subtask = attempt.run, attempt.subtask
-    inputs = DebugInputs(
-        run.task,
-        subtask,
-        attempt.search.apis,
-        attempt.state.experience,
-        failed,
-        run.settings.tests,
-        passages=attempt.search.passages,
-        context_tokens=run.subtask_context_tokens,
-    )
-    first = failed.candidate.id.partition("r")[0]
-    drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed.candidate.id)]
-    for draft in drafts[:1]:
-        id_ = f"{first}r{round_}"
-        candidate = _candidate(id_, attempt.state, subtask, draft, round_=round_, repairs=failed.candidate.id)
-        await attempt.try_candidate(candidate)
-
-
-def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
-    """Return one experience per kind of failure, the one with the shortest code, so that each kind is repaired once."""
-    by_kind: dict[str, Experience] = {}
-    for item in sorted(experiences, key=lambda item: len(item.candidate.code)):
-        by_kind.setdefault(failure_kind(item), item)
-    return list(by_kind.values())
-
-
-@heuristic("comparing failures", lambda item: item.observation.status)
-def failure_kind(item: Experience) -> str:
-    """Return the kind of a failure: status and first line of the error."""
-    error = item.observation.error
-    return strip_addresses(f"{item.observation.status} {error.headline if error else ''}".strip())

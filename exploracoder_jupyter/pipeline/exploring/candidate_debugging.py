@@ -1,0 +1,86 @@
+"""Self-debugging of candidates: if none of a subtask ran, each kind of failure is repaired (section 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
+from exploracoder_jupyter.core.types import Candidate, Experience, Subtask
+from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
+from exploracoder_jupyter.pipeline.exploring.output_similarity import strip_addresses
+from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs
+from exploracoder_jupyter.pipeline.step_context import State
+from exploracoder_jupyter.pipeline.task_groups import task_group
+
+
+async def debug(attempt: Attempt, round_: int) -> None:
+    """Run one round of self-debugging if needed, after searching again with the failure.
+
+    Each distinct failure of the previous round is repaired once (section 3.4). If candidates ran but none shows a
+    result, or all contradict the subtask, the best of them is rewritten once.
+    """
+    latest = [item for item in attempt.experiences if item.candidate.round == round_ - 1]
+    if attempt.none_ran:
+        await _repair_each(attempt, distinct_failures(latest), round_)
+    elif round_ == 1 and attempt.none_suffices and attempt.run.model.name != OFFLINE:
+        best, _ = select(latest, [api.path for api in attempt.search.apis], attempt.run.task.text)
+        with suppress(BudgetExceeded, EndpointError):  # candidates that ran remain selectable; the next request raises
+            await _repair_each(attempt, [best], round_)
+
+
+async def _repair_each(attempt: Attempt, failures: Sequence[Experience], round_: int) -> None:
+    """Search with the first failure, and repair all of them."""
+    if failures:
+        await attempt.search.search_again(failures[0])
+    attempt.state.branch.expect(len(failures))
+    async with task_group() as group:
+        for failed in failures:
+            group.start_soon(_repair, attempt, failed, round_)
+    await attempt.rerun_outdated()
+
+
+async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
+    run, subtask = attempt.run, attempt.subtask
+    inputs = DebugInputs(
+        run.task,
+        subtask,
+        attempt.search.apis,
+        attempt.state.experience,
+        failed,
+        run.settings.tests,
+        passages=attempt.search.passages,
+        context_tokens=run.subtask_context_tokens,
+    )
+    first = failed.candidate.id.partition("r")[0]
+    drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed.candidate.id)]
+    for draft in drafts[:1]:
+        id_ = f"{first}r{round_}"
+        candidate = new_candidate(id_, attempt.state, subtask, draft, round_=round_, repairs=failed.candidate.id)
+        await attempt.try_candidate(candidate)
+
+
+def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
+    """Return one experience per kind of failure, the one with the shortest code, so that each kind is repaired once."""
+    by_kind: dict[str, Experience] = {}
+    for item in sorted(experiences, key=lambda item: len(item.candidate.code)):
+        by_kind.setdefault(failure_kind(item), item)
+    return list(by_kind.values())
+
+
+@heuristic("comparing failures", lambda item: item.observation.status)
+def failure_kind(item: Experience) -> str:
+    """Return the kind of a failure: status and first line of the error."""
+    error = item.observation.error
+    return strip_addresses(f"{item.observation.status} {error.headline if error else ''}".strip())
+
+
+def new_candidate(
+    id_: str, state: State, subtask: Subtask, draft: Draft, *, round_: int = 0, repairs: str | None = None
+) -> Candidate:
+    """Return a draft as a candidate of a subtask, in a debugging round if it is a repair."""
+    return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem, parent=state.parent)
