@@ -1,5 +1,7 @@
 """What several stories begin with: a task of two subtasks, and how its cell is written."""
 
+from itertools import count
+
 from tests.e2e.browser.play import Scene
 
 FIRST, SECOND = "Take the median of the numbers.", "Say how far they are spread."
@@ -31,8 +33,15 @@ def cell(play, *options, task="The median of 3, 1, 2, and how far they are sprea
     return " ".join(words) + f"\n{task}"
 
 
-def begun(tab, server, play, *options, name="story.ipynb", more=()):
-    """A new notebook whose exploration has been called; cell 0 loads the magic, cell 1 calls."""
+_numbers = count(1)
+
+
+def begun(tab, server, play, *options, name="", more=()):
+    """A new notebook whose exploration has been called; cell 0 loads the magic, cell 1 calls.
+
+    Without a name it gets one of its own: that of an earlier story may still be saved in a tab that is used again.
+    """
+    name = name or f"story-{next(_numbers)}.ipynb"
     notebook = tab.open(server.write(name, cell(play, *options), *more))
     notebook.run_and_wait(0)
     notebook.run(1)

@@ -118,7 +118,7 @@ def test_at_the_end_there_are_card_heading_and_solution_and_the_view_stands_at_t
     tab.page.get_by_role("group", name="Candidate 2.2").get_by_role("button", expanded=True).wait_for()
     notebook.save()
     tab.reload()
-    notebook = tab.open("story.ipynb")
+    notebook = tab.open(notebook.path)
     tab.page.get_by_role("group", name="Candidate 2.2").get_by_role("button", expanded=True).wait_for()
     assert not hidden(notebook) and len(notebook.cells()) == len(cells)
     assert source(solution) in {source(c) for c in notebook.cells()}
