@@ -5,7 +5,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.e2e.browser.board import Board
-from tests.e2e.browser.lab import candidates, ended, metadata, source, text
+from tests.e2e.browser.lab import Notebook, candidates, ended, metadata, source, text
 from tests.e2e.browser.play import Scene
 from tests.e2e.browser.stories import SECOND
 
@@ -28,8 +28,9 @@ def scenes(snippets=SNIPPETS):
     return Scene(FIRST, snippets), Scene(SECOND, ["print('spread around', middle)"])
 
 
-def begun(tab, server, play, *options, count=4, name="board.ipynb"):
+def begun(tab, server, play, *options, count=4):
     words = ["%%explora statistics --candidates", str(count), "--model", play.name, "--base-url", play.url, *options]
+    name = f"{play.name}.ipynb"  # the play has the name of the test, so no notebook is that of another one
     notebook = tab.open(server.write(name, " ".join(words) + "\nThe median of 3, 1, 2, and their spread."))
     notebook.run_and_wait(0)
     notebook.run(1)
@@ -167,10 +168,11 @@ def test_the_board_is_below_the_notebook_in_notebook_7(tabs, server, play):
     told = play(*scenes())
     gate = told.hold("propose", SECOND)
     words = f"%%explora statistics --candidates 4 --model {told.name} --base-url {told.url}"
-    tab = tabs(f"/notebooks/{server.write('seven.ipynb', words + chr(10) + 'The median of 3, 1, 2.')}")
-    tab.page.wait_for_function("jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel")
-    for _ in range(2):
-        tab.page.keyboard.press("Shift+Enter")
+    name = server.write("seven.ipynb", f"{words}\nThe median of 3, 1, 2.")
+    tab = tabs(f"/notebooks/{name}")
+    notebook = Notebook(tab, name).ready()
+    notebook.run_and_wait(0)
+    notebook.run(1)
     gate.reached()
     tab.until(lambda: tab.page.locator(".jp-Explora-cell").count() > 4, "the cells of the candidates")
     tab.command("explora:compare", subtask="1")
