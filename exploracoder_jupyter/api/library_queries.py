@@ -8,7 +8,7 @@ from typing import Any
 
 from anyio.from_thread import start_blocking_portal
 
-from exploracoder_jupyter.core.configuration.command_options import nest_settings
+from exploracoder_jupyter.core.configuration.explore_options import nest_settings
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results, parse_results
 from exploracoder_jupyter.runs.library_search import search as search_libraries
 

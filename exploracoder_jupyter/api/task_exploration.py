@@ -14,7 +14,7 @@ from anyio.from_thread import start_blocking_portal
 
 from exploracoder_jupyter import runs
 from exploracoder_jupyter.api.exploration import Exploration
-from exploracoder_jupyter.core.configuration.command_options import OPTIONS, nest_settings
+from exploracoder_jupyter.core.configuration.explore_options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.cli.display.evaluation_progress import show_evaluation
 from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
-from exploracoder_jupyter.core.configuration.command_options import add_section_options, settings_layer
+from exploracoder_jupyter.core.configuration.explore_options import add_section_options, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_wording import plural
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from exploracoder_jupyter.core.configuration.command_options import settings_layer
+from exploracoder_jupyter.core.configuration.explore_options import settings_layer
 
 
 def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> None:

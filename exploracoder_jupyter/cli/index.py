@@ -13,7 +13,7 @@ from exploracoder_jupyter.cli.display.progress_line import show_progress
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.cli.exit_on_broken_pipe import interrupt_on_broken_pipe
-from exploracoder_jupyter.core.configuration.command_options import add_reading_options, settings_layer
+from exploracoder_jupyter.core.configuration.explore_options import add_reading_options, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_wording import plural
 

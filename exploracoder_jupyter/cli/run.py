@@ -17,7 +17,7 @@ from exploracoder_jupyter.cli.display.run_display import run_with_display
 from exploracoder_jupyter.cli.display.standard_streams import print_code, print_json, print_note, print_result
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.cli.task_argument import read_check, read_setup, read_task
-from exploracoder_jupyter.core.configuration.command_options import (
+from exploracoder_jupyter.core.configuration.explore_options import (
     add_options,
     settings_layer,
     validate_repository_options,

@@ -1,6 +1,6 @@
 """The line of `%%explora`: its parsed form, and its help.
 
-The table of options is shared with the command line (`command_options`). Only the libraries are added here, because
+The table of options is shared with the command line (`explore_options`). Only the libraries are added here, because
 they are positional in the magic.
 """
 
@@ -11,7 +11,7 @@ from argparse import Namespace
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from exploracoder_jupyter.core.configuration.command_options import (
+from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
     OptionParser,
     add_options,

@@ -22,7 +22,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 from traitlets import Bool, CaselessStrEnum, Float, Integer, List, TraitType, Unicode
 
-from exploracoder_jupyter.core.configuration.command_options import OPTIONS, nest_settings, split_call
+from exploracoder_jupyter.core.configuration.explore_options import OPTIONS, nest_settings, split_call
 from exploracoder_jupyter.core.configuration.setting_annotations import Kind, Option
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
-from exploracoder_jupyter.core.configuration.command_options import OPTIONS
+from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
 
 COMMANDS = (
     "search",

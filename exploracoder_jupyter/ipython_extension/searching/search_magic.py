@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.configuration.command_options import (
+from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
     OptionParser,
     add_reading_options,

@@ -27,7 +27,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from exploracoder_jupyter.kernel_agent.confinement import branch_environment, namespaces, resource_limits, syscalls
+from exploracoder_jupyter.kernel_agent.confinement import branch_environment, namespaces, process_setup, syscalls
 from exploracoder_jupyter.kernel_agent.forking import (
     context_variables,
     fork_channel,
@@ -229,7 +229,7 @@ def _run_branch(
         _prepare_first_generation(shell, order)
     branch_environment.use_own_folders(order)
     if order["level"] != "open":
-        resource_limits.apply(order["limits"])
+        process_setup.apply(order["limits"])
     if syscall_filter is not None:
         syscalls.install_filter(syscall_filter)
         os.close(syscall_filter)

@@ -15,7 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.validator import isvalid
 
-from exploracoder_jupyter.core.configuration.command_options import split_call
+from exploracoder_jupyter.core.configuration.explore_options import split_call
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.trace import generated_metadata, journal_path
 from exploracoder_jupyter.trace.comparing.output_parts import join_lines

@@ -9,7 +9,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import exploracoder_jupyter
-from exploracoder_jupyter.core.configuration.command_options import split_call
+from exploracoder_jupyter.core.configuration.explore_options import split_call
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line
 

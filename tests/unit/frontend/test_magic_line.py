@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.command_options import (
+from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
     OptionParser,
     add_options,

@@ -10,7 +10,7 @@ from traitlets import TraitError
 from traitlets.config import Config
 
 import exploracoder_jupyter
-from exploracoder_jupyter.core.configuration.command_options import OPTIONS
+from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
 from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
 from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
 
