@@ -7,7 +7,7 @@ import sys
 from contextlib import redirect_stdout
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, get_args
 
 from exploracoder_jupyter.cli.display.interrupts import handle_interrupts
 from exploracoder_jupyter.cli.display.progress_line import show_progress
@@ -16,9 +16,22 @@ from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.core.configuration.explore_options import add_section_options, settings_layer
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.finetuning.training_request import Method, TrainingRequest
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.finetuning.annotation_run import AnnotationState
+
+_NUMBERS: Final[dict[str, tuple[type[int] | type[float], str, str]]] = {
+    "rank": (int, "R", "rank of the adapters"),
+    "epochs": (float, "N", "passes over the data"),
+    "batch": (int, "N", "rows in one step"),
+    "micro_batch": (int, "N", "rows computed at once"),
+    "rate": (float, "X", "learning rate"),
+    "tokens": (int, "N", "longest row"),
+    "held_out": (float, "X", "share not trained on"),
+    "seed": (int, "N", "seed of the training"),
+}
+"""Numbers of a `TrainingRequest`: type, placeholder and meaning."""
 
 
 def configure_annotate(parser: argparse.ArgumentParser) -> None:
@@ -91,18 +104,24 @@ def configure_finetune(parser: argparse.ArgumentParser) -> None:
         help="folder, GGUF file, installed package with one, or name that transformers resolves",
     )
     parser.add_argument("--out", required=True, metavar="FOLDER", help="folder for the adapter")
-    parser.add_argument("--method", choices=("lora", "qlora"), default="lora", help="qlora needs an NVIDIA GPU (lora)")
-    parser.add_argument("--rank", type=int, default=8, metavar="R", help="rank of the adapters (8)")
+    default = {field.name: field.default for field in fields(TrainingRequest)}
+    parser.add_argument(
+        "--method",
+        choices=get_args(Method),
+        default=default["method"],
+        help=f"qlora needs an NVIDIA GPU ({default['method']})",
+    )
     parser.add_argument(
         "--targets", metavar="LAYERS", help="layers with adapters: names with commas, or all-linear (query and value)"
     )
-    parser.add_argument("--epochs", type=float, default=10.0, metavar="N", help="passes over the data (10)")
-    parser.add_argument("--batch", type=int, default=8, metavar="N", help="rows in one step (8)")
-    parser.add_argument("--micro-batch", type=int, default=1, metavar="N", help="rows computed at once (1)")
-    parser.add_argument("--rate", type=float, default=3e-4, metavar="X", help="learning rate (0.0003)")
-    parser.add_argument("--tokens", type=int, default=2048, metavar="N", help="longest row (2048)")
-    parser.add_argument("--held-out", type=float, default=0.05, metavar="X", help="share not trained on (0.05)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the training (0)")
+    for name, (kind, metavar, meaning) in _NUMBERS.items():
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=kind,
+            default=default[name],
+            metavar=metavar,
+            help=f"{meaning} ({default[name]:g})",
+        )
     parser.add_argument("--plain", action="store_true", help="train on the code without look-ups, to compare with")
     parser.add_argument("--merged", action="store_true", help="also write a complete model, for servers")
     parser.add_argument("--resume", action="store_true", help="continue an interrupted training")
@@ -114,7 +133,7 @@ def finetune(arguments: argparse.Namespace) -> int:
     Raises:
         ExploraError: data or base cannot be used, memory or disk are too small, or the training was interrupted.
     """
-    from exploracoder_jupyter.finetuning.training import Interruption, TrainingReport, TrainingRequest
+    from exploracoder_jupyter.finetuning.training import Interruption, TrainingReport
     from exploracoder_jupyter.finetuning.training import finetune as train
 
     _check_numbers(arguments)

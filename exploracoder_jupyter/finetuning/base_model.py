@@ -12,14 +12,14 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError, format_error
 from exploracoder_jupyter.core.types import Message
+from exploracoder_jupyter.finetuning.training_request import Method
 
-Method = Literal["lora", "qlora"]
 RECORD: Final = "finetuning.json"
 """File in an adapter's folder that records its base."""
 ADAPTER_CONFIG: Final = "adapter_config.json"

@@ -1,8 +1,7 @@
 """Fine-tunes a model on annotated code with LoRA or QLoRA (ToolCoder, section IV.B).
 
-The defaults are the paper's where it names them: the query and value projections, batches of 8, 10 epochs, the
-checkpoint with the lowest held-out loss. A rank of 8 follows from its share of trained parameters. Checkpoints are
-written twenty times in a training and when it is interrupted; a resumed training continues from the last complete one.
+What it returns is the checkpoint with the lowest held-out loss, as in the paper. Checkpoints are written twenty times
+in a training and when it is interrupted; a resumed training continues from the last complete one.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from exploracoder_jupyter.finetuning.annotation import AnnotatedSample
 from exploracoder_jupyter.finetuning.base_model import (
     AdapterRecord,
     LoadedModel,
-    Method,
     find_base,
     load_base,
     merge,
@@ -32,40 +30,12 @@ from exploracoder_jupyter.finetuning.base_model import (
     write_record,
 )
 from exploracoder_jupyter.finetuning.training_examples import TrainingData, encode_rows, read_rows
+from exploracoder_jupyter.finetuning.training_request import TrainingRequest
 
 Advance = Callable[[str, int, int], None]
 _CHECKPOINTS: Final = 20
 """How often the held-out loss is measured and a checkpoint is written."""
 _STATE: Final = "trainer_state.json"
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingRequest:
-    """What to train, and how."""
-
-    data: Path
-    base: str
-    out: Path
-    method: Method = "lora"
-    rank: int = 8
-    """0.18 % of the parameters of the paper's smaller model."""
-    targets: str | None = None
-    """Layers with adapters: names separated by commas, `all-linear`, or None for query and value projections."""
-    epochs: float = 10.0
-    batch: int = 8
-    """Rows in one step."""
-    micro_batch: int = 1
-    """Rows computed at once: it changes the memory that is needed, not the result."""
-    rate: float = 3e-4
-    tokens: int = 2048
-    """Longest row."""
-    held_out: float = 0.05
-    plain: bool = False
-    """Whether look-ups are removed from the code, for a model to compare with."""
-    merged: bool = False
-    """Whether a complete model for servers is written too."""
-    resume: bool = False
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
