@@ -133,6 +133,7 @@ async def aevaluate(
         SchedulerLost: the connection to the Dask scheduler was lost.
     """
     _validate(request)
+    await _check_repositories(request)
     request = replace(request, settings=await _resolve_model(request))
     manifest = _manifest(request)
     async with AsyncExitStack() as stack:
@@ -208,6 +209,21 @@ def _validate(request: EvaluationRequest) -> None:
     ids = Counter((problem.problem_set, problem.id) for problem in request.problems)
     if twice := [id_ for (_, id_), count in ids.items() if count > 1]:
         raise UsageError(f"Several problems have the id {twice[0]!r}.", remedy="Give each problem its own id.")
+
+
+async def _check_repositories(request: EvaluationRequest) -> None:
+    """Run the tests of one problem of each repository, before anything is spent; on a cluster the workers do.
+
+    Raises:
+        UsageError: none of them passes with the reference solution.
+    """
+    first = {problem.folder: problem for problem in reversed(request.problems) if problem.repository}
+    if request.scheduler or request.resume or not first:
+        return
+    from exploracoder_jupyter.evaluation.units.repository_scoring import check_tests_run  # needs the extra `repo`
+
+    for problem in first.values():
+        await check_tests_run(problem, request.settings)
 
 
 async def _resolve_model(request: EvaluationRequest) -> Settings:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import venv
 from pathlib import Path
 
 import anyio
@@ -9,13 +10,15 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Observation, RepositoryTask, Task
-from exploracoder_jupyter.evaluation import Unit, run_unit, verify_problem
+from exploracoder_jupyter.evaluation import EvaluationRequest, Unit, aevaluate, run_unit, verify_problem
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 from exploracoder_jupyter.kernel_agent.test_command import run_tests
 from exploracoder_jupyter.llm import ScriptedModel
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.testing.test_report import read_report
+from exploracoder_jupyter.repository.testing.test_report import NO_PYTEST, read_report
 from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
 from exploracoder_jupyter.runs import Order, in_repository, replay, resume_order, run
 from exploracoder_jupyter.runs.recorded.run_replay import prepare_replay
@@ -148,6 +151,18 @@ def test_tests_that_replace_what_the_report_needs_or_end_pytest_are_reported(tmp
     assert [item.id for item in report.failed] == ["test_early.py::test_end"] and not report.complete
 
 
+def test_an_environment_without_pytest_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    venv.create(tmp_path / "bare")
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bare" / "bin" / "python"))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    run_tests({"files": {}, "tests": [], "command": "", "seconds": patience(60)})
+    observation = Observation("ok", ({"output_type": "display_data", "data": shown[0], "metadata": {}},))
+    assert read_report(observation, command="").problem == NO_PYTEST
+
+
 def test_a_test_command_decides_in_place_of_pytest(tmp_path, monkeypatch):
     folder = without_cart(tmp_path / "repository")
     command = f"{sys.executable} -c 'import sys; sys.path.insert(0, \"src\"); from shop.cart import Cart' && touch made"
@@ -191,6 +206,18 @@ async def test_a_problem_in_a_repository_is_measured_without_showing_its_referen
     assert (result.fault, result.tests_passed, result.tests, result.failure) == ("", 2, 3, "wrong result")
     assert not result.passed and result.calls == len(prompts)
     assert "round_price(sum" not in prompts[0] and "self.catalogue.find" not in prompts[0]
+
+
+async def test_an_evaluation_whose_tests_cannot_run_is_refused_before_a_request(tmp_path, httpserver):
+    write_shop(tmp_path / "shop")
+    row = {"id": "cart", "task": "Holds items.", "repository": "shop", "target": TARGET, "tests": ["absent"]}
+    (tmp_path / "set.jsonl").write_text(json.dumps(row))
+    problems = (await load_problems(tmp_path / "set.jsonl")).problems
+    layer = {"endpoint": {"model": "toy", "base_url": offer_toy(httpserver, reply)}}
+    request = EvaluationRequest(tuple(problems), ("repository-rag",), resolve(layer), out=tmp_path / "results")
+    with pytest.raises(UsageError):
+        await aevaluate(request)
+    assert not httpserver.log and not (tmp_path / "results").exists()
 
 
 def test_members_of_a_class_that_is_not_in_the_repository_are_read_by_jedi(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.errors import ReplyError, unwrap_group
+from exploracoder_jupyter.core.errors import ReplyError, UsageError, unwrap_group
 from exploracoder_jupyter.core.types import RepositoryTask
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.units.hidden_tests import NO_SOLUTION, WRONG_RESULT, TestOutcome
@@ -80,6 +80,29 @@ async def score_in_repository(problem: Problem, code: str, settings: Settings) -
     return TestOutcome(ran=bool(found.results), passed=passed, failure="" if whole else WRONG_RESULT), len(
         reference.passed
     )
+
+
+async def check_tests_run(problem: Problem, settings: Settings) -> None:
+    """Run the tests of a problem on its reference solution.
+
+    Raises:
+        UsageError: none of them passes.
+        KernelError: no kernel could be started.
+    """
+    task = problem.repository
+    assert task
+    try:
+        async with open_siblings(settings.sandbox, workdir=problem.folder) as siblings:
+            root = await siblings.root()
+            seconds = settings.exploration.timeout
+            report = await retry_on_branching_change(lambda: run_tests_in_fork(root, task, {}, seconds=seconds))
+    except Exception as error:
+        raise unwrap_group(error) from None
+    if not report.passed:
+        raise UsageError(
+            f"No test of problem {problem.id!r} passes with its reference solution: {report.counts}.",
+            remedy="Install what the tests need, or correct `tests` or `test_command` of the problem.",
+        )
 
 
 def _with_solution(root: Path, task: RepositoryTask, code: str) -> tuple[str, str]:

@@ -45,7 +45,7 @@ from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.testing.test_report import TestReport, TestResult
+from exploracoder_jupyter.repository.testing.test_report import NO_PYTEST, TestReport, TestResult
 from exploracoder_jupyter.repository.testing.test_run import run_tests
 from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
 from exploracoder_jupyter.repository.tools.tool_calls import answer, called_as
@@ -231,6 +231,8 @@ def _excluded(run: Run, index: RepositoryIndex, target: Target, report: TestRepo
     unrelated = [item for item in report.failed if not _mentions(item, index, target)]
     left = report.without(item.id for item in unrelated)
     _require_modules(run, index, target, left if left.results else report)
+    if report.problem == NO_PYTEST:
+        raise MissingRequirement(report.problem, remedy="Install it there, or name a command with --test-command.")
     if report.problem:
         raise UsageError(report.problem, remedy="Check --tests, which takes what pytest takes, or raise --timeout.")
     names = ", ".join(item.id for item in unrelated[:_MOST_NAMED])
