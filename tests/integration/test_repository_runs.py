@@ -18,7 +18,7 @@ from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 from exploracoder_jupyter.kernel_agent.test_command import run_tests
 from exploracoder_jupyter.llm import ScriptedModel
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.testing.test_report import NO_PYTEST, read_report
+from exploracoder_jupyter.repository.testing.test_report import read_report
 from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
 from exploracoder_jupyter.runs import Order, in_repository, replay, resume_order, run
 from exploracoder_jupyter.runs.recorded.run_replay import prepare_replay
@@ -160,7 +160,7 @@ def test_an_environment_without_pytest_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONPATH", raising=False)
     run_tests({"files": {}, "tests": [], "command": "", "seconds": patience(60)})
     observation = Observation("ok", ({"output_type": "display_data", "data": shown[0], "metadata": {}},))
-    assert read_report(observation, command="").problem == NO_PYTEST
+    assert read_report(observation, command="").problem.startswith("pytest is not installed")
 
 
 def test_a_test_command_decides_in_place_of_pytest(tmp_path, monkeypatch):

@@ -44,8 +44,9 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.repository.reading.file_outline import shorten_file
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.testing.test_report import NO_PYTEST, TestReport, TestResult
+from exploracoder_jupyter.repository.testing.test_report import TestReport, TestResult
 from exploracoder_jupyter.repository.testing.test_run import run_tests
 from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
 from exploracoder_jupyter.repository.tools.tool_calls import answer, called_as
@@ -109,8 +110,16 @@ class Attempts:
         return self.made[-1] if self.made else None
 
     def context(self) -> Passage:
-        """Return the rest of the target's file."""
-        return Passage("workspace", self.target.path, self._rest[:_LONGEST_FILE], self.target.path, code=True)
+        """Return the rest of the target's file; of a long one the beginning, and the signatures of what follows."""
+        target, file = self.target, self.tools.index.by_path.get(self.target.path)
+        others = (
+            item
+            for item in (file.source.definitions if file else ())
+            if item not in target.present and not f"{item.owner}.".startswith(f"{target.name}.")
+        )
+        return Passage(
+            "workspace", target.path, shorten_file(self._rest, others, _LONGEST_FILE), target.path, code=True
+        )
 
     @property
     def shown_lines(self) -> tuple[str, int, int] | None:
@@ -231,8 +240,6 @@ def _excluded(run: Run, index: RepositoryIndex, target: Target, report: TestRepo
     unrelated = [item for item in report.failed if not _mentions(item, index, target)]
     left = report.without(item.id for item in unrelated)
     _require_modules(run, index, target, left if left.results else report)
-    if report.problem == NO_PYTEST:
-        raise MissingRequirement(report.problem, remedy="Install it there, or name a command with --test-command.")
     if report.problem:
         raise UsageError(report.problem, remedy="Check --tests, which takes what pytest takes, or raise --timeout.")
     names = ", ".join(item.id for item in unrelated[:_MOST_NAMED])

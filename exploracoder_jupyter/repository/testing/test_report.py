@@ -19,7 +19,6 @@ __test__ = False  # no module of tests
 Outcome = Literal["passed", "failed", "skipped"]
 _NO_TESTS: Final = 5
 """Exit status of pytest without any test."""
-NO_PYTEST = "pytest is not installed in the environment of the tests."
 _USAGE: Final = 4
 _COMPLETE: Final = frozenset({0, 1, _NO_TESTS})
 """Exit statuses of pytest after it has run all tests."""
@@ -205,5 +204,5 @@ def _problem(report: _Report, results: Sequence[TestResult]) -> str:
             else "pytest refused --tests."
         )
     if "No module named pytest" in report.output:
-        return NO_PYTEST
+        return "pytest is not installed in the environment of the tests."
     return f"pytest ended with status {report.status} before any test."

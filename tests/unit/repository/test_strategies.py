@@ -100,6 +100,18 @@ async def test_what_the_prompt_shows_of_the_file_is_not_repeated_as_similar_code
     assert prompt.count("class UnknownItem") == 1
 
 
+async def test_of_a_long_file_the_beginning_and_the_signatures_of_the_rest_are_shown(solved, tmp_path):
+    filler = "".join(f"def helper_{n}(text):\n    return {'x' * 60!r}\n\n\n" for n in range(80))
+    base = 'class Base:\n    def limit(self, most: int) -> int:\n        """Cut it."""\n        return 1234567\n'
+    path = tmp_path / "repository" / "src" / "shop" / "long.py"
+    path.write_text(f"import sys\n\n\n{filler}{base}")
+    task = RepositoryTask("src/shop/long.py::Late", ("tests",))
+    code = fenced("class Late(Base): ...")
+    _, [prompt], *_ = await solved(naive_rag, [code], [PASSED, PASSED], task)
+    assert "import sys" in prompt and "def helper_79(text)\n" in prompt
+    assert "    def limit(self, most: int) -> int  # Cut it." in prompt
+
+
 async def test_a_failure_leads_to_tools_then_to_a_reflection_and_to_an_improved_attempt(solved):
     replies = [fenced(NO_IMPORTS), TOOLS, "Import it from shop.container.", fenced(RIGHT)]
     error = row("tests/test_cart.py", "failed", "NameError: name 'Container' is not defined", "collect")
