@@ -21,9 +21,8 @@ def shorten_file(text: str, definitions: Iterable[Definition], most: int) -> str
     if len(text) <= most:
         return text
     head = text[: most // 2].rpartition("\n")[0]
-    outline = "\n".join(
-        _fitting(_outline(definitions, head.count("\n") + 1), most - len(head) - _SHORTEST - len(_TITLE))
-    )
+    room = most - len(head) - len(_TITLE) - len("...\n") - 2
+    outline = "\n".join(_fitting(_outline(definitions, head.count("\n") + 1), room))
     return f"{head}\n{_TITLE}\n{outline}"
 
 
