@@ -212,7 +212,7 @@ def _validate(request: EvaluationRequest) -> None:
 
 
 async def _check_repositories(request: EvaluationRequest) -> None:
-    """Run the tests of one problem of each repository, before anything is spent; on a cluster the workers do.
+    """Run the tests of one problem of each repository, before anything is spent; not for a cluster.
 
     Raises:
         UsageError: none of them passes with the reference solution.
