@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import ApiDoc, ScoredApi
-from exploracoder_jupyter.knowledge.search import indexed_text, word_embedder
+from exploracoder_jupyter.knowledge.search import indexed_text, rank_fusion, word_embedder
 from exploracoder_jupyter.knowledge.search.api_names import ApiNames
 from exploracoder_jupyter.knowledge.search.api_prior import prior
 from exploracoder_jupyter.knowledge.search.borrowed_text import borrowed_texts, own_descriptions
@@ -36,18 +36,8 @@ FORMAT = 6
 
 _DENSE_ROWS = 1000
 """How many rows are requested from a dense index."""
-_WORD_VECTOR_WEIGHT = 0.5
-"""Weight of similarity by general word vectors; the best lexical score counts 1."""
-_EMBEDDER_WEIGHT = 1.0
-"""Weight of similarity by an external embedding model."""
 _BORROWED_WEIGHT = 1.5
 """Weight of the field of texts that an API borrows."""
-_SYNONYM_WEIGHT = 0.4
-"""How much a synonym of a word counts; the word counts 1."""
-_NAMED_BONUS = 0.9
-"""Bonus if the query names the API outright."""
-_SPELLED_BONUS = 0.3
-"""Bonus if the query spells the name in words."""
 _DUPLICATE_OVERLAP = 0.5
 """Two summaries that share at least this fraction of their words count as duplicates."""
 
@@ -119,15 +109,17 @@ class ApiIndex:
         """Score how well each row matches the query; 0 if nothing matches."""
         without_libraries = drop_library_names(query, self.names.libraries)
         terms = drop_filler_words(without_libraries, self.names.terms)
-        words = self.lexical.scores(terms) + _SYNONYM_WEIGHT * self.lexical.scores(synonyms(terms))
+        words = self.lexical.scores(terms) + rank_fusion.SYNONYM_WEIGHT * self.lexical.scores(synonyms(terms))
         lexical = scale_to_max(words)
         if meaning:
-            dense = _EMBEDDER_WEIGHT * rescale_positive(await meaning.scores(without_libraries, most=_DENSE_ROWS))
+            dense = rank_fusion.EMBEDDER_WEIGHT * rescale_positive(
+                await meaning.scores(without_libraries, most=_DENSE_ROWS)
+            )
         else:
             similarity = self.word_vectors.scores(word_embedder.embed_text(terms), most=_DENSE_ROWS)
-            dense = _WORD_VECTOR_WEIGHT * scale_to_max(similarity)
-        named = _NAMED_BONUS * self.names.rows_named(find_named_apis(query))
-        spelled = _SPELLED_BONUS * self.names.rows_spelled_in(without_libraries)
+            dense = rank_fusion.WORD_VECTOR_WEIGHT * scale_to_max(similarity)
+        named = rank_fusion.NAMED_BONUS * self.names.rows_named(find_named_apis(query))
+        spelled = rank_fusion.SPELLED_BONUS * self.names.rows_spelled_in(without_libraries)
         return np.asarray(lexical + dense + (named + spelled), dtype=np.float32)
 
     def _top_rows(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:

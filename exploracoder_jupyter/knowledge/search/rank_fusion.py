@@ -1,4 +1,4 @@
-"""Combines rankings: scaled scores, reciprocal rank fusion, several queries, and diversity.
+"""Combines rankings: weighted and scaled scores, reciprocal rank fusion, several queries, and diversity.
 
 Within one library, a weighted sum of scores scaled to 0..1 for the query at hand finds more than reciprocal rank fusion
 (measured, see docs/measured.md), and it preserves by how much the first results lead. Ranks are used where the scores
@@ -13,6 +13,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+WORD_VECTOR_WEIGHT = 0.5
+"""Weight of similarity by general word vectors; the best lexical score counts 1."""
+EMBEDDER_WEIGHT = 1.0
+"""Weight of similarity by an external embedding model."""
+SYNONYM_WEIGHT = 0.4
+"""How much a synonym of a word counts; the word counts 1."""
+NAMED_BONUS = 0.9
+"""Bonus if the query names the API outright."""
+SPELLED_BONUS = 0.3
+"""Bonus if the query spells the name in words."""
 _RANK_CONSTANT = 60
 """The usual constant of reciprocal rank fusion."""
 MAX_SAME_NAME = 2
