@@ -62,8 +62,8 @@ def execute(arguments: argparse.Namespace) -> int:
     import anyio
 
     from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, read_secrets, resolve
+    from exploracoder_jupyter.llm.endpoint.endpoint_addresses import PRESETS
     from exploracoder_jupyter.llm.endpoint.endpoint_discovery import find_endpoints
-    from exploracoder_jupyter.llm.endpoint.endpoint_presets import PRESETS
 
     layers: list[Layer] = [{"endpoint": {"base_url": arguments.base_url}}] if arguments.base_url else []
     path = config_path()  # given, because the file that EXPLORACODER_CONFIG names need not exist yet

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final, Literal
+from typing import Final
 
 from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.types import ScoredApi
 from exploracoder_jupyter.finetuning.code_samples import Sample
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall
+from exploracoder_jupyter.finetuning.sample_filter import Reason
 from exploracoder_jupyter.finetuning.search_queries import Query, QueryOrigin
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
-    BEGIN,
     MOST_FOUND,
     find_lookups,
     format_answer,
@@ -31,23 +31,6 @@ MOST_LOOKUPS: Final = 4
 """Look-ups in one sample: fewer than five."""
 WRONG_SHARE: Final = 0.1
 """Share of the look-ups whose answer does not name the API."""
-_LONGEST_CODE: Final = 3000
-"""Characters; the paper filters by length too, and its samples have 186 words on average."""
-_LEAST_LINES: Final = 2
-
-Reason = Literal[
-    "no description",
-    "too short",
-    "too long",
-    "duplicate",
-    "benchmark problem",
-    "no call of the libraries",
-    "mentions the notation",
-    "no query",
-    "not found by the search",
-    "changed by the annotation",
-]
-"""Why a sample is left out."""
 Search = Callable[[str, int], Awaitable[Sequence[ScoredApi]]]
 ChooseQueries = Callable[[Sample, Sequence[LibraryCall]], Awaitable[Sequence[Sequence[Query]]]]
 """Returns the queries to try for each of the calls, best first."""
@@ -93,17 +76,6 @@ ROW: Final = TypeAdapter(AnnotatedSample)
 def sample_id(sample: Sample) -> str:
     """Return an id that is equal for samples that differ in layout only."""
     return blake2b("".join(sample.code.split()).encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-def unsuitable(sample: Sample) -> Reason | None:
-    """Return why a sample is not worth annotating, if it is not."""
-    if not sample.task:
-        return "no description"
-    if BEGIN in sample.code:
-        return "mentions the notation"
-    if sum(bool(line.strip()) for line in sample.code.splitlines()) < _LEAST_LINES:
-        return "too short"
-    return "too long" if len(sample.code) > _LONGEST_CODE else None
 
 
 async def annotate(

@@ -5,7 +5,7 @@
 - `offline` is the built-in default, which is not a language model.
 - `ReplayModel` answers from a trace, `RecordedRepliesModel` from one first, `ScriptedModel` from a list or a function.
 - `ArchivedRepliesModel` records the replies of another model in a `ReplyArchive`, and answers from it.
-- `endpoint_presets` maps names to addresses; `is_local` checks whether an address is on this machine.
+- `endpoint_addresses` maps names to addresses; `is_local` checks whether an address is on this machine.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
+    from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local
     from exploracoder_jupyter.llm.endpoint.endpoint_embeddings import EndpointEmbedder
-    from exploracoder_jupyter.llm.endpoint.endpoint_presets import is_local
     from exploracoder_jupyter.llm.endpoint.endpoint_probe import Probe, probe, resolve_model
     from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
     from exploracoder_jupyter.llm.recorded_replies import ArchivedRepliesModel, ReplyRecording
@@ -44,7 +44,7 @@ if not TYPE_CHECKING:  # lazy: who asks an endpoint for vectors needs no model
         __name__,
         {
             "EndpointEmbedder": "endpoint.endpoint_embeddings",
-            "is_local": "endpoint.endpoint_presets",
+            "is_local": "endpoint.endpoint_addresses",
             "Probe": "endpoint.endpoint_probe",
             "probe": "endpoint.endpoint_probe",
             "resolve_model": "endpoint.endpoint_probe",

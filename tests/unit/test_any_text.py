@@ -17,7 +17,7 @@ from protego import Protego
 from pydantic import ValidationError
 from rich.console import Console
 
-from exploracoder_jupyter.cli.display.live_view import render_view
+from exploracoder_jupyter.cli.display.live_run_view import render_view
 from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.errors import ReplyError, UsageError
 from exploracoder_jupyter.core.events import Notice, dump, load
@@ -90,7 +90,7 @@ from exploracoder_jupyter.pipeline.prompting import (
     prompt_templates,
     quoting,
     reply_extraction,
-    reply_forms,
+    reply_models,
     similar_apis,
     tool_call_text,
 )
@@ -249,7 +249,7 @@ PIPELINE = {
         lambda t: list(reply_extraction.json_values(t)),
     ),
     "code of a reply": each(
-        reply_forms.parse_code,
+        reply_models.parse_code,
         tool_call_text.parse_code_without_calls,
         tool_call_text.pending_calls,
         tool_call_text.parse_argument,
@@ -257,12 +257,12 @@ PIPELINE = {
     ),
     "structured replies": each(
         *(
-            partial(lambda text, form: reply_forms.parse_json(text, form), form=form)
+            partial(lambda text, form: reply_models.parse_json(text, form), form=form)
             for form in (
-                reply_forms.PlanReply,
-                reply_forms.SearchingPlanReply,
-                reply_forms.PlannersReply,
-                reply_forms.RevisingReply,
+                reply_models.PlanReply,
+                reply_models.SearchingPlanReply,
+                reply_models.PlannersReply,
+                reply_models.RevisingReply,
             )
         )
     ),

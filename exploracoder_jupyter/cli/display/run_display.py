@@ -64,7 +64,7 @@ def _run_async(
 def progress_listener() -> Iterator[Callable[[Record], None]]:
     """Provide a function that displays records: in a live view on a terminal, else as lines."""
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        from exploracoder_jupyter.cli.display.live_view import LiveView
+        from exploracoder_jupyter.cli.display.live_run_view import LiveView
 
         with LiveView() as view:
             yield view

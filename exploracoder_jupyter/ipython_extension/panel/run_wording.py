@@ -35,7 +35,7 @@ def headline(state: RunState) -> str:
 
 def cost(state: RunState, now: float) -> str:
     """Return what was spent so far: time, calls, tokens, executions."""
-    return f"{_clock(state.seconds(now))}, {describe_cost(state)}"
+    return f"{_clock(state.seconds(now))}, {describe_usage(state)}"
 
 
 def candidate_line(candidate: Attempt) -> str:
@@ -52,7 +52,7 @@ def describe(row: Section) -> str:
     return f"{text}; {row.selected.id} {selection_word(row.selected)}" if row.selected else text
 
 
-def describe_cost(state: RunState) -> str:
+def describe_usage(state: RunState) -> str:
     """Describe the cost: `3 model calls, 1,234 tokens, 5 executions`; only executions for the offline model."""
     usage, executions = state.usage, plural(state.usage.executions, "execution")
     if state.model == OFFLINE:
@@ -94,7 +94,7 @@ def footer(state: RunState, now: float, *, in_page: bool = False, tries: bool = 
     A page shows the isolation, and the time while the run goes on, in its sidebar.
     """
     tried = describe_tries(*state.tries) if tries and state.tries[0] else ""
-    spent = cost(state, now) if state.over or not in_page else describe_cost(state)
+    spent = cost(state, now) if state.over or not in_page else describe_usage(state)
     expected = f"{state.estimate} expected" if state.estimate and not state.over else ""
     parts = [tried, spent, expected, state.model, "" if in_page else state.isolation]
     return " · ".join(part for part in parts if part)

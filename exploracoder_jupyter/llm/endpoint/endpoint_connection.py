@@ -21,7 +21,7 @@ from exploracoder_jupyter.core.configuration.settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.llm.async_closing import AsyncClosable
-from exploracoder_jupyter.llm.endpoint import endpoint_errors, endpoint_presets, response_limits
+from exploracoder_jupyter.llm.endpoint import endpoint_addresses, endpoint_errors, response_limits
 from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault, Target, explain, key_remedy
 from exploracoder_jupyter.llm.endpoint.response_limits import (
     CURRENT_TRAFFIC,
@@ -74,7 +74,7 @@ class Connection(AsyncClosable):
         self._retries = endpoint.retries
         self._report = report or (lambda sentence: None)
         self.target = Target(
-            url=endpoint_presets.redact_address(endpoint.base_url),
+            url=endpoint_addresses.redact_address(endpoint.base_url),
             model=model,
             key=self._key is not None,
             timeout=endpoint.timeout,
@@ -226,12 +226,12 @@ def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None
     import openai
 
     # A proxy from the environment cannot reach local addresses of this machine.
-    trust = not endpoint_presets.is_local(endpoint.base_url)
+    trust = not endpoint_addresses.is_local(endpoint.base_url)
     http_client = http_client or openai.DefaultAsyncHttpxClient(trust_env=trust)
     response_limits.install_limits(http_client)
     return openai.AsyncOpenAI(
         api_key=key,
-        base_url=endpoint_presets.resolve_address(endpoint.base_url),
+        base_url=endpoint_addresses.resolve_address(endpoint.base_url),
         timeout=openai.Timeout(endpoint.timeout, connect=min(_CONNECT_SECONDS, endpoint.timeout)),
         max_retries=0,
         default_headers={"Accept-Encoding": "identity"},
@@ -241,8 +241,8 @@ def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None
 
 def _key(endpoint: Endpoint, secrets: Secrets) -> str | None:
     key = secrets.api_key.get_secret_value().strip() if secrets.api_key else ""
-    if not key and endpoint_presets.resolve_address(endpoint.base_url) == endpoint_presets.OPENAI:
-        raise EndpointError(f"No key is configured for {endpoint_presets.OPENAI}.", remedy=key_remedy())
+    if not key and endpoint_addresses.resolve_address(endpoint.base_url) == endpoint_addresses.OPENAI:
+        raise EndpointError(f"No key is configured for {endpoint_addresses.OPENAI}.", remedy=key_remedy())
     if not (key.isascii() and key.isprintable()):
         raise EndpointError("The configured key contains invalid characters.", remedy=key_remedy())
     return key or None

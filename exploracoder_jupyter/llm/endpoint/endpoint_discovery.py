@@ -16,7 +16,7 @@ import anyio
 from exploracoder_jupyter.core.configuration.settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.types import Message, Sampling
-from exploracoder_jupyter.llm.endpoint.endpoint_presets import OPENAI, PRESETS, redact_address, resolve_address
+from exploracoder_jupyter.llm.endpoint.endpoint_addresses import OPENAI, PRESETS, redact_address, resolve_address
 from exploracoder_jupyter.llm.endpoint.endpoint_probe import Probe, probe
 from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest

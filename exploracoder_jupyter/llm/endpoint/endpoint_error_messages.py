@@ -95,7 +95,7 @@ class Target:
     """What was requested from which endpoint, for the error message."""
 
     url: str
-    """As returned by `endpoint_presets.redact_address`."""
+    """As returned by `endpoint_addresses.redact_address`."""
     model: str
     key: bool
     """Whether a key is configured."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from exploracoder_jupyter.core.configuration.settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.llm.endpoint import endpoint_presets
+from exploracoder_jupyter.llm.endpoint import endpoint_addresses
 from exploracoder_jupyter.llm.endpoint.endpoint_connection import Connection
 from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault, explain
 
@@ -39,8 +39,8 @@ async def probe(endpoint: Endpoint, secrets: Secrets) -> Probe:
             listed = await connection.models()
             target = connection.target
     except (EndpointError, UsageError) as error:
-        return Probe(endpoint.base_url or endpoint_presets.OPENAI, False, False, (), error.message, error.remedy)
-    found = Probe(target.url, True, endpoint_presets.is_local(endpoint.base_url), (), f"{target.url} answers.")
+        return Probe(endpoint.base_url or endpoint_addresses.OPENAI, False, False, (), error.message, error.remedy)
+    found = Probe(target.url, True, endpoint_addresses.is_local(endpoint.base_url), (), f"{target.url} answers.")
     if not isinstance(listed, Fault):
         return _with_models(found, endpoint.model, listed)
     if listed.status in (404, 405, 501):

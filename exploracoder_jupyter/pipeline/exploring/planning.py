@@ -12,7 +12,7 @@ from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs, PlanInputs, PlannersInputs
 from exploracoder_jupyter.pipeline.prompting.reply_extraction import join_lines
-from exploracoder_jupyter.pipeline.prompting.reply_forms import (
+from exploracoder_jupyter.pipeline.prompting.reply_models import (
     MarkedReply,
     PlannersReply,
     PlanReply,

@@ -21,7 +21,7 @@ from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Call
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.reply_extraction import json_values, without_thinking
-from exploracoder_jupyter.pipeline.prompting.reply_forms import parse_code, raise_unreadable
+from exploracoder_jupyter.pipeline.prompting.reply_models import parse_code, raise_unreadable
 
 SEARCH: Final = "search_api"
 TOOLS: Final = (SEARCH, "get_signature", "get_source", "get_examples")

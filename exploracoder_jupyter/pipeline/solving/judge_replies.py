@@ -20,7 +20,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_extraction import (
     strip_markdown,
     without_fenced_blocks,
 )
-from exploracoder_jupyter.pipeline.prompting.reply_forms import (
+from exploracoder_jupyter.pipeline.prompting.reply_models import (
     encodable,
     parse_code,
     raise_unreadable,

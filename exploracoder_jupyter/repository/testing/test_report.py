@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from exploracoder_jupyter.core.message_wording import plural
 from exploracoder_jupyter.core.types import Observation
-from exploracoder_jupyter.kernel_agent.test_command import MIME
+from exploracoder_jupyter.kernel_agent.repository_tests import MIME
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 
 __test__ = False  # no module of tests

@@ -15,7 +15,7 @@ from tree_sitter import Node
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.prompting.reply_extraction import split_fenced, without_thinking
-from exploracoder_jupyter.pipeline.prompting.reply_forms import encodable
+from exploracoder_jupyter.pipeline.prompting.reply_models import encodable
 from exploracoder_jupyter.repository.reading.code_model import Definition, Language, SourceFile
 from exploracoder_jupyter.repository.reading.java_syntax import java_parser
 from exploracoder_jupyter.repository.reading.python_syntax import node_text, python_parser

@@ -25,7 +25,7 @@ from exploracoder_jupyter.knowledge.extraction.library_name_cache import Library
 from exploracoder_jupyter.knowledge.extraction.public_surface import find_libraries
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 from exploracoder_jupyter.llm import is_local, probe, resolve_model
-from exploracoder_jupyter.llm.endpoint.endpoint_presets import redact_address
+from exploracoder_jupyter.llm.endpoint.endpoint_addresses import redact_address
 from exploracoder_jupyter.runs.construction.knowledge_adapter import cache_folder
 from exploracoder_jupyter.runs.construction.model_factory import ADAPTER, is_offline, model_plugin
 from exploracoder_jupyter.runs.environment_key import environment_key

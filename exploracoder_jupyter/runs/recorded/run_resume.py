@@ -20,7 +20,7 @@ from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.message_wording import describe_tokens, plural
 from exploracoder_jupyter.core.run_state import RunState, fold_all
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.llm.endpoint.endpoint_presets import redact_address
+from exploracoder_jupyter.llm.endpoint.endpoint_addresses import redact_address
 from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
 from exploracoder_jupyter.runs.construction.port_adapters import uses_endpoint

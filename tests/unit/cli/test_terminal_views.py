@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from exploracoder_jupyter.cli.display.live_view import LiveView, render_view
+from exploracoder_jupyter.cli.display.live_run_view import LiveView, render_view
 from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core import events, types
 from exploracoder_jupyter.core.run_state import RunState, fold

@@ -29,7 +29,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     RepairInputs,
     SolveInputs,
 )
-from exploracoder_jupyter.pipeline.prompting.reply_forms import (
+from exploracoder_jupyter.pipeline.prompting.reply_models import (
     PlannersReply,
     PlanReply,
     RecommendReply,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from exploracoder_jupyter.cli.display.live_view import render_view
+from exploracoder_jupyter.cli.display.live_run_view import render_view
 from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.types import Solution
 from exploracoder_jupyter.export.export_formats import export_run

@@ -32,14 +32,16 @@ from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     small_table_facts,
 )
 from exploracoder_jupyter.kernel_agent.summaries.tables.pandas_columns import (
-    column_label_facts,
     describe_column,
     describe_values,
     dtype_name,
     format_dtype,
+    positions_note,
+)
+from exploracoder_jupyter.kernel_agent.summaries.tables.pandas_indexes import (
+    column_label_facts,
     index_facts,
     is_default_index,
-    positions_note,
 )
 
 MAX_HASHED_COLUMNS = 20

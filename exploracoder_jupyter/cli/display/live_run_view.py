@@ -18,7 +18,7 @@ from rich.text import Text
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, CandidateState, RunState, Section, fold
 from exploracoder_jupyter.core.types import SubtaskStatus
-from exploracoder_jupyter.ipython_extension.panel.run_wording import describe_cost
+from exploracoder_jupyter.ipython_extension.panel.run_wording import describe_usage
 from exploracoder_jupyter.text.characters import printable
 
 _STATUS_STYLES: dict[SubtaskStatus, tuple[str, str]] = {
@@ -129,7 +129,7 @@ def _last_problem(candidates: tuple[Attempt, ...]) -> str:
 
 def _render_footer(state: RunState, now: float) -> Text:
     minutes, seconds = divmod(int(state.seconds(now)), 60)
-    parts = [printable(state.activity), f"{describe_cost(state)}, {minutes}:{seconds:02d}"]
+    parts = [printable(state.activity), f"{describe_usage(state)}, {minutes}:{seconds:02d}"]
     if not state.over:
         parts += [str(state.estimate or ""), "Ctrl-C stops"]
     return Text("  ".join(part for part in parts if part), style="dim")

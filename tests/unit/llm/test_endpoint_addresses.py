@@ -2,7 +2,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.llm import is_local
-from exploracoder_jupyter.llm.endpoint import endpoint_presets
+from exploracoder_jupyter.llm.endpoint import endpoint_addresses
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ def test_local_means_this_machine(base_url, local):
 
 
 def test_presets_are_addresses_on_this_machine():
-    for name, url in endpoint_presets.PRESETS.items():
-        assert endpoint_presets.resolve_address(name) == url
+    for name, url in endpoint_addresses.PRESETS.items():
+        assert endpoint_addresses.resolve_address(name) == url
         assert is_local(url) and url.endswith("/v1")
 
 
@@ -41,8 +41,8 @@ def test_presets_are_addresses_on_this_machine():
 )
 def test_what_is_no_address_is_refused_with_the_presets_named(base_url):
     with pytest.raises(UsageError, match="ollama"):
-        endpoint_presets.resolve_address(base_url)
+        endpoint_addresses.resolve_address(base_url)
 
 
 def test_what_is_shown_of_an_address_holds_no_secret():
-    assert endpoint_presets.redact_address("https://me:pw@h.example:8443/v1?key=abc") == "https://h.example:8443/v1"
+    assert endpoint_addresses.redact_address("https://me:pw@h.example:8443/v1?key=abc") == "https://h.example:8443/v1"

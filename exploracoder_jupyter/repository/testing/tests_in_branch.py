@@ -20,8 +20,6 @@ from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.testing.test_report import TestReport, read_report
 
-__test__ = False  # no module of tests
-
 _CODE: Final = """
 _explora = {{"__name__": "explora_tests"}}
 exec({source!r}, _explora)
@@ -75,6 +73,6 @@ async def run_tests_in_fork(
 
 
 def _test_code(task: RepositoryTask, files: Mapping[str, str], *, seconds: float) -> str:
-    source = resources.files("exploracoder_jupyter.kernel_agent").joinpath("test_command.py").read_text("utf-8")
+    source = resources.files("exploracoder_jupyter.kernel_agent").joinpath("repository_tests.py").read_text("utf-8")
     request = {"files": dict(files), "tests": list(task.tests), "command": task.command, "seconds": seconds}
     return _CODE.format(source=source, request=json.dumps(request))
