@@ -10,6 +10,8 @@ calling cell waits (`--wait`), so the kernel's main thread is busy all the time.
    twice; the page's long tasks (over 50 ms) and memory. The baseline is the same cells put into JupyterLab one by one,
    in the same time, without the extension.
 3. *The same once more, traced*: whose the tasks over 200 ms are (`long_tasks`). Tracing makes a page slower.
+4. *The board, traced*: the comparison of each subtask of that run is opened, and each of its candidates is visited with
+   the arrow keys.
 """
 
 import argparse
@@ -25,6 +27,7 @@ from playwright.sync_api import BrowserContext, Page, sync_playwright
 from pytest_httpserver import HTTPServer
 
 from benchmarks.long_tasks import BEGIN, CATEGORIES, WHOSE, long_tasks
+from tests.e2e.browser.board import Board
 from tests.e2e.browser.conftest import CHROMIUM, WIDE
 from tests.e2e.browser.lab import Notebook, Server, Tab, candidates, of_role
 from tests.e2e.browser.play import Play, Scene, Stage
@@ -232,13 +235,37 @@ def flood(server: Server, context: BrowserContext, told: Play) -> None:
 
 
 def blame(server: Server, context: BrowserContext, told: Play) -> None:
-    """Whose the long tasks of a run are."""
+    """Whose the long tasks of a run are, and those of its boards."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.json"
         tab, _, seconds, _ = explore(server, context, told, trace)
+        row("traced run", f"{seconds:.0f} s")
+        print_sources(trace)
+        with traced(tab.page, trace):
+            visited = visit_boards(tab, len(told.scenes))
         tab.page.close()
-        tasks = long_tasks(trace, "extensions/exploracoder-jupyter", over=50)
-    row("traced run", f"{seconds:.0f} s")
+        row("traced boards", f"{visited} candidates")
+        print_sources(trace)
+
+
+def visit_boards(tab: Tab, subtasks: int) -> int:
+    """Open the board of each subtask and visit its candidates with the arrow keys; returns how many were visited."""
+    board, visited = Board(tab), 0
+    for subtask in map(str, range(1, subtasks + 1)):
+        tab.command("exploracoder:compare", subtask=subtask)
+        tab.until(lambda wanted=f"{subtask}.": board.focused().startswith(wanted), f"the board of {subtask}")
+        board.press("Home")
+        for id in board.order():
+            board.until_focused(id)
+            board.column(id).locator(".jp-OutputArea-output").first.wait_for()
+            visited += 1
+            board.press("ArrowRight")
+    return visited
+
+
+def print_sources(trace: Path) -> None:
+    """Print whose the long tasks of a trace are."""
+    tasks = long_tasks(trace, "extensions/exploracoder-jupyter", over=50)
     for whose in WHOSE:
         mine = [task for task in tasks if task.whose == whose]
         row(f"  {whose}, clock", smoothness([task.clock for task in mine]))

@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.configuration.explore_options import OPTIONS, nes
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.core.message_wording import did_you_mean
+from exploracoder_jupyter.core.message_formatting import did_you_mean
 from exploracoder_jupyter.core.types import RepositoryTask, Task
 from exploracoder_jupyter.ipython_extension.running.variable_sending import send_variables
 from exploracoder_jupyter.runs import Listener, Order, RunSteering

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from exploracoder_jupyter.cli.display.standard_streams import flush, print_error, print_note
 from exploracoder_jupyter.core.errors import BudgetExceeded, ExploraError, InternalError, ReplyError, to_explora_error
-from exploracoder_jupyter.core.message_wording import terminal_wording
+from exploracoder_jupyter.core.message_formatting import terminal_wording
 
 __all__ = ["main"]
 

@@ -19,7 +19,7 @@ from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.core.configuration.explore_options import add_section_options, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

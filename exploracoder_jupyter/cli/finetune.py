@@ -15,7 +15,7 @@ from exploracoder_jupyter.cli.display.step_progress import show_progress
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.core.configuration.explore_options import add_section_options, settings_layer
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.finetuning.training_request import Method, TrainingRequest
 
 if TYPE_CHECKING:

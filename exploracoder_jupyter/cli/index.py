@@ -15,7 +15,7 @@ from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.cli.exit_on_broken_pipe import interrupt_on_broken_pipe
 from exploracoder_jupyter.core.configuration.explore_options import add_reading_options, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_wording import did_you_mean
+from exploracoder_jupyter.core.message_formatting import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

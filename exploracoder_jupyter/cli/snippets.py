@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.standard_streams import print_code, print_json, print_note, print_result
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.configuration.recorded_settings import recorded_l
 from exploracoder_jupyter.core.configuration.settings import OFFLINE, Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, as_json, read_secrets, resolve
 from exploracoder_jupyter.core.errors import UsageError, unwrap_group
-from exploracoder_jupyter.core.message_wording import did_you_mean, plural
+from exploracoder_jupyter.core.message_formatting import did_you_mean, plural
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import create_shared_times

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from exploracoder_jupyter.core.configuration.settings import Sandbox, Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
-from exploracoder_jupyter.core.message_wording import did_you_mean
+from exploracoder_jupyter.core.message_formatting import did_you_mean
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.ipython_extension.api_key_settings import explain, save_key
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms

@@ -15,7 +15,7 @@ import anyio
 from exploracoder_jupyter.core.configuration.settings import OFFLINE, Budget, Price, Prices
 from exploracoder_jupyter.core.errors import BudgetExceeded, UsageError
 from exploracoder_jupyter.core.events import Estimated
-from exploracoder_jupyter.core.message_wording import money, plural
+from exploracoder_jupyter.core.message_formatting import money, plural
 from exploracoder_jupyter.core.types import Usage
 
 _SHARE_OF_REPLIES: Final = 0.11

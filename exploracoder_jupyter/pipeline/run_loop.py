@@ -14,28 +14,19 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import PlanMade, ReviewAsked, Steered
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, Subtask
+from exploracoder_jupyter.pipeline.cost_estimate import announce_exploration
 from exploracoder_jupyter.pipeline.exploring.carried_candidate import carry_forward
 from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_plan
 from exploracoder_jupyter.pipeline.exploring.run_stop_criteria import stop_if_futile
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import explore_subtask, first_candidates
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_tried_program, solve
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 from exploracoder_jupyter.pipeline.task_groups import task_group
-
-_TOKENS_PER_SUBTASK = 13_000
-"""Prompt and completion tokens of one subtask as published at m = 5; the paper measured 56 k per problem (Table 4)."""
-
-_TOKENS_PER_REQUEST = 6_000
-"""Prompt and completion tokens of one request of the exploration otherwise, with prompts of maximum length."""
-
-_TOKENS_PER_TEST_CALL = 5_000
-"""Tokens of one request for test inputs, or for one judgement, with prompts of maximum length."""
 
 FirstPhase = Callable[[], Awaitable[RunResult | None]]
 """A phase before the exploration, which may return the result of the run."""
@@ -169,7 +160,7 @@ class RunLoop:
         """Introduce and plan; return the result if the plan is empty."""
         run, given = self.run, self.run.given
         if not self._has_recorded_plan:
-            self._estimate(run.settings.subtasks, at_most=True)
+            announce_exploration(run, run.settings.subtasks, at_most=True)
         introduction = await introduce(run)
         state = State(introduction if run.asks_always else Introduction(""), run.root)
         if given is not None and self._has_recorded_plan:
@@ -183,7 +174,7 @@ class RunLoop:
             run.agenda.add_hint(given.hint if given else "")
         if not run.agenda.plan.subtasks:
             return await accept_tried_program(run)
-        self._estimate(len(run.agenda.plan.subtasks) - len(run.agenda.carried), at_most=False)
+        announce_exploration(run, len(run.agenda.plan.subtasks) - len(run.agenda.carried), at_most=False)
         self.states.append(state)
         return None
 
@@ -237,14 +228,3 @@ class RunLoop:
         with anyio.CancelScope(shield=True):
             for branch in branches:
                 await branch.close()
-
-    def _estimate(self, subtasks: int, *, at_most: bool) -> None:
-        """Emit the expected number of calls and tokens, and their cost; a free model needs no estimate."""
-        tests = 2 if self.run.settings.tests else 0
-        if self.run.model.name == OFFLINE:
-            return
-        calls, tokens = 3 + 2 * subtasks, subtasks * _TOKENS_PER_SUBTASK
-        if not self.run.as_published:
-            calls, tokens = 2 + subtasks, (2 + subtasks) * _TOKENS_PER_REQUEST
-        tokens += tests * _TOKENS_PER_TEST_CALL
-        self.run.emit(self.run.meter.estimate(calls + tests, tokens, at_most=at_most))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
 
 

@@ -9,20 +9,16 @@ found and learned stays known to the exploration. 1 call where the first program
 
 from __future__ import annotations
 
-from typing import Final
-
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import EffortChosen
+from exploracoder_jupyter.pipeline.cost_estimate import announce_programs
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.task_run import explore
 from exploracoder_jupyter.strategies.example_repair import ExampleRuns, Settled
 from exploracoder_jupyter.strategies.rag import REPAIRS
-
-_TOKENS_PER_PROGRAM: Final = 4_000
-"""Prompt and completion tokens of one program or repair; 2,400 in the first problems measured (docs/measured.md)."""
 
 
 async def adaptive(run: Run) -> RunResult:
@@ -56,7 +52,7 @@ async def _try_at_once(run: Run) -> RunResult | None:
     announce_libraries(run)
     runs = await ExampleRuns.begin(run)
     run.emit(EffortChosen("direct", _describe_start(runs)))
-    run.emit(run.meter.estimate(1 + REPAIRS, (1 + REPAIRS) * _TOKENS_PER_PROGRAM, at_most=True))
+    announce_programs(run, 1 + REPAIRS)
     try:
         settled = await runs.settle()
     finally:  # also where the user chooses to explore

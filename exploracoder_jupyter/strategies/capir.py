@@ -6,7 +6,7 @@ After Ma et al. 2024, as compared in ExploraCoder, section 5.4: the global set o
 
 from __future__ import annotations
 
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_solution, repair_until_accepted
 from exploracoder_jupyter.pipeline.step_context import Run

@@ -18,7 +18,7 @@ from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs, RepairInputs, SolveInputs, StrategyInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
-from exploracoder_jupyter.pipeline.run_outcome import RunResult, to_solution
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test
 from exploracoder_jupyter.pipeline.solving.solution_attempts import UNCHANGED, SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_or_test

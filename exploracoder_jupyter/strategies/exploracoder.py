@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.task_run import explore
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_solution, repair_until_accepted
 from exploracoder_jupyter.pipeline.step_context import Run

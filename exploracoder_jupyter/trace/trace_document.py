@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from exploracoder_jupyter.core.events import Record, RunStarted
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, LibraryInfo, Task, Usage, Verdict
 from exploracoder_jupyter.trace.cells.cell_building import append_item

@@ -13,7 +13,7 @@ import pytest
 from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, MissingRequirement
 from exploracoder_jupyter.kernels import RerunBranch, open_siblings
-from exploracoder_jupyter.kernels.branching.fork_blocklist import blocked_libraries
+from exploracoder_jupyter.kernels.branching.observed_fork_hangs import libraries_that_hung
 from tests.patience import patience, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")
@@ -101,7 +101,7 @@ async def test_a_fork_that_hangs_is_run_again_in_another_way_and_remembered(work
             await branch.run("pool.submit(int).result()", timeout=patience(60))
         [again] = await root.fork(1)
         assert isinstance(again, RerunBranch)
-        assert blocked_libraries() == ["numexpr"]
+        assert libraries_that_hung() == ["numexpr"]
 
 
 async def test_code_that_hangs_by_itself_is_no_fault_of_the_fork(workdir):
@@ -111,7 +111,7 @@ async def test_code_that_hangs_by_itself_is_no_fault_of_the_fork(workdir):
         observed = await branch.run("lock.acquire(); lock.acquire()", timeout=5)
         assert observed.status == "timeout", observed
         assert not isinstance((await root.fork(1))[0], RerunBranch)
-        assert blocked_libraries() == []
+        assert libraries_that_hung() == []
 
 
 async def test_two_roots_may_be_forked_at_one_time(workdir):

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.standard_streams import print_note
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.evaluation.scheduling.progress import Progress

@@ -30,7 +30,7 @@ from exploracoder_jupyter.core.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Candidate, Exchange, InputRun, Observation, Plan, Status
 from exploracoder_jupyter.text.characters import printable

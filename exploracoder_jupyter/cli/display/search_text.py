@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from exploracoder_jupyter.cli.display.standard_streams import print_note, print_result, write_line
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.text.characters import printable
 

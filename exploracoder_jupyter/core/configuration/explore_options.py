@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_args, get_o
 from exploracoder_jupyter.core.configuration.setting_annotations import Kind, Option, Place
 from exploracoder_jupyter.core.configuration.settings import SettingField, setting_fields
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_wording import did_you_mean
+from exploracoder_jupyter.core.message_formatting import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

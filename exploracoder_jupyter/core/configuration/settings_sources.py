@@ -20,7 +20,7 @@ from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
 from exploracoder_jupyter.core.configuration.settings import PRESETS, Settings, setting_fields
 from exploracoder_jupyter.core.configuration.web_settings import WEB_KEY, expand_web_address, validate_web_address
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_wording import choose_wording, did_you_mean
+from exploracoder_jupyter.core.message_formatting import choose_wording, did_you_mean
 
 _CONFIG = "EXPLORACODER_CONFIG"
 KEY_VARIABLES = ("EXPLORACODER_API_KEY", "OPENAI_API_KEY")

@@ -20,7 +20,7 @@ from exploracoder_jupyter.core.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.run_state.state import SOLUTION, RunState
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.message_wording import describe_cost, money
+from exploracoder_jupyter.core.message_formatting import describe_cost, money
 from exploracoder_jupyter.core.run_state import Attempt, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach

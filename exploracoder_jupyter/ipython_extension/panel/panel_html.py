@@ -10,7 +10,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from exploracoder_jupyter.core.message_wording import describe_tries
+from exploracoder_jupyter.core.message_formatting import describe_tries
 from exploracoder_jupyter.core.run_state import Attempt, RunState, Section
 from exploracoder_jupyter.ipython_extension.panel.output_preview import outputs_as_html, preview
 from exploracoder_jupyter.ipython_extension.panel.panel_text import SYMBOLS, card_text

@@ -14,7 +14,7 @@ from exploracoder_jupyter.kernel_agent.reporting.failing_frames import (
     relevant_frames,
 )
 from exploracoder_jupyter.kernel_agent.reporting.failing_values import describe_values, values_in_expression
-from exploracoder_jupyter.kernel_agent.reporting.missing_names import suggest_keys, suggest_names
+from exploracoder_jupyter.kernel_agent.reporting.name_suggestions import suggest_keys, suggest_names
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, truncate
 

@@ -18,8 +18,8 @@ from anyio.abc import TaskGroup
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import Observation
-from exploracoder_jupyter.kernels.branching.fork_blocklist import block_library
 from exploracoder_jupyter.kernels.branching.forker import Forker, ForkRefused, host_path
+from exploracoder_jupyter.kernels.branching.observed_fork_hangs import record_hang
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings, Step
 from exploracoder_jupyter.kernels.observing.observation import (
     add_hidden_file_note,
@@ -343,7 +343,7 @@ class ForkBranch:
         if observed.status == "timeout":
             return observed
         if observed.status == "ok":
-            await to_thread.run_sync(block_library, library)
+            await to_thread.run_sync(record_hang, library)
         raise await self._branches.switch_to_rerunning(
             ForkRefused(f"its forks hang because {library} is loaded", library=library)
         )

@@ -23,10 +23,10 @@ from anyio.abc import TaskStatus
 from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.agent_programs import inspect, read_interpreter_facts
-from exploracoder_jupyter.kernels.branching.fork_blocklist import blocked_libraries
 from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch, ForkBranches
 from exploracoder_jupyter.kernels.branching.fork_request import ForkRequestBuilder
 from exploracoder_jupyter.kernels.branching.forker import Forker
+from exploracoder_jupyter.kernels.branching.observed_fork_hangs import libraries_that_hung
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
@@ -132,7 +132,7 @@ class ForkSiblings:
                 borrow=self._level.name == "namespaces",
             )
         )
-        self._forker = Forker(ForkRequestBuilder(launcher, snapshot, self._level), context, blocked_libraries())
+        self._forker = Forker(ForkRequestBuilder(launcher, snapshot, self._level), context, libraries_that_hung())
         root = await self._fork_root(context)
         watchdog = ResourceWatchdog(memory=launcher.memory, processes=sandbox.processes, disk=launcher.disk)
         self._tasks.start_soon(watchdog.run)

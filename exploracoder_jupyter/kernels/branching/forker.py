@@ -48,7 +48,7 @@ class Forker:
 
     orders: ForkRequestBuilder
     context: zmq.asyncio.Context
-    blocked_libraries: list[str] = field(default_factory=list)
+    libraries_that_hung: list[str] = field(default_factory=list)
     """Libraries whose forks have hung before: a kernel that has loaded one is not forked."""
     notes: list[str] = field(default_factory=list)
     """What the root lacks compared with the kernel that it was forked from, one clause each."""
@@ -108,7 +108,7 @@ class Forker:
         except OSError as error:
             raise KernelError(f"A kernel could not be forked: {error.strerror}.") from error
         try:
-            request = {"ask": "fork", "check": parent.parent is not None, "suspects": self.blocked_libraries}
+            request = {"ask": "fork", "check": parent.parent is not None, "suspects": self.libraries_that_hung}
             parent.channel.send(request, [theirs.fileno()])
         except OSError as error:
             ours.close()

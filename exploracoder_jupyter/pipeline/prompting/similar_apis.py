@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from exploracoder_jupyter.core.types import ApiDoc, ErrorInfo, Observation
-from exploracoder_jupyter.kernel_agent.reporting.similar_names import most_similar
+from exploracoder_jupyter.kernel_agent.reporting.name_similarity import most_similar
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge
 from exploracoder_jupyter.pipeline.step_context import Run

@@ -19,7 +19,7 @@ from exploracoder_jupyter.pipeline.exploring.dependency_slice import contained_i
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _LONGEST_SHOWN: Final = 400

@@ -15,7 +15,7 @@ from exploracoder_jupyter.core.types import Candidate, Experience, Introduction,
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
-from exploracoder_jupyter.pipeline.run_outcome import CheckResult, RunResult, accept_solution, to_solution
+from exploracoder_jupyter.pipeline.solution_verdict import CheckResult, RunResult, accept_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, passes_without_solution, try_with_example
 from exploracoder_jupyter.pipeline.solving.stated_example import stated_check
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check

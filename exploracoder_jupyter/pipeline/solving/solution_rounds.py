@@ -16,7 +16,7 @@ from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import recommend_globally
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
-from exploracoder_jupyter.pipeline.run_outcome import RunResult, accept_tested_solution, to_solution
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult, accept_tested_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test, refine_solution
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, iter_paths, read_file
 from exploracoder_jupyter.repository.reading.code_model import LANGUAGES, Definition, Import, SourceFile
 from exploracoder_jupyter.repository.reading.java_syntax import parse_java

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from exploracoder_jupyter.core.errors import BudgetExceeded
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.repository.strategies.attempts import Attempts
 
 WriteCode = Callable[[], Awaitable[str | None]]

@@ -8,7 +8,7 @@ three are tested once, at the end, and see nothing of it.
 from __future__ import annotations
 
 from exploracoder_jupyter.pipeline.retrieval.query_rewriting import LONGEST_QUERY
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.strategies.attempt_loop import improve_until_passed
 from exploracoder_jupyter.repository.strategies.attempts import Attempts

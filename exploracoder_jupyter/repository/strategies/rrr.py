@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_text
 from exploracoder_jupyter.pipeline.prompting.reply_extraction import join_lines
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.strategies.attempt_loop import improve_until_passed

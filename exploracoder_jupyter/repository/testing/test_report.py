@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.kernel_agent.repository_tests import MIME
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_wording import did_you_mean
+from exploracoder_jupyter.core.message_formatting import did_you_mean
 from exploracoder_jupyter.repository.reading.code_model import LANGUAGES, Definition, Language
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 

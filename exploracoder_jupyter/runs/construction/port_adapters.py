@@ -16,7 +16,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import Layer, Secr
 from exploracoder_jupyter.core.configuration.web_settings import web_key
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.events import Notice
-from exploracoder_jupyter.core.message_wording import choose_wording
+from exploracoder_jupyter.core.message_formatting import choose_wording
 from exploracoder_jupyter.core.required_libraries import check_libraries, is_checked_here
 from exploracoder_jupyter.core.secrets.secret_names import replaceable_values
 from exploracoder_jupyter.kernels import gateway_token

@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.configuration.settings import OFFLINE, Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, merge_sources, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
-from exploracoder_jupyter.core.message_wording import describe_tokens, plural
+from exploracoder_jupyter.core.message_formatting import describe_tokens, plural
 from exploracoder_jupyter.core.run_state import RunState, fold_all
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.endpoint.endpoint_addresses import redact_address

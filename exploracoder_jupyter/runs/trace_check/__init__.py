@@ -51,11 +51,11 @@ from exploracoder_jupyter.runs.trace_check.starting_state import (
 )
 from exploracoder_jupyter.trace import Redactor
 from exploracoder_jupyter.trace.comparing.output_comparison import (
-    TOLERANCE,
     ComparableResult,
     comparable_result,
     compare_with_record,
 )
+from exploracoder_jupyter.trace.comparing.value_matching import TOLERANCE
 from exploracoder_jupyter.trace.recorded_executions import Execution
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.storage.size_limit import omitted_values, trim_like_record

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.agents.agent_actions import FINISH, LOOK_UP, RUN, SEARCH
 from exploracoder_jupyter.strategies.agents.agent_session import START, Rules, act

@@ -6,7 +6,7 @@ of one API. At most N steps and the program: N + 2 calls, of 2N + 2 in its Table
 
 from __future__ import annotations
 
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.agents.agent_actions import ACTIONS
 from exploracoder_jupyter.strategies.agents.agent_session import START, act

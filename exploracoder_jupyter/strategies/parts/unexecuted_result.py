@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exploracoder_jupyter.core.types import Candidate, Solution, Verdict
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis
-from exploracoder_jupyter.pipeline.run_outcome import RunResult
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 
 _NOT_RUN = "The strategy {name!r} does not run the program that it writes, so nothing has checked it."

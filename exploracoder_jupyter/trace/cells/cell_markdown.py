@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished, Steered
-from exploracoder_jupyter.core.message_wording import describe_tokens, money, plural
+from exploracoder_jupyter.core.message_formatting import describe_tokens, money, plural
 from exploracoder_jupyter.core.run_state import Attempt, InputResult, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import (
     ApiDoc,

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.message_wording import describe_tries
+from exploracoder_jupyter.core.message_formatting import describe_tries
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.trace.cells.cell_building import as_dict, markdown_cell, outcome_field, with_source
 from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, Cell

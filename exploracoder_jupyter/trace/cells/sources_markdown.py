@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from exploracoder_jupyter.core.events import KnowledgeSearched, LookedUp
-from exploracoder_jupyter.core.message_wording import plural
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.types import Passage, SourceKind
 from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
 

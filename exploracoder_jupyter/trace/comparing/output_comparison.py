@@ -12,15 +12,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Final, Literal
+from typing import Literal
 
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.trace.cells.escaped_text import clip
 from exploracoder_jupyter.trace.comparing.output_parts import MAX_SHOWN, Part, Text, join_lines, part_of
 from exploracoder_jupyter.trace.comparing.text_normalization import normalize
-
-TOLERANCE: Final = 1e-6
-"""Relative tolerance for floating-point numbers."""
+from exploracoder_jupyter.trace.comparing.value_matching import TOLERANCE
 
 Result = Literal["same", "varies", "changed"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,13 @@ from pydantic import JsonValue
 from exploracoder_jupyter.trace.cells.escaped_text import clip
 from exploracoder_jupyter.trace.comparing import image_comparison
 from exploracoder_jupyter.trace.comparing.text_normalization import normalize
+from exploracoder_jupyter.trace.comparing.value_matching import (
+    NUMBER,
+    is_number,
+    leaves_match,
+    match_unordered,
+    texts_match,
+)
 
 MAX_SHOWN: Final = 80
 """Length to which texts are clipped in descriptions of differences."""
@@ -25,9 +31,6 @@ _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/web
 _MARKUP: Final = frozenset({"text/html", "image/svg+xml", "application/xml", "text/xml"})
 _WIDGET_MIME: Final = "application/vnd.jupyter.widget-"
 _TAG = re.compile(r"<[^<>]*>")
-_FLOAT = re.compile(r"[-+]?(?<!\d)(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?")
-_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
-_SPACES = re.compile(r"(?<=\S)[ \t]+")
 
 
 class Part(Protocol):
@@ -63,12 +66,12 @@ class Text:
 
     def structure(self) -> object:
         """Return the text without numbers and white space, which depends on the widths and signs of the numbers."""
-        return "".join(_NUMBER.sub("#", self.text).split())
+        return "".join(NUMBER.sub("#", self.text).split())
 
     def _mixed(self, other: Text, tolerance: float) -> bool:
         """Whether both are the same in another order, of lines or of fragments of interleaved lines."""
         one, two = (sorted(filter(str.strip, text.split("\n"))) for text in (self.text, other.text))
-        return texts_match("\n".join(one), "\n".join(two), tolerance) or _match_unordered(self.text, other.text)
+        return texts_match("\n".join(one), "\n".join(two), tolerance) or match_unordered(self.text, other.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,32 +141,6 @@ def map_strings(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
     return change(value) if isinstance(value, str) else value
 
 
-def texts_match(one: str, other: str, tolerance: float) -> bool:
-    """Whether two normalized texts are the same.
-
-    Floating-point numbers may differ within the relative tolerance, and so may the widths of columns, which depend on
-    their digits. All else must be equal.
-    """
-    if one == other:
-        return True
-    if _SPACES.sub(" ", _FLOAT.sub("#", one)) != _SPACES.sub(" ", _FLOAT.sub("#", other)):
-        return False
-    pairs = zip(_FLOAT.findall(one), _FLOAT.findall(other), strict=True)
-    return all(math.isclose(float(a), float(b), rel_tol=tolerance) for a, b in pairs)
-
-
-def _match_unordered(one: str, other: str) -> bool:
-    """Whether two texts have the same numbers and the same other characters, in any order.
-
-    If interleaved output has joined numbers, their digits are compared instead.
-    """
-    numbers = [sorted(_NUMBER.findall(text)) for text in (one, other)]
-    if len(numbers[0]) != len(numbers[1]):
-        numbers = [sorted("".join(found)) for found in numbers]
-    rest = [sorted("".join(_NUMBER.sub("", text).split())) for text in (one, other)]
-    return numbers[0] == numbers[1] and rest[0] == rest[1]
-
-
 def _show_change(old: str, new: str) -> str:
     """Show both texts, starting shortly before the first difference."""
     pairs = enumerate(zip(old, new, strict=False))
@@ -180,20 +157,7 @@ def _describe_difference(old: JsonValue, new: JsonValue, tolerance: float, at: s
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True))
         return next((why for n, (a, b) in pairs if (why := _describe_difference(a, b, tolerance, f"{at}[{n}]"))), "")
-    return "" if _leaves_match(old, new, tolerance) else f"{at.lstrip('.')}: {_show_change(str(old), str(new))}"
-
-
-def _leaves_match(old: JsonValue, new: JsonValue, tolerance: float) -> bool:
-    if isinstance(old, str) and isinstance(new, str):
-        return texts_match(old, new, tolerance)
-    if _is_number(old) and _is_number(new):  # a saved notebook has 1 for 1.0
-        integers = isinstance(old, int) and isinstance(new, int)
-        return old == new or (not integers and math.isclose(float(str(old)), float(str(new)), rel_tol=tolerance))
-    return type(old) is type(new) and old == new
-
-
-def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return "" if leaves_match(old, new, tolerance) else f"{at.lstrip('.')}: {_show_change(str(old), str(new))}"
 
 
 def _shape(value: JsonValue) -> object:
@@ -201,4 +165,4 @@ def _shape(value: JsonValue) -> object:
         return {key: _shape(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_shape(item) for item in value]
-    return "number" if _is_number(value) else type(value).__name__
+    return "number" if is_number(value) else type(value).__name__

@@ -8,11 +8,11 @@ from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_wording import choose_wording, did_you_mean, plural, terminal_wording
+from exploracoder_jupyter.core.message_formatting import choose_wording, did_you_mean, plural, terminal_wording
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line
-from exploracoder_jupyter.ipython_extension.panel.run_wording import describe_cost
+from exploracoder_jupyter.ipython_extension.panel.run_wording import describe_usage
 from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import key_remedy
 from exploracoder_jupyter.runs.construction.port_adapters import model_notices
 from tests.unit.factories import started
@@ -94,5 +94,5 @@ async def _asked():
 def test_the_offline_model_makes_no_model_calls():
     """Issue 14, item 18: it is no language model, so what it is asked is not counted as that."""
     usage = Usage(calls=5, executions=1)
-    assert describe_cost(RunState(started=started(model="offline"), spent=usage)) == "1 execution"
-    assert describe_cost(RunState(started=started(model="toy"), spent=usage)) == "5 model calls, 0 tokens, 1 execution"
+    assert describe_usage(RunState(started=started(model="offline"), spent=usage)) == "1 execution"
+    assert describe_usage(RunState(started=started(model="toy"), spent=usage)) == "5 model calls, 0 tokens, 1 execution"

@@ -22,6 +22,7 @@ from exploracoder_jupyter.kernel_agent.reporting.failing_values import (
     resolve,
     values_in_expression,
 )
+from exploracoder_jupyter.kernel_agent.reporting.name_similarity import most_similar
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.reporting.object_signatures import (
     describe_object,
@@ -29,7 +30,6 @@ from exploracoder_jupyter.kernel_agent.reporting.object_signatures import (
     path_of,
     unwrap_function,
 )
-from exploracoder_jupyter.kernel_agent.reporting.similar_names import most_similar
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 
 _MAX_SUGGESTIONS = 5

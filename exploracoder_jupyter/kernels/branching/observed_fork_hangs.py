@@ -15,12 +15,12 @@ _EXPIRY_SECONDS: Final = 30 * 24 * 3600.0
 """Entries expire: a later version of the library may survive a fork."""
 
 
-def blocked_libraries() -> list[str]:
+def libraries_that_hung() -> list[str]:
     """Return the libraries on the list; empty where it cannot be read."""
     return sorted(_read_entries())[:_MAX_LIBRARIES]
 
 
-def block_library(library: str) -> None:
+def record_hang(library: str) -> None:
     """Add a library to the list. Where the list cannot be written, the entry is lost."""
     with suppress(OSError):
         _path().parent.mkdir(parents=True, exist_ok=True)
