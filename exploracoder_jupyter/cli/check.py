@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts
+from exploracoder_jupyter.cli.display.operation_progress import show_progress
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result, write_line
-from exploracoder_jupyter.cli.display.step_progress import show_progress
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 
 if TYPE_CHECKING:

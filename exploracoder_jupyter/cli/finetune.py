@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
 from exploracoder_jupyter.cli.display.interrupts import handle_interrupts
+from exploracoder_jupyter.cli.display.operation_progress import show_progress
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
-from exploracoder_jupyter.cli.display.step_progress import show_progress
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.core.configuration.explore_options import add_section_options, settings_layer
 from exploracoder_jupyter.core.errors import ExploraError, UsageError

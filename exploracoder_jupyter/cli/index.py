@@ -9,8 +9,8 @@ from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, cast
 
 from exploracoder_jupyter.cli.display import search_text
+from exploracoder_jupyter.cli.display.operation_progress import show_progress
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
-from exploracoder_jupyter.cli.display.step_progress import show_progress
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.cli.exit_on_broken_pipe import interrupt_on_broken_pipe
 from exploracoder_jupyter.core.configuration.explore_options import add_reading_options, settings_layer

@@ -4,7 +4,7 @@
     |-- UsageError                    the user: wrong option, empty task, unknown library, unwritable path (exit 2)
     |-- EndpointError                 the user: the model's endpoint refuses or cannot be reached (exit 2)
     |-- MissingRequirement                  the user: the sibling's environment lacks something (exit 2)
-    |-- BudgetSpent                   the run: stops with what it has (exit 1)
+    |-- BudgetExceeded                the run: stops with what it has (exit 1)
     |-- ReplyError                    the model: an unusable reply; retried once, then the candidate fails
     |-- InternalError                 us: a bug; the run's results so far are kept (exit 3)
     `-- KernelError                   us: a sibling failed to start, or died while we, not a candidate, were using it

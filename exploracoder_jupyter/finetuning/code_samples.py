@@ -130,14 +130,14 @@ def _with_comments_above(lines: Sequence[str], after: int, body: Sequence[ast.st
 
 
 def _example_samples(docstring: str, place: str, aliases: Mapping[str, str]) -> Iterator[Sample]:
-    """Yield the examples of a docstring as one sample; sentences between them become comments."""
+    """Yield the examples of a docstring that run as one sample; sentences between them become comments."""
     try:
         parts = doctest.DocTestParser().parse(docstring)
     except ValueError:
         return
     code: list[str] = []
     for before, part in zip(["", *parts], parts, strict=False):
-        if isinstance(part, doctest.Example):
+        if isinstance(part, doctest.Example) and not part.exc_msg and not part.options.get(doctest.SKIP):
             code += [*_comment_from(before if code else ""), part.source.rstrip("\n")]
     text = "\n".join(code)
     tree = parse_python(text) if code else None

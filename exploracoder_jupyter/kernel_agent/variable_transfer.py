@@ -36,7 +36,7 @@ def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str, *, p
     """Write the named variables into the folder, which is created if necessary.
 
     Raises:
-        CannotSend: a name is unknown, or the type of its value is not supported.
+        VariableTransferError: a name is unknown, or the type of its value is not supported.
     """
     os.makedirs(folder, exist_ok=True)
     for name in names:

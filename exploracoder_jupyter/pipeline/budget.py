@@ -133,13 +133,13 @@ class Meter:
         """Count one execution before it starts, so that concurrent executions keep to the budget.
 
         Raises:
-            BudgetSpent: the budget is exhausted.
+            BudgetExceeded: the budget is exhausted.
         """
         self.check()
         self.charge("execute", Usage(executions=1))
 
     def check(self, *, executions: int = 1) -> None:
-        """Raise BudgetSpent if the budget is exhausted, or does not allow that many executions."""
+        """Raise BudgetExceeded if the budget is exhausted, or does not allow that many executions."""
         spent = self.total
         if spent.tokens >= self._budget.tokens:
             raise BudgetExceeded(

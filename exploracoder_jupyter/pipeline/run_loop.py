@@ -75,7 +75,7 @@ class RunLoop:
         """Run all phases; `listen` handles user controls meanwhile.
 
         Raises:
-            BudgetSpent, Futile: the run stops with what it has.
+            BudgetExceeded, Futile: the run stops with what it has.
         """
         async with task_group() as group:
             group.start_soon(listen)

@@ -98,7 +98,7 @@ from exploracoder_jupyter.pipeline.retrieval import query_rewriting, web_query_f
 from exploracoder_jupyter.pipeline.solving import generated_inputs, judge_replies, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
 from exploracoder_jupyter.text import characters, html_tree, tokenizer
-from exploracoder_jupyter.text.characters import apply_carriage_returns, strip_ansi
+from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
 from exploracoder_jupyter.trace.comparing import output_comparison

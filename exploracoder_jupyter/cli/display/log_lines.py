@@ -33,7 +33,7 @@ from exploracoder_jupyter.core.events import (
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Candidate, Exchange, InputRun, Observation, Plan, Status
-from exploracoder_jupyter.text.characters import printable
+from exploracoder_jupyter.text.terminal_text import printable
 
 _STATUS_VERBS: dict[Status, str] = {
     "ok": "ran",

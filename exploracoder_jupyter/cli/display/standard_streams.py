@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.text.characters import printable
+from exploracoder_jupyter.text.terminal_text import printable
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -12,7 +12,7 @@ from html import escape
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.types import Output
-from exploracoder_jupyter.text.characters import apply_carriage_returns, strip_ansi
+from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
 
 _MAX_LINES = 20
 _MAX_CHARACTERS = 4_000

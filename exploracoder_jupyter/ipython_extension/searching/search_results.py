@@ -16,7 +16,7 @@ from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Parameter
 from exploracoder_jupyter.ipython_extension.searching.search_html import hit_html, results_html
-from exploracoder_jupyter.text.characters import printable
+from exploracoder_jupyter.text.terminal_text import printable
 
 _MAX_LINE = 160
 _MAX_SHOWN = 50

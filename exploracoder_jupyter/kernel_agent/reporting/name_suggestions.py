@@ -42,7 +42,7 @@ _class_dict = type.__dict__["__dict__"].__get__
 
 
 def suggest_names(error: BaseException, user_frame: UserFrame | None, namespace: Mapping[str, Any]) -> list[str]:
-    """Return at most five lines on what may have been meant; `frame` is the user's innermost frame."""
+    """Return at most five lines on what may have been meant; `user_frame` is the user's innermost frame."""
     match error:
         case AttributeError():
             return _suggest_attributes(error)

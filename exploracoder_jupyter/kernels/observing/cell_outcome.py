@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from exploracoder_jupyter.core.types import Change
 from exploracoder_jupyter.kernels.observing.output_text import TEXT_BUDGET, cut_middle
-from exploracoder_jupyter.text.characters import strip_ansi
+from exploracoder_jupyter.text.terminal_text import strip_ansi
 
 _CHANGE_KINDS: Final = ("new", "rebound", "mutated")
 _MAX_CHANGES: Final = 60

@@ -18,7 +18,7 @@ from exploracoder_jupyter.kernels.observing.output_text import (
 )
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
 from exploracoder_jupyter.kernels.sibling_kernel import ExecutionResult
-from exploracoder_jupyter.text.characters import strip_ansi
+from exploracoder_jupyter.text.terminal_text import strip_ansi
 
 _PATH: Final = re.compile(r"""['"]([^'"\n\0]*/[^'"\n\0]+)['"]""")
 _MAX_CHARACTERS, _MAX_PATHS = 4000, 5

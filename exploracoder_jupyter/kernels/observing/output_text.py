@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from exploracoder_jupyter.core.types import Output
-from exploracoder_jupyter.text.characters import apply_carriage_returns, strip_ansi
+from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
 
 TEXT_BUDGET: Final = 4000
 """Characters of one observation that are sent to a model."""

@@ -196,8 +196,8 @@ class Connection(AsyncClosable):
 
     async def _wait_for_retry(self, fault: Fault, exchange: Traffic) -> bool:
         """Wait before the next request; return False at once where the wait would exceed a limit."""
-        seconds = retry_delay(fault, exchange.requests)
-        if seconds > min(self.target.timeout, exchange.time_left):
+        seconds = retry_delay(fault, exchange.requests, min(self.target.timeout, exchange.time_left))
+        if seconds is None:
             return False
         if seconds > _SHORT_WAIT or fault.silence > _SHORT_WAIT:
             self.report_retry(fault, seconds)

@@ -16,10 +16,14 @@ _BACKOFF: Final = 0.5
 _MAX_BACKOFF: Final = 8.0
 
 
-def retry_delay(fault: Fault, retry: int) -> float:
-    """Return the seconds to wait before this retry, counted from 1: what the server asks for, else the backoff."""
+def retry_delay(fault: Fault, retry: int, limit: float) -> float | None:
+    """Return the seconds to wait before this retry, counted from 1: what the server asks for, else the backoff.
+
+    `None` if that would be longer than `limit` seconds: then the request is not sent again.
+    """
     backoff = min(_BACKOFF * 2 ** (retry - 1), _MAX_BACKOFF)
-    return fault.retry_after or backoff * random.uniform(0.75, 1)
+    seconds = fault.retry_after or backoff * random.uniform(0.75, 1)
+    return seconds if seconds <= limit else None
 
 
 def requested_delay(headers: Mapping[str, str]) -> float | None:

@@ -9,7 +9,6 @@ from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.events import KnowledgeSearched, LibraryRead, Notice, PlanMade
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, Passage, Plan, Planner, Subtask
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_parsed, ask_text
-from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs, PlanInputs, PlannersInputs
 from exploracoder_jupyter.pipeline.prompting.reply_extraction import join_lines
 from exploracoder_jupyter.pipeline.prompting.reply_models import (
@@ -19,6 +18,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_models import (
     SearchingPlanReply,
     parse_json,
 )
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
 from exploracoder_jupyter.pipeline.retrieval.web_query_filter import filter_queries
 from exploracoder_jupyter.pipeline.step_context import Run

@@ -13,7 +13,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 
 _SECTION = re.compile(
     r"^[ \t]*(?:parameters|args|arguments|returns?|yields?|raises|examples?)[ \t]*:?[ \t]*$|^[ \t]*:\w+[ :]",

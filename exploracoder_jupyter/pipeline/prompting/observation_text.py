@@ -8,8 +8,8 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import Change, ErrorInfo, Experience, Observation
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.prose_shortening import shorten_prose
 from exploracoder_jupyter.pipeline.prompting.repeated_facts import drop_repeated_members, drop_shown_facts
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 
 MOST_CHARACTERS: Final = 4000
 """Maximum number of characters of one observation, not counting its code."""
@@ -39,14 +39,6 @@ def format_cells(experience: Iterable[Experience], most: int) -> list[str]:
     short = [text for text in full if len(text) <= share]
     room = max((most - sum(map(len, short))) // max(len(items) - len(short), 1), _LEAST)
     return [text if len(text) <= room else _cell(item, room) for item, text in zip(items, full, strict=True)]
-
-
-def shorten(text: str, most: int) -> str:
-    """Return the text, or its head and tail with a line between them that states how much is missing.
-
-    Of a text with a grammar in it, the grammar is kept instead.
-    """
-    return shorten_prose(text, most)
 
 
 @heuristic(

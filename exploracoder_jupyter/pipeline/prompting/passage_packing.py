@@ -20,8 +20,8 @@ from exploracoder_jupyter.pipeline.prompting.api_description import (
     summary_line,
     truncate,
 )
-from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.quoting import quote
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 
 CHARACTERS_PER_TOKEN: Final = 3.5
 """Rough average for documentation and code."""

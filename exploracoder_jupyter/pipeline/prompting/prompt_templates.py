@@ -24,10 +24,10 @@ from jinja2.sandbox import SandboxedEnvironment
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Message, Step
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection
 from exploracoder_jupyter.pipeline.prompting import observation_text, passage_packing
-from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.passage_packing import pack
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs, StrategyInputs
 from exploracoder_jupyter.pipeline.prompting.quoting import RULE, quote
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 from exploracoder_jupyter.pipeline.solving.user_check_names import unmentioned_names
 
 _PACKAGE: Final = "exploracoder_jupyter.pipeline.prompting"

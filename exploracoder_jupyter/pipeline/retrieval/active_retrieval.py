@@ -45,7 +45,7 @@ class Search:
         """Search with what failed, unless that was done, the last two rounds agree, or the round limit is reached.
 
         Raises:
-            BudgetSpent: the model may not be asked any more.
+            BudgetExceeded: the model may not be asked any more.
         """
         done = self.converged or self.rounds >= self.run.retrieval.rounds or failed.candidate.id in self.searched
         if done:

@@ -22,11 +22,11 @@ from exploracoder_jupyter.core.types import ApiDoc, Call, Message, Parameter, So
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Reply, Tool
 from exploracoder_jupyter.pipeline.prompting import inline_lookups
-from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.passage_packing import api_table
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import may_share_source
 from exploracoder_jupyter.pipeline.prompting.quoting import quote
 from exploracoder_jupyter.pipeline.prompting.similar_apis import find_similar_apis
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import SEARCH
 from exploracoder_jupyter.pipeline.step_context import Run
 

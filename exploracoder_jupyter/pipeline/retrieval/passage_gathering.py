@@ -11,7 +11,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import Passage, SourceKind
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _FOUND: Final = 5

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.kernel_agent.repository_tests import MIME
-from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 
 __test__ = False  # no module of tests
 
@@ -32,7 +32,7 @@ _MOST_SHOWN: Final = 5
 
 
 class _Row(BaseModel):
-    """One report of pytest, as displayed by `kernel_agent.test_command`."""
+    """One report of pytest, as displayed by `kernel_agent.repository_tests`."""
 
     model_config = ConfigDict(frozen=True)
     id: str
@@ -131,7 +131,7 @@ class TestReport:
 
 
 def read_report(observation: Observation, *, command: str) -> TestReport:
-    """Return the report that the execution of `kernel_agent.test_command` displayed.
+    """Return the report that the execution of `kernel_agent.repository_tests` displayed.
 
     Args:
         observation: the result of the execution.

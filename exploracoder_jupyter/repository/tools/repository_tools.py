@@ -17,7 +17,7 @@ from platformdirs import user_cache_path
 
 from exploracoder_jupyter.core.message_formatting import did_you_mean
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
-from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 from exploracoder_jupyter.repository.reading.class_members import (
     Member,
     external_members,

@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from exploracoder_jupyter.text.characters import apply_carriage_returns, strip_ansi
+from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
 
 MASK: Final = "…"
 

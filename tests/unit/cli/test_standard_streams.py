@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.cli.display import standard_streams
-from exploracoder_jupyter.text.characters import printable
+from exploracoder_jupyter.text.terminal_text import printable
 
 
 def test_control_characters_do_not_reach_a_terminal():

@@ -72,6 +72,20 @@ def test_a_function_with_a_docstring_is_a_sample_with_the_imports_that_it_uses()
     assert "os" not in function.code and '"""' not in function.code
 
 
+def test_examples_that_are_skipped_or_fail_are_left_out():
+    doc = """Count the words.
+
+    >>> connect()  # doctest: +SKIP
+    >>> count("")
+    Traceback (most recent call last):
+    ValueError: no words
+    >>> count("a b")
+    2
+    """
+    source = SourceText("a.py", f'def count(text):\n    """{doc}"""\n    return 1\n', "MIT")
+    assert split_samples(source, {})[1].code == 'count("a b")'
+
+
 def test_the_examples_of_a_docstring_are_a_sample_with_its_prose_as_comments():
     aliases = find_aliases([FILE, "import other as tb"] * 2 + [FILE])
     examples = split_samples(SourceText("a.py", FILE, "MIT"), aliases)[1]

@@ -100,6 +100,12 @@ def test_a_scalar_is_nested_as_deep_as_the_literal_it_replaces():
     assert adapt_example(example_slice, predict, context("predict for 4"))[0].result == "m.predict([[4]])"
 
 
+def test_a_skipped_example_is_not_adapted():
+    fetch = api("lib.fetch", "(url)", '>>> fetch("a")  # doctest: +SKIP\n>>> fetch("b")\n1\n')
+    [block] = example_blocks(fetch)
+    assert [ast.unparse(statement.node) for statement in block] == ["fetch('b')"]
+
+
 def test_a_method_whose_doctest_shows_nothing_changes_its_object():
     add = api("lib.Bag.add", "(item)", ">>> bag = Bag()\n>>> bag.add(3)\n>>> bag.size\n1\n", "method")
     size = api("lib.Bag.count", "(item)", ">>> bag = Bag()\n>>> bag.count(3)\n0\n", "method")

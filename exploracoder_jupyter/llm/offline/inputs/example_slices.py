@@ -67,7 +67,7 @@ def _parse_doctests(text: str) -> tuple[Statement, ...]:
     return tuple(
         Statement(node, example.want.strip(), True)
         for example in examples
-        if not example.exc_msg
+        if not example.exc_msg and not example.options.get(doctest.SKIP)
         for node in parse_python(example.source).body
     )
 

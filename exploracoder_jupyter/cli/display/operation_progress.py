@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from exploracoder_jupyter.cli.display.standard_streams import print_note
 from exploracoder_jupyter.core.message_formatting import plural
-from exploracoder_jupyter.text.characters import printable
+from exploracoder_jupyter.text.terminal_text import printable
 
 _STEP = 1000
 """Number of APIs between two lines of progress if the total is unknown."""

@@ -1,4 +1,4 @@
-"""Shortens documentation: prose gives way before the grammars in it, which are useless in part."""
+"""Shortens documentation, code and output for prompts: prose gives way before grammars, which are useless in part."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ _GRAMMAR_SHARE: Final = 0.75
 _FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 
-@heuristic("shortening documentation", lambda text, most: _head_and_tail(text, most))
-def shorten_prose(text: str, most: int) -> str:
-    """Return the text in about `most` characters, with a note for each cut; grammars in it stay whole if they fit."""
+@heuristic("shortening a text", lambda text, most: _head_and_tail(text, most))
+def shorten(text: str, most: int) -> str:
+    """Return the text in about `most` characters: its head and tail, with a line that says how much is missing.
+
+    Grammars in it stay whole if they fit.
+    """
     blocks = _blocks(text) if len(text) > most else []
     whole = [index for index, block in enumerate(blocks) if is_grammar(block)]
     if not whole or sum(len(blocks[index]) for index in whole) > most * _GRAMMAR_SHARE:
