@@ -44,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--strategy",
+        dest="strategies",
         type=_split_names,
         action="extend",
         metavar="STRATEGY",
@@ -72,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="continue the evaluation in the folder of --out")
     parser.add_argument("--html", metavar="PATH", help="path of the report page (report.html in that folder)")
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
-    add_section_options(parser, _SECTIONS, place="command")
+    add_section_options(parser, _SECTIONS, place="command", without={"strategy"})  # it takes several
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -162,7 +163,7 @@ async def _request(arguments: argparse.Namespace) -> EvaluationRequest:
     settings = resolve(settings_layer(arguments))
     return EvaluationRequest(
         await read_problems(arguments.problems, settings, limit=arguments.limit, notify=print_note),
-        tuple(dict.fromkeys(arguments.strategy or STRATEGIES)),
+        tuple(dict.fromkeys(arguments.strategies or STRATEGIES)),
         settings,
         arguments.samples,
         Path(arguments.folder) if arguments.folder else None,

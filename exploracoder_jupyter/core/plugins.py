@@ -30,10 +30,11 @@ def get(group: str, name: str) -> Any:
     """
     plugin = find(group, name)
     if plugin is None:
-        meant = did_you_mean(name, [known.name for known in registered(group)])
+        known = sorted(plugin.name for plugin in registered(group))
         raise MissingRequirement(
             f"No {_kind(group)} {name!r} is registered.",
-            remedy=f"{meant}If it is one of {PACKAGE}'s own, install {PACKAGE} again: its metadata is missing or old.",
+            remedy=f"{did_you_mean(name, known)}Choose from {', '.join(known)}. "
+            f"If it is one of {PACKAGE}'s own, install {PACKAGE} again: its metadata is missing or old.",
         )
     return load(plugin)
 

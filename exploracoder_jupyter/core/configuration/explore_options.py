@@ -83,10 +83,10 @@ _OTHER_OPTIONS = (
 """Options of the task and of the front end, which are not settings."""
 
 _ORDER = (
-    "model base-url repo target test-selector test-command effort preset candidates subtasks debug-rounds review use "
-    "state pickle check setup tests name share timeout budget-tokens budget-seconds budget-cost docs workspace web "
-    "embedding-folder no-snippets isolation allow-read network kernel python gateway show keep-files no-prompts "
-    "no-history out resume from hint replay delay wait"
+    "model base-url repo target test-selector test-command effort strategy preset candidates subtasks debug-rounds "
+    "review use state pickle check setup tests name share timeout budget-tokens budget-seconds budget-cost docs "
+    "workspace web embedding-folder no-snippets isolation allow-read network kernel python gateway show keep-files "
+    "no-prompts no-history out resume from hint replay delay wait"
 )
 """Names of the options in the order of the help; others follow."""
 
@@ -236,10 +236,12 @@ def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
             _add_option(parser, option, place)
 
 
-def add_section_options(parser: argparse.ArgumentParser, sections: Collection[str], *, place: Place) -> None:
-    """Add the options of the settings in these sections."""
+def add_section_options(
+    parser: argparse.ArgumentParser, sections: Collection[str], *, place: Place, without: Collection[str] = ()
+) -> None:
+    """Add the options of the settings in these sections, except those `without` which the command does."""
     for option in OPTIONS:
-        if place in option.places and option.section in sections:
+        if place in option.places and option.section in sections and option.name not in without:
             _add_option(parser, option, place)
 
 

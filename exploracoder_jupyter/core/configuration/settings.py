@@ -70,7 +70,9 @@ class Exploration(_Section):
         Option(),
     ] = "auto"
     strategy: Annotated[
-        str | None, Setting("another method of solving the task, by its registered name; none: by the effort")
+        str | None,
+        Setting("another method of solving the task, by its registered name; none: by the effort"),
+        Option(metavar="NAME"),
     ] = None
     candidates: Annotated[int, Setting("snippets per subtask", ge=1, le=20), Option(metavar="m")] = 5
     first_candidates: Annotated[
