@@ -23,6 +23,7 @@ from exploracoder_jupyter.finetuning.annotation import AnnotatedSample
 from exploracoder_jupyter.finetuning.base_model import (
     AdapterRecord,
     LoadedModel,
+    computes_in_bfloat16,
     find_base,
     load_base,
     merge,
@@ -179,7 +180,7 @@ def _trainer(
     from transformers import DataCollatorForSeq2Seq, Trainer, TrainingArguments
 
     on_gpu = torch.cuda.is_available()
-    has_bfloat16 = on_gpu and torch.cuda.is_bf16_supported()
+    has_bfloat16 = computes_in_bfloat16()
     micro = min(request.micro_batch, request.batch)
     steps = math.ceil(math.ceil(len(data.training) / request.batch) * request.epochs)
     every = max(steps // _CHECKPOINTS, 1)
