@@ -43,19 +43,19 @@ def store():
 
 @pytest.fixture
 def remember(store):
-    """Let a run's records pass through its historian; its line, if there is one, and what went on to the listener."""
+    """Pass a run's records through its historian; return its line, if there is one, and what the listener received."""
 
     def call(records, *, settings=None, recording=None, trace=None):
-        recorded = []
+        received = []
         order = Order(Task("t", ("networkx",)), recording=recording)
         historian = HistoryWriter(
-            order, settings or Settings(), lambda record, _: recorded.append(record), recorded.append
+            order, settings or Settings(), lambda record, _: received.append(record), received.append
         )
         for record, state in zip(records, states(records), strict=True):
             historian.listen(record, state)
             if trace and isinstance(record.event, RunStarted):
                 historian.trace_created(trace)
-        return next(iter(store.all()), None), recorded
+        return next(iter(store.all()), None), received
 
     return call
 
@@ -68,9 +68,9 @@ def lately(records):
 
 def test_a_run_leaves_a_line_with_what_it_was_and_cost(remember, tmp_path):
     records = lately(complete_run())
-    line, recorded = remember(records, trace=tmp_path / "nx.ipynb")
+    line, received = remember(records, trace=tmp_path / "nx.ipynb")
     finished = records[-1].event
-    assert [record for record in recorded if record != tmp_path / "nx.ipynb"] == records
+    assert [record for record in received if record != tmp_path / "nx.ipynb"] == records
     assert (line.id, line.started, line.ended) == ("0123abcd", NOW, records[-1].at)
     assert (line.task, line.model) == ("Count the triangles of the karate club graph.", records[0].event.model)
     assert (line.outcome, line.reason) == (finished.verdict.outcome, finished.verdict.reason)
@@ -134,10 +134,10 @@ def test_of_the_task_the_first_line_is_kept(remember, text, kept):
 
 def test_what_is_not_wanted_leaves_nothing(remember):
     off = Settings(history=History(keep=False))
-    line, recorded = remember(lately(complete_run()), settings=off)
-    assert line is None and recorded and not history_path().exists()
-    line, recorded = remember(lately(complete_run()), recording=object())
-    assert line is None and recorded and not history_path().exists()
+    line, received = remember(lately(complete_run()), settings=off)
+    assert line is None and received and not history_path().exists()
+    line, received = remember(lately(complete_run()), recording=object())
+    assert line is None and received and not history_path().exists()
 
 
 @pytest.mark.parametrize("obstacle", ["a file is where the folder should be", "the database is locked", "it breaks"])

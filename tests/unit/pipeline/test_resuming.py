@@ -465,7 +465,7 @@ async def test_a_plan_that_still_waited_for_the_users_word_waits_again():
     assert recorded_progress(whole[:end], fold_all(whole[:end])).reviewed
 
 
-# ---- journals, and runs that went on from runs
+# ---- journals, and runs that resume resumed runs
 
 
 def journalled(records, path):
