@@ -52,8 +52,8 @@ def introspected(value):
         return False
 def written(value, name):
     docs = [value.__doc__, getattr(getattr(value, "__init__", None), "__doc__", None)]
-    said = rf"\s*(\w+\.)*{name}\s*\(|\s*\([^\n]*\)\s*[-=]>"
-    return any(isinstance(doc, str) and re.match(said, doc) for doc in docs)
+    documented_call = rf"\s*(\w+\.)*{name}\s*\(|\s*\([^\n]*\)\s*[-=]>"
+    return any(isinstance(doc, str) and re.match(documented_call, doc) for doc in docs)
 @functools.cache
 def stub(module):
     folder, name = os.path.split(getattr(sys.modules.get(module), "__file__", None) or "")
@@ -147,8 +147,8 @@ def share(part: int, of: int) -> str:
     return f"{part} of {of} ({100 * part / max(of, 1):.1f} %)"
 
 
-def told(apis: Sequence[ApiDoc]) -> str:
-    """How many have what."""
+def coverage(apis: Sequence[ApiDoc]) -> str:
+    """Summarizes how many APIs have each kind of metadata."""
     parts = {
         "signature": sum(bool(api.signature) for api in apis),
         "parameters": sum(bool(api.parameters) for api in apis),
@@ -188,7 +188,7 @@ async def main(library: str, reference: Path, kernel: str | None, most: int) -> 
     surface = await surfaces.read_surface(at, inspect=inspect, advance=lambda done: None)
     known = Known(surface)
     took = f"{time.monotonic() - began:.1f} s"
-    print(f"{library} {surface.info.version}: {len(surface.apis)} APIs, {told(surface.apis)}, in {took}")
+    print(f"{library} {surface.info.version}: {len(surface.apis)} APIs, {coverage(surface.apis)}, in {took}")
     listed = [path for path in names(reference, library) if path != library]
     rows = truth([path for path in listed if public(path)], kernel)
     called = [row for row in rows if row.called]

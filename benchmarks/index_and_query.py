@@ -48,9 +48,9 @@ async def surface(names: Sequence[str], cache: Path) -> list[ApiDoc]:
         asked, remembered = ([took for _, took in runs] for runs in zip(*again, strict=True))
         (row,) = library.report()
         print(f"{name} {row.version}: {row.apis} APIs, opened first in {first:.1f} s, then, in s,")
-        print(f"  asked:      {told(asked)}")
+        print(f"  asked:      {format_seconds(asked)}")
         ratio = statistics.median(asked) / statistics.median(remembered)
-        print(f"  remembered: {told(remembered)}, 1/{ratio:.1f} of that by medians")
+        print(f"  remembered: {format_seconds(remembered)}, 1/{ratio:.1f} of that by medians")
         apis += library.apis
     return apis
 
@@ -61,7 +61,7 @@ async def opened(name: str, cache: Path, environment: str | None) -> tuple[TaskL
     return library, time.perf_counter() - began
 
 
-def told(seconds: Sequence[float]) -> str:
+def format_seconds(seconds: Sequence[float]) -> str:
     return " ".join(f"{one:.2f}" for one in sorted(seconds))
 
 

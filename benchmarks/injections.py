@@ -98,11 +98,11 @@ def inputs(case: Case) -> prompt_inputs.Inputs:
 
 
 def _ran(case: Case) -> Experience:
-    said = case.planted if case.place == "output" else "<Jar of 3>"
+    output = case.planted if case.place == "output" else "<Jar of 3>"
     names = (("jar", "beanlib.Jar"), *([(case.planted, "str")] if case.place == "name" else []))
     code = "import beanlib\njar = beanlib.fill(jar, 3)\nprint(jar)"
     return Experience(
-        SUBTASKS[0], Candidate("1.1", "1", code), Observation("ok", text=said, names=names), ("beanlib.fill",)
+        SUBTASKS[0], Candidate("1.1", "1", code), Observation("ok", text=output, names=names), ("beanlib.fill",)
     )
 
 

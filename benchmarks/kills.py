@@ -3,8 +3,8 @@
     python benchmarks/kills.py [--moments 50] [--seed 1] [--kind sibling]
 
 Four kinds in turn: the command is killed, one of its siblings is, the kernel of a notebook is, or the disk is full. The
-model is a server of this process that answers like one, so that it can be told which answers were given and are not in
-the trace, and which requests were made again although their answers are. Linux, with user namespaces.
+model is a server of this process that answers like one, so that the benchmark knows which answers were given and are
+not in the trace, and which requests were made again although their answers are. Linux, with user namespaces.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Result:
 
 
 def main() -> None:
-    """Kill as often as asked for, and tell."""
+    """Kills as often as requested and prints the results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--moments", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
@@ -168,18 +168,18 @@ def _measured(folder: Path, url: str) -> float:
         process = _start(folder / name, url)
         _begun(folder / name)
         began = time.monotonic()
-        assert process.wait(120) == 0, (folder / name / "said.txt").read_text()
+        assert process.wait(120) == 0, (folder / name / "output.txt").read_text()
     return time.monotonic() - began
 
 
 def _start(place: Path, url: str, command: list[str] | None = None) -> subprocess.Popen[bytes]:
-    said = (place / "said.txt").open("wb")
-    with said:
+    output = (place / "output.txt").open("wb")
+    with output:
         full, temporary = command or [*COMMAND, *_options(url)], place / "tmp"
         temporary.mkdir()
         environment = {**os.environ, "TMPDIR": str(temporary)}
         return subprocess.Popen(
-            full, cwd=place, stdout=said, stderr=subprocess.STDOUT, start_new_session=True, env=environment
+            full, cwd=place, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, env=environment
         )
 
 
@@ -276,7 +276,7 @@ def _on_a_small_disk(place: Path, url: str, result: Result, chance: random.Rando
 
 
 def _records(place: Path, result: Result) -> list[Record]:
-    """What the trace tells, else what the command said; a notebook that is there has to be valid."""
+    """Loads the records of the trace, else notes the last line of output; an existing notebook has to be valid."""
     path = place / "t.ipynb"
     try:
         if path.exists():
@@ -285,9 +285,9 @@ def _records(place: Path, result: Result) -> list[Record]:
         result.valid = True
         return records
     except (UsageError, ValueError, nbformat.ValidationError) as error:
-        told = place / "said.txt"
-        said = told.read_text().splitlines()[-1:] if told.exists() else []
-        result.notes += [str(error)[:80], *said]
+        output = place / "output.txt"
+        last_line = output.read_text().splitlines()[-1:] if output.exists() else []
+        result.notes += [str(error)[:80], *last_line]
         return []
 
 

@@ -1,6 +1,6 @@
 """How fast and how smoothly cells come to the screen: `python -m benchmarks.live_cells`, from the repository's folder.
 
-A real JupyterLab and Chromium (as in `tests/e2e/browser`), and a model whose answers are written beforehand. The
+A real JupyterLab and Chromium (as in `tests/e2e/browser`), and a model with scripted answers. The
 calling cell waits (`--wait`), so the kernel's main thread is busy all the time.
 
 1. *From the event to the screen*: from the date in the header of the kernel's message to the end of the first frame
@@ -130,18 +130,18 @@ def play(name: str, subtasks: int, wide: int, snippet: str, pause: float) -> Pla
 
 
 def explore(
-    server: Server, context: BrowserContext, told: Play, trace: Path | None = None
+    server: Server, context: BrowserContext, play: Play, trace: Path | None = None
 ) -> tuple[Tab, Notebook, float, float]:
     """A run that is watched to its end: tab, notebook, the seconds that it took, and the page's memory before."""
     call = (
-        f"%%explora statistics --wait --model {told.name} --base-url {told.url} "
-        f"--candidates {len(told.scenes[0].snippets)} --subtasks {len(told.scenes)} "
+        f"%%explora statistics --wait --model {play.name} --base-url {play.url} "
+        f"--candidates {len(play.scenes[0].snippets)} --subtasks {len(play.scenes)} "
         "--budget-tokens 100000000 --budget-seconds 3600\nMany parts."
     )
     tab = Tab(context, server)
     tab.page.add_init_script(WATCH)
     tab.start()
-    notebook = tab.open(server.write(f"{told.name}.ipynb", call))
+    notebook = tab.open(server.write(f"{play.name}.ipynb", call))
     notebook.run_and_wait(0)
     notebook.do("() => window.watch(panel)")
     before = memory(tab)
@@ -205,9 +205,9 @@ def main(environment: Path, subtasks: int, wide: int) -> None:
         blame(server, context, stage.put(play("blame", subtasks, wide, SNIPPET, 0.0)))
 
 
-def latency(server: Server, context: BrowserContext, told: Play) -> None:
+def latency(server: Server, context: BrowserContext, play: Play) -> None:
     """From the event to the screen."""
-    tab, _, _, _ = explore(server, context, told)
+    tab, _, _, _ = explore(server, context, play)
     shown, (replaced, missing) = tab.page.evaluate("[window.shown, window.left()]")
     tab.page.close()
     middle, high = statistics.median(shown), percentile(shown, 0.95)
@@ -218,13 +218,13 @@ def latency(server: Server, context: BrowserContext, told: Play) -> None:
     row("", f"{replaced} more replaced by later ones before a frame, {missing} never shown")
 
 
-def flood(server: Server, context: BrowserContext, told: Play) -> None:
+def flood(server: Server, context: BrowserContext, play: Play) -> None:
     """Many candidates with large outputs."""
-    tab, notebook, seconds, before = explore(server, context, told)
+    tab, notebook, seconds, before = explore(server, context, play)
     cells, tasks, grown = notebook.cells(), tab.page.evaluate("window.tasks"), memory(tab) - before
     tab.page.close()
     bare, bare_grown = baseline(server, context, cells[2:], seconds)
-    wanted = {f"{n}.{m}" for n, scene in enumerate(told.scenes, 1) for m, _ in enumerate(scene.snippets, 1)}
+    wanted = {f"{n}.{m}" for n, scene in enumerate(play.scenes, 1) for m, _ in enumerate(scene.snippets, 1)}
     there = [cell["metadata"]["exploracoder_jupyter"]["candidate"] for cell in of_role(cells, "candidate")]
     whole = [len(candidates(cells)[id]["outputs"]) == 3 for id in wanted & set(there)]
     missing, doubled = len(wanted - set(there)), len(there) - len(set(there))
@@ -234,15 +234,15 @@ def flood(server: Server, context: BrowserContext, told: Play) -> None:
     row("JupyterLab alone", f"{smoothness(bare)}; memory +{bare_grown:.0f} MB")
 
 
-def blame(server: Server, context: BrowserContext, told: Play) -> None:
+def blame(server: Server, context: BrowserContext, play: Play) -> None:
     """Whose the long tasks of a run are, and those of its boards."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.json"
-        tab, _, seconds, _ = explore(server, context, told, trace)
+        tab, _, seconds, _ = explore(server, context, play, trace)
         row("traced run", f"{seconds:.0f} s")
         print_sources(trace)
         with traced(tab.page, trace):
-            visited = visit_boards(tab, len(told.scenes))
+            visited = visit_boards(tab, len(play.scenes))
         tab.page.close()
         row("traced boards", f"{visited} candidates")
         print_sources(trace)

@@ -3,8 +3,8 @@ second.
 
 A task is put down to what it was at for longest: to the *extension*, when one of its functions is on the stack,
 whatever that has called; to the *garbage* collector; to the *rest*, which is JupyterLab and the drawing of frames. Its
-length is told twice, by the clock and by the time that the thread really had: where more wants to run than there are
-cores, the thread also waits for its turn.
+length is reported twice, as wall-clock time and as the CPU time of the thread: where more threads want to run than
+there are cores, the thread also waits for its turn.
 """
 
 import json

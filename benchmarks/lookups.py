@@ -42,8 +42,8 @@ async def answer_time(run: Run, tool: str, api: ApiDoc) -> tuple[float, str]:
     argument = api.summary or api.name if tool == TOOLS[0].name else api.path
     desk = ApiLookups(run, "1", 1)
     began = time.perf_counter()
-    _, told = await desk.answered(Reply(0, "", Usage()), [Call(tool, argument)])
-    return 1000 * (time.perf_counter() - began), told.content
+    _, answer = await desk.answered(Reply(0, "", Usage()), [Call(tool, argument)])
+    return 1000 * (time.perf_counter() - began), answer.content
 
 
 async def measure(library: TaskLibraries, name: str) -> None:
@@ -57,10 +57,10 @@ async def measure(library: TaskLibraries, name: str) -> None:
         times = [took for took, _ in answers]
         late = sum(text.startswith("It takes too long") for _, text in answers) / len(answers)
         found = sum(not text.startswith(NOTHING) for _, text in answers) / len(answers)
-        told = statistics.median(len(text) for _, text in answers)
+        length = statistics.median(len(text) for _, text in answers)
         print(
             f"{name:>10} {tool.name:>14} {statistics.median(times):>8.1f} {statistics.quantiles(times, n=20)[-1]:>8.1f}"
-            f" {max(times):>8.1f} {late:>6.0%} {found:>6.0%} {told:>7.0f}"
+            f" {max(times):>8.1f} {late:>6.0%} {found:>6.0%} {length:>7.0f}"
         )
 
 

@@ -1,8 +1,8 @@
 """What a prompt holds of what was found: `python -m benchmarks.prompt_room DATA.jsonl [LIBRARY ...]`.
 
 Each line of DATA is `{"library", "query"}`. For each query 20 APIs are retrieved and packed, alone and with five
-passages of 1,800 characters. Told are the means over a library's queries: characters, how many of the APIs are named,
-and of how many of their parameters the explanation, where there is one, has at least begun.
+passages of 1,800 characters. The report shows the means over a library's queries: characters, how many of the APIs are
+named, and of how many of their parameters the explanation, where there is one, has at least begun.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ PASSAGES = tuple(Passage("documentation", f"p{i}", f"{i} {'some words of it. ' *
 def explained(apis: Sequence[ApiDoc], text: str) -> float:
     """Of how many parameters the explanation has begun, from 0 to 1."""
     about = [strip_whitespace(one.about)[:BEGUN] for api in apis for one in api.parameters if len(one.about) > BEGUN]
-    told = strip_whitespace(text)
-    return mean(start in told for start in about) if about else 0.0
+    packed = strip_whitespace(text)
+    return mean(start in packed for start in about) if about else 0.0
 
 
 async def main(data: Path, wanted: Sequence[str], cache: Path) -> None:

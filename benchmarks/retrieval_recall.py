@@ -36,7 +36,7 @@ ENOUGH = 200
 PLANS = Path(__file__).parent / "data" / "subtasks.json"
 
 FUNCTIONAL = re.compile(r"functional name: ``(\w+)``")
-"""How torchdata tells the method that is the same as a class."""
+"""How torchdata names the method that is equivalent to a class."""
 
 Found = list[frozenset[str]]
 """The names of each API, best first."""
@@ -58,18 +58,18 @@ def whole(api: ApiDoc) -> str:
     return f"{api.path}{api.signature}\n{api.description}"
 
 
-def by_words(apis: Sequence[ApiDoc], told: Callable[[ApiDoc], str]) -> Callable[[Question], Found]:
-    index = LexicalIndex.build([told(api) for api in apis])
+def by_words(apis: Sequence[ApiDoc], describe: Callable[[ApiDoc], str]) -> Callable[[Question], Found]:
+    index = LexicalIndex.build([describe(api) for api in apis])
     return lambda question: ranked(apis, index.scores(question["query"]))
 
 
 def by_vectors(
     apis: Sequence[ApiDoc],
-    told: Callable[[ApiDoc], str],
+    describe: Callable[[ApiDoc], str],
     vector: Callable[[str], np.ndarray],
     plans: Plans | None = None,
 ) -> Callable[[Question], Found]:
-    rows = np.stack([vector(told(api)) for api in apis])
+    rows = np.stack([vector(describe(api)) for api in apis])
 
     def find(question: Question) -> Found:
         queries = plans[question["id"]] if plans else [question["query"]]

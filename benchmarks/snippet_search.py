@@ -2,8 +2,8 @@
 
 Each line of DATA is `{"id", "library", "query", "gold": [[name, ...], ...]}`, PLANS has for ids `{"plans": {id:
 [subtask, ...]}}`: the same task in other words. Each query is kept as a snippet that calls its gold names, then
-searched by the plan. Told is how often the snippet is the first, among the first three and five, the mean of 1 / rank,
-how many were found, and the milliseconds of a search.
+searched by the plan. The report shows how often the snippet is the first, among the first three and five, the mean of
+1 / rank, how many were found, and the milliseconds of a search.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ async def ranks(source: SnippetSource, plans: Mapping[str, str]) -> tuple[list[i
 
 
 async def main(data: Path, plans: Path, wanted: Sequence[str], folder: Path) -> None:
-    said = {id_: " ".join(steps) for id_, steps in json.loads(plans.read_text())["plans"].items()}
+    plan_texts = {id_: " ".join(steps) for id_, steps in json.loads(plans.read_text())["plans"].items()}
     questions = [json.loads(line) for line in data.read_text().splitlines()]
     print("                       first  in 3  in 5   1/rank  found     ms")
     for name in wanted:
         library = await TaskLibraries.open([name], inspect=local_inspector(Sandbox()), cache=folder)
-        mine = [one for one in questions if one["library"] == name and one["id"] in said]
+        mine = [one for one in questions if one["library"] == name and one["id"] in plan_texts]
         info = library.libraries[0]
         source = SnippetSource(SnippetStore(folder / f"{name}.sqlite"), {info.name: info.version})
         await source.learn([kept(one, library) for one in mine])
-        places, found, seconds = await ranks(source, {one["id"]: said[one["id"]] for one in mine})
+        places, found, seconds = await ranks(source, {one["id"]: plan_texts[one["id"]] for one in mine})
         within = [100 * sum(0 < place <= most for place in places) / len(places) for most in (1, 3, 5)]
         mean = statistics.fmean(1 / place if place else 0 for place in places)
         print(f"{name:22}{within[0]:4.0f}% {within[1]:4.0f}% {within[2]:4.0f}%{mean:9.3f}", end="")

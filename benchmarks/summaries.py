@@ -1,8 +1,8 @@
-"""What telling a value to a model costs, by type and size: `python benchmarks/summaries.py [--rounds N]`.
+"""What summarizing a value for a model costs, by type and size: `python benchmarks/summaries.py [--rounds N]`.
 
 Time in milliseconds and characters of the text, medians of one run, for the same value: our summary (in a forked child,
 as after a cell; and the describer alone), `repr`, pandas' `describe`, and where they are installed two summarisers of
-others: `repr-llm` for pandas, `lovely-numpy` for arrays. `repr` of a figure tells nothing of what it shows.
+others: `repr-llm` for pandas, `lovely-numpy` for arrays. `repr` of a figure says nothing about its content.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def lines() -> Figure:
 
 
 def values(largest: int) -> Iterator[tuple[str, Any]]:
-    """What is told, with a name."""
+    """Yields the values to summarize, with their names."""
     for rows in (100, 100_000, largest):
         yield f"pandas frame, {rows:,} x 8", frame(rows)
     yield "polars frame, 100,000 x 7", pl.from_pandas(frame(100_000).drop(columns="city"))
@@ -117,11 +117,11 @@ def cost(action: Action, value: Any, rounds: int) -> str:
 
 def main(rounds: int, largest: int) -> None:
     """Measure and print."""
-    teller, others = Summarizer(), other()
+    summarizer, others = Summarizer(), other()
     names = ("summary", "describer alone", "repr", "describe()", "another")
     print(f"{'':<32}" + "".join(f"{name:>24}" for name in names))
     for name, value in values(largest):
-        actions: list[Action | None] = [lambda one: teller.tell([one])[0].text, alone, repr]
+        actions: list[Action | None] = [lambda one: summarizer.tell([one])[0].text, alone, repr]
         actions.append((lambda one: repr(one.describe())) if isinstance(value, pd.DataFrame) else None)
         actions.append(others.get(type_path(value)))
         row = [cost(action, value, rounds) if action else "" for action in actions]

@@ -128,7 +128,7 @@ def _size(value: object) -> int:
 
 
 def _write(path: Path, records: list[Record], room: SizeBudget) -> float:
-    """The most seconds that a run is held up by it."""
+    """The longest time in seconds that a write blocks the run."""
     trace, longest = Trace(path, room=room), 0.0
     for record in records:
         began = time.perf_counter()

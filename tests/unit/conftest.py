@@ -53,7 +53,7 @@ def _no_process_is_left():
 
 @pytest.fixture(autouse=True)
 def _no_failing_heuristic(request, caplog):
-    """A heuristic that raised in a run, which goes on without it, fails the test unless that is what it tries."""
+    """Fails a test in whose run a heuristic raised (the run continues without it), unless the test expects that."""
     yield
     if not request.node.get_closest_marker("failing_heuristics"):
         failed = [

@@ -234,7 +234,7 @@ PIPELINE = {
     "code": of_code,
     "knowledge": of_a_run,
     "documents": of_documents,
-    "told": lambda text: [observation_text.format_experience(seen(text), most) for most in (100, 10_000)],
+    "formatted": lambda text: [observation_text.format_experience(seen(text), most) for most in (100, 10_000)],
     "quoted": each(
         quoting.quote,
         prompt_templates.strip_lookup_offer,
@@ -395,7 +395,7 @@ def filled(value, text, name=""):
     return text if isinstance(value, str) and name not in ("status", "outcome") else value
 
 
-def told(text):
+def run_of(text):
     """A whole run in which everything is this text, and a failure with its traceback."""
     events = [filled(event, text) for event in complete_events()]
     events[-1] = replace(events[-1], solution=replace(events[-1].solution, candidate="s2"))
@@ -403,14 +403,14 @@ def told(text):
 
 
 def of_a_trace(text):
-    records = [Redactor().record(record) for record in told(text)]
-    nbformat.validate(render(told(text)))
+    records = [Redactor().record(record) for record in run_of(text)]
+    nbformat.validate(render(run_of(text)))
     assert [load(dump(record)) for record in records] == records
     list(executions(records))
 
 
 def of_exports(text):
-    records = [Redactor().record(record) for record in told(text)]
+    records = [Redactor().record(record) for record in run_of(text)]
     for form in ("script", "html", "notebook"):
         refused(partial(export_run, records, form), Path("t.ipynb"))
 
@@ -418,7 +418,7 @@ def of_exports(text):
 def of_views(text):
     lines, view, state = EventLines(lambda line: None), CellView("cell", "all"), RunState()
     console = Console(file=io.StringIO(), width=80)
-    for record in (Redactor().record(record) for record in told(text)):
+    for record in (Redactor().record(record) for record in run_of(text)):
         lines(record)
         state = fold(state, record)
         view.update(state)

@@ -1,5 +1,5 @@
 """The JupyterLab extension as it lies in the package: of the sources' version, and built from just these sources.
-No Node is needed to tell."""
+This check needs no Node."""
 
 import importlib.util
 import json

@@ -33,16 +33,16 @@ WRONG = {
 @pytest.mark.parametrize("argv", WRONG.values(), ids=WRONG)
 def test_wrong_use_is_one_sentence_status_2_and_with_json_an_object(argv, capsys):
     assert main(argv) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("jupyter explora: ")
-    assert said.err.count("\n") == 1
-    assert "Traceback" not in said.err
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("jupyter explora: ")
+    assert captured.err.count("\n") == 1
+    assert "Traceback" not in captured.err
     assert main([*argv, "--json"]) == 2
-    said = capsys.readouterr()
-    answer = json_result("error", said.out)
+    captured = capsys.readouterr()
+    answer = json_result("error", captured.out)
     assert set(answer) == {"error", "remedy"}
-    assert answer["error"] in said.err
+    assert answer["error"] in captured.err
 
 
 def test_debug_shows_the_traceback(capsys):
@@ -127,7 +127,7 @@ def test_a_value_that_makes_no_sense_is_refused_by_the_name_that_was_typed(optio
     assert words in capsys.readouterr().err
 
 
-def test_a_tolerance_that_is_no_number_is_said_plainly(capsys):
+def test_an_invalid_tolerance_is_reported_plainly(capsys):
     """Issue 14, item 18: in the same words as for every other option."""
     assert main(["check", "a.ipynb", "--tolerance", "x"]) == 2
     assert "--tolerance takes a number, not 'x'" in capsys.readouterr().err

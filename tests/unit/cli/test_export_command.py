@@ -50,9 +50,9 @@ def test_the_name_says_the_form(trace, name, begins):
 
 def test_a_script_goes_to_standard_output(trace, capsys):
     assert main(["export", str(trace), "--to", "script", "--out", "-", "--unpinned"]) == 0
-    said = capsys.readouterr()
-    compile(said.out, "script", "exec")
-    assert said.err == ""
+    captured = capsys.readouterr()
+    compile(captured.out, "script", "exec")
+    assert captured.err == ""
     assert [path.name for path in trace.parent.iterdir()] == ["my run.ipynb"]
 
 
@@ -155,7 +155,7 @@ def test_a_folder_is_no_file(trace, capsys, ending):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("--out x.pdf", "The extension of 'x.pdf' does not determine a format. Use the extension .py, .html or .ipynb"),
         ("--to notebook --out x.pdf", "'x.pdf' does not match --to notebook. Use the extension .ipynb."),
@@ -165,10 +165,10 @@ def test_a_folder_is_no_file(trace, capsys, ending):
         (f"--out {'b' * 300}.html", "cannot be written: File name too long."),
     ],
 )
-def test_a_name_and_a_form_have_to_agree(trace, capsys, line, said, monkeypatch):
+def test_a_name_and_a_form_have_to_agree(trace, capsys, line, message, monkeypatch):
     monkeypatch.chdir(trace.parent)
     assert main(["export", str(trace), *line.split()]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert [path.name for path in trace.parent.iterdir()] == ["my run.ipynb"]
 
 
@@ -186,8 +186,8 @@ def importing(trace, name):
 def test_a_script_is_never_imported_in_place_of_a_module(trace, capsys, name):
     named = importing(trace, name)
     assert main(["export", str(named), "--out", str(trace.with_name(f"{name}.py"))]) == 2
-    said = capsys.readouterr().err
-    assert f"Python would import {name}.py instead of the module {name}. Choose another name, such as" in said
+    errors = capsys.readouterr().err
+    assert f"Python would import {name}.py instead of the module {name}. Choose another name, such as" in errors
     assert main(["export", str(named), "--to", "script"]) == 0
     assert {path.name for path in trace.parent.iterdir()} == {f"{name}.ipynb", f"{name}-solution.py"}
     assert main(["export", str(named), "--to", "html"]) == 0
@@ -200,7 +200,7 @@ def test_a_run_that_began_at_no_moment_is_refused(at):
         export_run([replace(record, at=at) for record in complete_run()], "html", Path("run.ipynb"))
 
 
-def test_why_a_file_cannot_be_exported_is_said_by_the_command_itself(capsys):
+def test_the_command_itself_reports_why_a_file_cannot_be_exported(capsys):
     assert main(["export", "nope.ipynb"]) == 2
     assert capsys.readouterr().err == "jupyter explora: There is no file 'nope.ipynb'. Name the trace of a run.\n"
 
@@ -243,15 +243,15 @@ def test_the_magic_takes_a_form_and_a_path(trace, command_here, line, name):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [("--to pdf", "takes `--to script"), ("--from x", "takes `--to script"), ("--to html .", "is a folder")],
 )
-def test_the_magic_says_what_is_wrong_in_a_sentence(trace, command_here, line, said, monkeypatch):
+def test_the_magic_says_what_is_wrong_in_a_sentence(trace, command_here, line, message, monkeypatch):
     monkeypatch.chdir(trace.parent)
-    with pytest.raises(UsageError, match=said) as told:
+    with pytest.raises(UsageError, match=message) as caught:
         export_trace(trace, line)
-    assert "\n" not in str(told.value)
-    assert not str(told.value).startswith("jupyter explora")
+    assert "\n" not in str(caught.value)
+    assert not str(caught.value).startswith("jupyter explora")
 
 
 @pytest.mark.parametrize(("form", "ending"), FORMS.items(), ids=FORMS)

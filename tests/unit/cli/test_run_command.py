@@ -94,10 +94,10 @@ def test_a_solution_that_was_tried_and_not_found_right_is_no_good_end(session):
 def test_the_result_is_on_standard_output_and_all_else_beside_it(session, capsys):
     session.answer = _summary("solved")
     main(RUN)
-    said = capsys.readouterr()
-    assert said.out == "Solved: That is why.\n\nx = 1\n\nTrace: explorations/a.ipynb\n"
-    assert "told" in said.err
-    assert "a library prints" in said.err
+    captured = capsys.readouterr()
+    assert captured.out == "Solved: That is why.\n\nx = 1\n\nTrace: explorations/a.ipynb\n"
+    assert "told" in captured.err
+    assert "a library prints" in captured.err
 
 
 def test_the_files_that_were_kept_are_named(session, capsys):
@@ -112,8 +112,8 @@ def test_the_files_that_were_kept_are_named(session, capsys):
 def test_a_program_that_failed_is_not_shown_and_joined_snippets_say_what_they_are(session, capsys, outcome, shown):
     session.answer = _summary(outcome)
     main(RUN)
-    said = capsys.readouterr().out
-    assert said == f"{outcome.capitalize()}: That is why.{shown}Trace: explorations/a.ipynb\n"
+    output = capsys.readouterr().out
+    assert output == f"{outcome.capitalize()}: That is why.{shown}Trace: explorations/a.ipynb\n"
 
 
 def test_json_is_the_summary_and_nothing_else(session, capsys):
@@ -147,11 +147,11 @@ def test_the_order_has_task_check_libraries_and_the_settings_given(session, tmp_
 def test_an_error_is_one_sentence_and_an_object(session, capsys, error, status):
     session.answer = error
     assert main([*RUN, "--json"]) == status
-    said = capsys.readouterr()
-    told = [line for line in said.err.splitlines() if line.startswith("jupyter explora: ")]
-    assert len(told) == 1
-    assert "Traceback" not in said.err
-    assert json.loads(said.out)["error"] in told[0]
+    captured = capsys.readouterr()
+    messages = [line for line in captured.err.splitlines() if line.startswith("jupyter explora: ")]
+    assert len(messages) == 1
+    assert "Traceback" not in captured.err
+    assert json.loads(captured.out)["error"] in messages[0]
 
 
 def test_the_first_interrupt_asks_the_run_to_stop(session, capsys):
@@ -207,14 +207,14 @@ ANSWER = {
 def test_a_search_has_the_documented_shapes(session, capsys):
     session.answer = ANSWER
     assert main(["search", "statistics,math", "mean", "--json", "-k", "3", "--kernel", "other"]) == 0
-    said = capsys.readouterr()
-    assert json.loads(said.out) == session.answer
-    assert said.err == "Reading (1,500 APIs)\n"
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == session.answer
+    assert captured.err == "Reading (1,500 APIs)\n"
     assert session.orders == [(["statistics", "math"], "mean", 3, [{"sandbox": {"kernel": "other"}}])]
     assert main(["search", "statistics", "mean"]) == 0
-    said = capsys.readouterr()
-    assert said.out == "statistics.mean(data)\n    The mean.\n"
-    assert said.err.endswith("\nIt cannot run here.\nstatistics 3.11: 1,234 APIs, searched in 0.3 s\n")
+    captured = capsys.readouterr()
+    assert captured.out == "statistics.mean(data)\n    The mean.\n"
+    assert captured.err.endswith("\nIt cannot run here.\nstatistics 3.11: 1,234 APIs, searched in 0.3 s\n")
 
 
 @pytest.mark.parametrize("option", ["-v", "--examples"])
@@ -234,7 +234,7 @@ def test_a_search_shows_parameters_and_the_first_example_on_request(session, cap
 
 
 @pytest.mark.parametrize("results", [[FOUND], []])
-def test_a_terminal_is_told_what_was_searched_and_obeys_nothing(session, capsys, monkeypatch, results):
+def test_a_terminal_shows_what_was_searched_and_obeys_nothing(session, capsys, monkeypatch, results):
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -257,7 +257,7 @@ def test_a_search_without_results_is_negative(session, capsys):
     assert "Nothing was found." in capsys.readouterr().out
 
 
-def test_the_doctor_tells_problems_with_their_remedies(session, capsys):
+def test_the_doctor_reports_problems_with_their_remedies(session, capsys):
     session.answer = {
         "endpoint": {"model": "offline", "reachable": None},
         "branching": "rerun",
@@ -273,10 +273,10 @@ def test_the_doctor_tells_problems_with_their_remedies(session, capsys):
         "problems": [{"what": "Bubblewrap is missing.", "remedy": "Install it."}],
     }
     assert main(["doctor"]) == 1
-    said = capsys.readouterr().out
-    assert "- Bubblewrap is missing. Install it." in said
-    assert "branching:    rerun" in said
-    assert "models:       offline (exploracoder-jupyter 0.1.0); tides (explora-tides 2)\nsources:      none\n" in said
+    output = capsys.readouterr().out
+    assert "- Bubblewrap is missing. Install it." in output
+    assert "branching:    rerun" in output
+    assert "models:       offline (exploracoder-jupyter 0.1.0); tides (explora-tides 2)\nsources:      none\n" in output
     session.answer = {**session.answer, "problems": []}
     assert main(["doctor", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == session.answer

@@ -107,9 +107,9 @@ def test_a_model_that_is_not_listed_is_named_with_the_nearest(server, config, ca
 
 def test_without_a_terminal_or_a_choice_the_models_are_listed_and_nothing_is_written(server, config, capsys):
     assert setup(server) == 1
-    said = capsys.readouterr()
-    assert LISTED[-1] in said.out and LISTED[0] not in said.out
-    assert "--model" in said.err
+    captured = capsys.readouterr()
+    assert LISTED[-1] in captured.out and LISTED[0] not in captured.out
+    assert "--model" in captured.err
     assert not config.exists()
 
 

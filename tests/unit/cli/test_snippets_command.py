@@ -24,23 +24,23 @@ def store():
 
 def test_all_are_listed_with_the_place_where_they_are(store, capsys):
     assert main(["snippets"]) == 0
-    told = capsys.readouterr()
-    assert [line.split("  ", 1)[1].split(" ")[0] for line in told.out.splitlines()] == [
+    captured = capsys.readouterr()
+    assert [line.split("  ", 1)[1].split(" ")[0] for line in captured.out.splitlines()] == [
         "networkx",
         "sklearn",
         "sklearn",
     ]
-    assert "Scale the columns" in told.out and "print" not in told.out
-    assert told.err == f"3 snippets in {store.path}.\n"
+    assert "Scale the columns" in captured.out and "print" not in captured.out
+    assert captured.err == f"3 snippets in {store.path}.\n"
 
 
 def test_those_of_a_library_are_listed_with_their_code_by_either_name(store, capsys):
     assert main(["snippets", "scikit-learn"]) == 0
-    told = capsys.readouterr().out
-    assert "networkx" not in told
-    assert told.count("    print(2)\n") == 2
+    output = capsys.readouterr().out
+    assert "networkx" not in output
+    assert output.count("    print(2)\n") == 2
     assert main(["snippets", "sklearn"]) == 0
-    assert capsys.readouterr().out == told
+    assert capsys.readouterr().out == output
 
 
 def test_json_has_everything(store, capsys):
@@ -51,7 +51,7 @@ def test_json_has_everything(store, capsys):
     assert (row["title"], row["observed"], row["apis"], row["uses"]) == ("Make a graph", "2", ["networkx.f"], 0)
 
 
-def test_nothing_kept_is_told_by_the_status(capsys):
+def test_the_status_reports_an_empty_store(capsys):
     assert main(["snippets"]) == 1
     assert capsys.readouterr().out == ""
     assert main(["snippets", "--clear"]) == 0
@@ -68,7 +68,7 @@ def test_they_are_removed_by_library_or_all(store, capsys):
     assert store.all() == []
 
 
-def test_what_cannot_be_removed_is_said(store, capsys, monkeypatch):
+def test_a_failure_to_remove_is_reported(store, capsys, monkeypatch):
     with sqlite3.connect(store.path, isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
         monkeypatch.setattr("exploracoder_jupyter.knowledge.sources.snippet_store.LOCK_TIMEOUT", 0.01)

@@ -15,9 +15,9 @@ def test_control_characters_do_not_reach_a_terminal():
 def test_json_is_the_only_thing_on_standard_output(capsys):
     standard_streams.print_note("beside")
     standard_streams.print_json({"status": "solved"})
-    said = capsys.readouterr()
-    assert said.out == '{\n  "status": "solved"\n}\n'
-    assert said.err == "beside\n"
+    captured = capsys.readouterr()
+    assert captured.out == '{\n  "status": "solved"\n}\n'
+    assert captured.err == "beside\n"
 
 
 def test_a_reader_that_goes_away_ends_the_writing_not_the_command(monkeypatch):

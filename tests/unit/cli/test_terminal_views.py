@@ -82,11 +82,11 @@ def _drawn(happened, *, now=START + 75):
 
 
 def _lines(happened):
-    said = []
-    take = EventLines(said.append)
+    lines = []
+    take = EventLines(lines.append)
     for record in _records(happened):
         take(record)
-    return said
+    return lines
 
 
 def test_every_prefix_of_a_run_can_be_drawn():
@@ -137,10 +137,10 @@ def test_a_revised_plan_repeats_no_title_and_a_subtask_is_named_in_short():
     ]
 
 
-def test_without_a_terminal_each_event_worth_telling_is_one_line():
-    said = _lines(BEGINNING + END)
-    assert all(re.match(r"\[ +\d+\.\ds\] \S", one) and "\n" not in one and "\x1b" not in one for one in said)
-    text = "\n".join(said)
+def test_without_a_terminal_each_reported_event_is_one_line():
+    lines = _lines(BEGINNING + END)
+    assert all(re.match(r"\[ +\d+\.\ds\] \S", one) and "\n" not in one and "\x1b" not in one for one in lines)
+    text = "\n".join(lines)
     for expected in (
         "Read networkx 3.6: 2,145 APIs.",
         "Candidate 1.2 failed: NameError: name 'nx' is not defined",
@@ -152,23 +152,23 @@ def test_without_a_terminal_each_event_worth_telling_is_one_line():
     ):
         assert expected in text
     assert "The check passed." not in text
-    assert sum("Reading networkx" in one for one in said) == 1
+    assert sum("Reading networkx" in one for one in lines) == 1
 
 
-def test_a_reply_with_a_problem_is_told():
+def test_a_reply_with_a_problem_is_reported():
     assert "truncated" in _lines([_exchange("truncated")])[0]
     assert _lines([_exchange()]) == []
 
 
-def test_what_is_no_reply_is_not_told_as_one():
+def test_a_missing_reply_is_not_reported_as_one():
     refused = _exchange("The endpoint cannot be reached.")
     refused = replace(refused, exchange=replace(refused.exchange, replies=()))
     assert _lines([refused, _exchange("interrupted")]) == []
 
 
-def test_the_same_problem_of_replies_is_told_once():
-    said = _lines([_candidate(f"1.{n}", problem="the reply is empty.") for n in (1, 2, 3)])
-    assert [one.partition("] ")[2] for one in said] == ["Candidate 1.1 has no code: the reply is empty."]
+def test_the_same_problem_of_replies_is_reported_once():
+    lines = _lines([_candidate(f"1.{n}", problem="the reply is empty.") for n in (1, 2, 3)])
+    assert [one.partition("] ")[2] for one in lines] == ["Candidate 1.1 has no code: the reply is empty."]
     assert len(_lines([_exchange("truncated"), _exchange("truncated"), _exchange("refused")])) == 2
 
 
@@ -176,6 +176,6 @@ def test_the_live_view_can_be_entered_without_a_terminal(capsys):
     with LiveView() as view:
         for record in _records(BEGINNING + END):
             view(record)
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "Build a" in said.err
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Build a" in captured.err

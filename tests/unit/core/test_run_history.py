@@ -43,17 +43,19 @@ def store():
 
 @pytest.fixture
 def remember(store):
-    """Let a run's records pass through its historian; its line, if there is one, and what went on to the listener."""
+    """Pass a run's records through its historian; return its line, if there is one, and what the listener received."""
 
     def call(records, *, settings=None, recording=None, trace=None):
-        told = []
+        received = []
         order = Order(Task("t", ("networkx",)), recording=recording)
-        historian = HistoryWriter(order, settings or Settings(), lambda record, _: told.append(record), told.append)
+        historian = HistoryWriter(
+            order, settings or Settings(), lambda record, _: received.append(record), received.append
+        )
         for record, state in zip(records, states(records), strict=True):
             historian.listen(record, state)
             if trace and isinstance(record.event, RunStarted):
                 historian.trace_created(trace)
-        return next(iter(store.all()), None), told
+        return next(iter(store.all()), None), received
 
     return call
 
@@ -66,9 +68,9 @@ def lately(records):
 
 def test_a_run_leaves_a_line_with_what_it_was_and_cost(remember, tmp_path):
     records = lately(complete_run())
-    line, told = remember(records, trace=tmp_path / "nx.ipynb")
+    line, received = remember(records, trace=tmp_path / "nx.ipynb")
     finished = records[-1].event
-    assert [record for record in told if record != tmp_path / "nx.ipynb"] == records
+    assert [record for record in received if record != tmp_path / "nx.ipynb"] == records
     assert (line.id, line.started, line.ended) == ("0123abcd", NOW, records[-1].at)
     assert (line.task, line.model) == ("Count the triangles of the karate club graph.", records[0].event.model)
     assert (line.outcome, line.reason) == (finished.verdict.outcome, finished.verdict.reason)
@@ -132,10 +134,10 @@ def test_of_the_task_the_first_line_is_kept(remember, text, kept):
 
 def test_what_is_not_wanted_leaves_nothing(remember):
     off = Settings(history=History(keep=False))
-    line, told = remember(lately(complete_run()), settings=off)
-    assert line is None and told and not history_path().exists()
-    line, told = remember(lately(complete_run()), recording=object())
-    assert line is None and told and not history_path().exists()
+    line, received = remember(lately(complete_run()), settings=off)
+    assert line is None and received and not history_path().exists()
+    line, received = remember(lately(complete_run()), recording=object())
+    assert line is None and received and not history_path().exists()
 
 
 @pytest.mark.parametrize("obstacle", ["a file is where the folder should be", "the database is locked", "it breaks"])
@@ -250,7 +252,7 @@ def trace_with(path, **facts):
     return str(path)
 
 
-def test_an_end_that_the_line_never_heard_of_is_in_the_trace(tmp_path):
+def test_an_end_missing_in_the_history_is_read_from_the_trace(tmp_path):
     ended = {"run_id": "a", "verdict": {"outcome": "unchecked", "reason": ""}}
     trace = trace_with(tmp_path / "a.ipynb", **ended)
     elsewhere = replace(DEAD, machine="elsewhere")
@@ -262,7 +264,7 @@ def test_an_end_that_the_line_never_heard_of_is_in_the_trace(tmp_path):
         assert past("a", process=DEAD, trace=trace_with(tmp_path / "odd.ipynb", **odd)).status == CUT_OFF
 
 
-def test_a_trace_in_a_folder_that_is_closed_to_us_is_told_like_one_that_is_gone(tmp_path, monkeypatch):
+def test_a_trace_in_an_inaccessible_folder_counts_as_gone(tmp_path, monkeypatch):
     def closed(path):
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -287,7 +289,7 @@ def test_what_ended_without_a_solution_can_be_resumed_too(tmp_path, outcome):
     assert past("a", outcome=outcome, trace=str(tmp_path / "gone.ipynb")).resumable == ""
 
 
-def test_a_run_is_gone_on_from_where_it_was_last_gone_on_from(store, tmp_path, capsys):
+def test_a_run_is_resumed_from_its_latest_resumption(store, tmp_path, capsys):
     places = {id: tmp_path / f"{id}.ipynb" for id in ("first", "second", "third")}
     store.write(past("first", ago=90, process=DEAD, trace=str(places["first"])))
     store.write(past("died", ago=80, process=DEAD, resumes="first"))
@@ -348,8 +350,8 @@ def explored(store, tmp_path):
 
 def test_runs_are_listed_newest_first_with_what_can_be_done(explored, capsys):
     assert main(["history"]) == 0
-    told = capsys.readouterr()
-    lines = [line.strip() for line in told.out.splitlines()]
+    captured = capsys.readouterr()
+    lines = [line.strip() for line in captured.out.splitlines()]
     assert lines[0].split() == ["run", "started", "status", "calls", "tokens", "executions", "time", "libraries"]
     assert [line.split()[0] for line in lines if line[:8] in ("aaaaaaaa", "bbbbbbbb", "cccccccc")] == [
         "aaaaaaaa",
@@ -362,7 +364,7 @@ def test_runs_are_listed_newest_first_with_what_can_be_done(explored, capsys):
     assert "resumes dddddddd" in lines
     assert f"to resume: jupyter explora run --resume {explored}/b.ipynb" in lines
     assert f"{explored}/c.ipynb (deleted)" in lines
-    assert told.err == f"3 of 3 runs in {history_path()}.\n"
+    assert captured.err == f"3 of 3 runs in {history_path()}.\n"
 
 
 def test_in_a_terminal_a_task_takes_one_line(store, capsys, monkeypatch):
@@ -377,7 +379,7 @@ def test_in_a_terminal_a_task_takes_one_line(store, capsys, monkeypatch):
 
 def test_few_and_those_of_a_library_are_listed_by_either_name(explored, capsys):
     assert main(["history", "-n", "1"]) == 0
-    assert "bbbbbbbb  " not in (told := capsys.readouterr()).out and told.err.startswith("1 of 3 ")
+    assert "bbbbbbbb  " not in (captured := capsys.readouterr()).out and captured.err.startswith("1 of 3 ")
     for name in ("sklearn", "scikit_learn"):
         assert main(["history", "--library", name, "--json"]) == 0
         assert [run["id"] for run in json.loads(capsys.readouterr().out)["runs"]] == ["bbbbbbbb"]
@@ -401,15 +403,15 @@ def test_a_damaged_history_says_where_it_was_set_aside(explored, capsys):
     history_path().write_bytes(b"no database" * 999)
     assert main(["history"]) == 1
     [aside] = history_path().parent.glob("history.sqlite.unsound-*")
-    said = f"The history file was damaged and has been moved to {aside}."
-    assert capsys.readouterr().err == f"No runs in {history_path()}.\n{said} `--forget all` removes that file too.\n"
+    message = f"The history file was damaged and has been moved to {aside}."
+    assert capsys.readouterr().err == f"No runs in {history_path()}.\n{message} `--forget all` removes that file too.\n"
     assert main(["history", "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["lost"] == said
+    assert json.loads(capsys.readouterr().out)["lost"] == message
     assert main(["history", "--forget", "all"]) == 0
     assert not aside.exists()
 
 
-def test_nothing_to_list_is_told_by_the_status(capsys):
+def test_the_status_reports_an_empty_history(capsys):
     assert main(["history"]) == 1
     assert capsys.readouterr().out == ""
     assert main(["history", "--prune"]) == main(["history", "--forget", "all"]) == 0
@@ -445,14 +447,14 @@ def test_wrong_use_is_one_sentence(wrong, capsys):
 
 
 @pytest.mark.parametrize("obstacle", ["it is locked", "it is of a newer release"])
-def test_a_history_that_cannot_be_read_is_not_told_as_empty(explored, capsys, obstacle):
+def test_an_unreadable_history_is_not_reported_as_empty(explored, capsys, obstacle):
     with closing(sqlite3.connect(history_path())) as other:
         other.execute("BEGIN EXCLUSIVE" if obstacle == "it is locked" else "PRAGMA user_version = 99")
         assert main(["history"]) == 2
     assert "cannot be read" in capsys.readouterr().err
 
 
-def test_a_file_that_cannot_be_changed_is_told(explored, capsys):
+def test_a_file_that_cannot_be_changed_is_reported(explored, capsys):
     history_path().write_bytes(b"no database" * 999)
     assert main(["history", "--forget", "aaaaaaaa"]) == 2
     assert "cannot be changed" in capsys.readouterr().err

@@ -29,8 +29,8 @@ def solution_heading(notebook):
 
 def test_the_trace_names_them_in_words_and_in_its_metadata():
     notebook = render(run_with("a.csv", "out/b`<b>.png"))
-    said = "The solution wrote 2 files, kept in <code>run.files</code>: <code>a.csv</code>, "
-    assert said in solution_heading(notebook)
+    sentence = "The solution wrote 2 files, kept in <code>run.files</code>: <code>a.csv</code>, "
+    assert sentence in solution_heading(notebook)
     facts = notebook.metadata.exploracoder_jupyter
     assert facts.files == {"folder": "/notes/explorations/run.files", "names": ["a.csv", "out/b`<b>.png"]}
     metadata = json.loads(json.dumps(facts))
@@ -39,7 +39,7 @@ def test_the_trace_names_them_in_words_and_in_its_metadata():
     jsonschema.validate(metadata, {**whole["$defs"]["notebook"], "$defs": whole["$defs"]})
 
 
-def test_many_are_named_in_part_and_none_are_told_too():
+def test_only_some_of_many_are_named_and_having_none_is_reported():
     assert "<code>f19</code> and 5 more." in solution_heading(render(run_with(*(f"f{n}" for n in range(25)))))
     assert "The solution wrote no files." in solution_heading(render(run_with()))
     assert "wrote" not in solution_heading(render(recorded(complete_events())))
@@ -54,11 +54,11 @@ def test_the_summary_has_their_paths():
     assert summarize_run(fold_all(run_with("a.csv")))["files"] == [str(Path("/notes/explorations/run.files/a.csv"))]
 
 
-def test_the_panel_tells_how_many_and_where():
+def test_the_panel_shows_how_many_and_where():
     state = fold_all(run_with("a<b>.csv"))
-    said = "The solution wrote 1 file, kept in /notes/explorations/run.files; see %explora files."
-    assert said in as_text(state, 0.0)
-    assert said in card_html(state, 0.0)
+    sentence = "The solution wrote 1 file, kept in /notes/explorations/run.files; see %explora files."
+    assert sentence in as_text(state, 0.0)
+    assert sentence in card_html(state, 0.0)
     assert "The solution wrote" not in as_text(fold(RunState(), Record(1, 0.0, FilesKept("f", ()))), 0.0)
 
 
@@ -79,8 +79,8 @@ def kept(tmp_path):
 
 
 def test_they_are_listed(kept):
-    said = describe_files(kept)
-    assert said.splitlines()[:3] == [f"In {kept.folder}:", "  a.csv", "  out/b.csv"]
+    description = describe_files(kept)
+    assert description.splitlines()[:3] == [f"In {kept.folder}:", "  a.csv", "  out/b.csv"]
     assert describe_files(FilesKept("f", ())) == "The solution wrote no files."
 
 
@@ -88,10 +88,10 @@ def test_they_are_copied_and_nothing_is_overwritten(kept, tmp_path):
     into = tmp_path / "work"
     into.mkdir()
     (into / "a.csv").write_text("mine")
-    said = copy_files(kept, into)
+    report = copy_files(kept, into)
     assert (into / "a.csv").read_text() == "mine"
     assert (into / "out" / "b.csv").read_text() == "theirs"
-    assert said.splitlines() == [
+    assert report.splitlines() == [
         f"Copied into {into}:",
         "  out/b.csv",
         "Not copied:",
@@ -113,7 +113,7 @@ def test_a_link_is_not_copied_and_a_file_in_the_way_of_a_folder_stays(kept, tmp_
     into.mkdir()
     (into / "out").write_text("mine")
     Path(kept.folder, "link").symlink_to("/etc/hostname")
-    said = copy_files(FilesKept(kept.folder, (*kept.files, "link")), into)
-    assert "link: is a link" in said
+    report = copy_files(FilesKept(kept.folder, (*kept.files, "link")), into)
+    assert "link: is a link" in report
     assert (into / "out").read_text() == "mine"
     assert not (into / "link").exists()

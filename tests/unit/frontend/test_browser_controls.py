@@ -1,4 +1,4 @@
-"""What pages are told of a run and what they can ask for, without a kernel."""
+"""What pages receive about a run and what they can request, without a kernel."""
 
 import threading
 from contextlib import ExitStack
@@ -81,7 +81,7 @@ def done(id, selected, status="done"):
     yield from tried(f"{id}.2", "error", error=ErrorInfo("KeyError", "'x'"))
     if selected:
         yield CandidateSelected(Selection(id, selected, ("ran", "shorter")))
-    yield SubtaskFinished(id, status, "said")
+    yield SubtaskFinished(id, status, "its reason")
 
 
 def state_after(*events, state=None):
@@ -108,7 +108,7 @@ def test_the_view_has_what_the_sidebar_shows(tmp_path):
     assert (view.started, view.ended, view.trace_link) == (1001.0, None, "explorations/a b.ipynb")
     assert [row.status for row in view.subtasks] == ["done", "done", "planned"]
     first = view.subtasks[0]
-    assert (first.selected, first.why, first.reason) == ("1.1", ["ran", "shorter"], "said")
+    assert (first.selected, first.why, first.reason) == ("1.1", ["ran", "shorter"], "its reason")
     assert [(one.id, one.status, one.line, one.seconds, one.selectable) for one in first.candidates] == [
         ("1.1", "ok", "three nodes", 0.25, True),
         ("1.2", "error", "KeyError: 'x'", 0.25, False),
@@ -190,7 +190,7 @@ def test_a_skip_and_an_unknown_subtask_set_nothing_back():
         ({}, ["Make", "Count"], ["code_1.1", "code_2.1"], ""),
     ],
 )
-def test_what_a_run_begins_with_that_goes_on(wanted, plan, code, hint):
+def test_what_a_continuing_run_begins_with(wanted, plan, code, hint):
     found = build_continuation(state_after(*BEGUN), Continue(run="k", **wanted))
     assert (found.plan, found.code, found.hint) == (plan, code, hint)
 
@@ -204,13 +204,13 @@ def test_what_a_run_begins_with_that_goes_on(wanted, plan, code, hint):
         ({"subtask": "2"}, "step 2 again", False),
     ],
 )
-def test_what_goes_on_from_another_says_what_it_is(wanted, words, chosen):
+def test_a_continuation_is_described(wanted, words, chosen):
     state, asked = state_after(*BEGUN), Continue(run="k", **wanted)
     assert (describe_continuation(state, asked), build_continuation(state, asked).chosen) == (words, chosen)
     assert view_of(state, origin=words).origin == words
 
 
-def test_what_it_waited_for_the_user_is_told():
+def test_the_view_has_the_time_spent_waiting_for_the_user():
     waiting = state_after(START, PLAN, ReviewAsked())
     assert (view_of(waiting).waited, view_of(waiting).waiting_since) == (0.0, 1003.0)
     end = RunFinished(Verdict("unchecked", ""), None, Usage(seconds=4.0))
@@ -227,7 +227,7 @@ def test_a_subtask_that_gave_nothing_is_passed_over(selected):
 
 
 @pytest.mark.parametrize("wanted", [{"subtask": "9"}, {"candidate": "9.9"}, {"candidate": "1.2"}, {"candidate": "s1"}])
-def test_what_cannot_be_gone_on_from_is_said(wanted):
+def test_continuing_from_an_unusable_place_is_refused(wanted):
     state = state_after(*BEGUN, *tried("s1", subtask="solution"))
     with pytest.raises(UsageError):
         build_continuation(state, Continue(run="k", **wanted))
@@ -292,8 +292,8 @@ def marked(id, status):
 def test_what_was_under_way_when_the_engine_died_is_shown_as_interrupted(live, audience):
     live.update_cells([marked("a", "ok"), marked("b", "running"), change("insert", "c", "b")])
     live.update_state(RunState(failure="The engine ended unexpectedly."))
-    [told] = [message for message in audience.of("cells") if message.seq == 2]
-    [replaced] = told.changes
+    [message] = [message for message in audience.of("cells") if message.seq == 2]
+    [replaced] = message.changes
     assert (replaced.action, replaced.id) == ("replace", "b")
     assert replaced.cell["metadata"] == {
         "tags": [],
@@ -333,18 +333,18 @@ def test_cells_are_kept_while_nobody_listens(live, audience):
     assert audience.of("cells")[0].seq == 2
 
 
-def test_states_are_told_now_and_then_and_the_last_one_always(live, audience):
+def test_states_are_sent_now_and_then_and_the_last_one_always(live, audience):
     for number in range(200):
         live.update_state(RunState(activity=f"{number}."))
     with audience.news:
         assert audience.news.wait_for(lambda: audience.messages[-1].state.activity == "199.", timeout=patience(10))
     assert len(audience.messages) < 20
-    told = len(audience.messages)
+    sent_before = len(audience.messages)
     live.update_state(RunState(failure="It broke.", activity="It broke."))
-    assert [message.state.status for message in audience.messages[told:]] == ["failed"]
+    assert [message.state.status for message in audience.messages[sent_before:]] == ["failed"]
 
 
-def test_a_stop_is_told_at_once(live, audience):
+def test_a_stop_is_sent_at_once(live, audience):
     live.update_state(RunState(started=START))
     live.mark_stopping()
     assert [message.state.status for message in audience.messages] == ["running", "stopping"]
@@ -365,7 +365,7 @@ def test_only_an_exploration_can_be_steered(live, strategy, problem):
     assert apply_control(run, StopRun(run="r")) == "" and sent == ["stop"]
 
 
-def test_a_stop_is_told_before_the_end_however_soon_that_comes(live, audience):
+def test_a_stop_is_sent_before_the_end_however_soon_that_comes(live, audience):
     relay = SimpleNamespace(stop=lambda: live.update_state(RunState(failure="It was stopped.")))
     Run(relay, live, RunState(), ExitStack(), display=lambda run: None).stop()
     assert [message.state.status for message in audience.messages] == ["stopping", "stopped"]
@@ -404,7 +404,7 @@ def linked(monkeypatch):
     monkeypatch.setattr(comm, "get_comm_manager", lambda: manager)
     Sent.all, Sent.broken = [], False
     desk = SimpleNamespace(
-        handle=lambda data, answer: answer({"said": data}), handle_events_closed=lambda: Sent.all.append("nobody")
+        handle=lambda data, answer: answer({"echo": data}), handle_events_closed=lambda: Sent.all.append("nobody")
     )
     linked = browser_comms.BrowserComms(lambda: desk)
     linked.register()
@@ -421,12 +421,12 @@ def test_a_control_is_answered_on_its_comm(linked):
     control(linked.manager, {}, "comm_open")
     assert Sent.all == []
     control(linked.manager, {"type": "stop"})
-    assert Sent.all == [(browser_messages.CONTROL, "comm_msg", {"said": {"type": "stop"}})]
+    assert Sent.all == [(browser_messages.CONTROL, "comm_msg", {"echo": {"type": "stop"}})]
 
 
 def test_the_first_control_may_come_with_the_opening(linked):
     control(linked.manager, {"type": "hello"}, "comm_open")
-    assert Sent.all == [(browser_messages.CONTROL, "comm_msg", {"said": {"type": "hello"}})]
+    assert Sent.all == [(browser_messages.CONTROL, "comm_msg", {"echo": {"type": "hello"}})]
 
 
 def test_nothing_that_goes_wrong_is_seen_by_the_user(linked, caplog, capsys):
@@ -465,10 +465,10 @@ def test_pages_learn_that_the_extension_goes_away_and_may_connect_again(linked):
     linked.link.register()
     assert Sent.all == [(browser_messages.CONTROL, "comm_close", {})]
     control(linked.manager, {"type": "hello"}, "comm_open")
-    assert Sent.all[-1] == (browser_messages.CONTROL, "comm_msg", {"said": {"type": "hello"}})
+    assert Sent.all[-1] == (browser_messages.CONTROL, "comm_msg", {"echo": {"type": "hello"}})
 
 
-def test_a_page_that_is_gone_is_not_told_that_the_extension_goes_away(linked):
+def test_a_closed_page_is_not_notified_that_the_extension_goes_away(linked):
     control(linked.manager, {}, "comm_open")
     linked.manager.comm_close(None, None, {"content": {"comm_id": "page"}})
     linked.link.unregister()
@@ -506,7 +506,7 @@ def test_hello_is_answered_with_what_there_is(desk):
     assert Sent.all[-1][2]["reason"] == "hello"
 
 
-def test_a_trace_tells_when_its_run_began_what_it_was_about_and_how_it_ended(desk, tmp_path):
+def test_a_trace_has_the_start_task_and_outcome_of_its_run(desk, tmp_path):
     events = [replace(START, task=Task("Make a graph;\nthen count.", ("nx",))), PLAN]
     records = [Record(seq, 1000.0 + seq, event) for seq, event in enumerate(events, 1)]
     for name, known in (
@@ -514,11 +514,11 @@ def test_a_trace_tells_when_its_run_began_what_it_was_about_and_how_it_ended(des
         ("whole", [*records, Record(3, 1009.0, RunFinished(Verdict("solved", ""), None, Usage()))]),
     ):
         nbformat.write(render(known), tmp_path / "explorations" / f"{name}.ipynb")
-    told = {trace["link"]: trace for trace in answer_of(desk, HELLO)["traces"]}
+    traces = {trace["link"]: trace for trace in answer_of(desk, HELLO)["traces"]}
     for name, outcome in (("cut", ""), ("whole", "solved")):
-        trace = told[f"explorations/{name}.ipynb"]
+        trace = traces[f"explorations/{name}.ipynb"]
         assert (trace["started"], trace["task"], trace["outcome"]) == (1001.0, "Make a graph; then count.", outcome)
-    assert (told["explorations/nx-1.ipynb"]["started"], told["explorations/nx-1.ipynb"]["task"]) == (None, "")
+    assert (traces["explorations/nx-1.ipynb"]["started"], traces["explorations/nx-1.ipynb"]["task"]) == (None, "")
 
 
 def test_a_trace_that_cannot_be_read_is_passed_over(desk, tmp_path):
@@ -585,29 +585,29 @@ class News:
 
     def __init__(self, desk):
         state = RunState(started=replace(START, run_id="1"))
-        self.live, self.said = LiveRun(self, RunContext("k", "c", None), state, session="s"), []
+        self.live, self.statuses = LiveRun(self, RunContext("k", "c", None), state, session="s"), []
         self.has_listeners = True
         run = SimpleNamespace(live=self.live, state=state, over=False)
         desk.runs.all.append(run)
         self._end = threading.Thread(target=lambda: self.live.update_state(RunState(failure="It broke.")))
 
     def broadcast(self, message):
-        self.said.append(message.state.status)
+        self.statuses.append(message.state.status)
 
     def send(self, data):
         """As an answer or an opening is sent; what it says was looked up before."""
         self._end.start()
         self._end.join(0.2)
         state = data["state"] if "state" in data else data["runs"][0]
-        self.said.append(state["status"])
+        self.statuses.append(state["status"])
 
     def all(self):
         self._end.join()
-        return self.said[-2:]
+        return self.statuses[-2:]
 
 
 @pytest.mark.parametrize("how", ["welcome", "snapshot", "opening"])
-def test_an_end_is_the_last_that_pages_hear_of_a_run(desk, linked, monkeypatch, how):
+def test_the_end_of_a_run_is_the_last_status_that_pages_receive(desk, linked, monkeypatch, how):
     news = News(desk)
     if how == "opening":
         monkeypatch.setattr(linked.link, "open", news.send)
@@ -646,7 +646,7 @@ def test_a_call_waits_for_no_page_where_the_front_end_has_closed_the_comm(desk, 
     assert wait() == ""
 
 
-def test_nobody_is_told_anything_before_a_page_has_said_hello(desk):
+def test_nothing_is_sent_before_a_page_has_said_hello(desk):
     assert not desk.has_listeners
     assert answer_of(desk, {**HELLO, "version": browser_messages.VERSION + 1})["problem"]
     assert not desk.has_listeners
@@ -669,4 +669,4 @@ def test_the_solution_that_may_be_handed_over_is_in_the_view():
     view = view_of(state_after(*BEGUN, end))
     assert (view.status, view.code, view.activity) == ("unchecked", "x = 1", "Unchecked. It ran.")
     assert (view.calls, view.tokens, view.executions) == (3, 15, 7), "as the run itself counts"
-    assert view.ended == 1017.0, "when the last record was made: the clock goes on from the call to here"
+    assert view.ended == 1017.0, "when the last record was made: the clock continues from the call to here"

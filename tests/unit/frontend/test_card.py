@@ -1,4 +1,4 @@
-"""The result card: what it says while a run goes on and when it has ended, as text and as HTML."""
+"""The result card: what it says during a run and after its end, as text and as HTML."""
 
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -63,7 +63,7 @@ def test_it_needs_no_list_of_what_was_tried_where_the_cells_stand_below():
         assert "Load the graph" in words
 
 
-def test_while_the_run_goes_on_it_has_the_step_and_the_latest_output():
+def test_during_a_run_it_has_the_step_and_the_latest_output():
     seen = CandidateObserved("2.1r1", Observation("ok", text="45\n"))
     events = [seen if getattr(event, "candidate", "") == "2.1r1" else event for event in complete_events()]
     moments = list(states(recorded(events)))

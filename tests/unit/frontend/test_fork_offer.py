@@ -1,4 +1,4 @@
-"""What a kernel can tell of itself in view of a task: which variables it speaks of, whether it will be forked."""
+"""What a kernel reports about itself for a task: which variables the task mentions, whether it will be forked."""
 
 import collections
 import subprocess
@@ -68,7 +68,7 @@ def test_the_variables_that_a_task_speaks_of_are_found_by_name_alone(task, check
     assert find_mentioned(task, check, NAMESPACE, hidden=HIDDEN) == names
 
 
-def test_only_the_first_twenty_are_told():
+def test_only_the_first_twenty_are_reported():
     names = [f"v{n}" for n in range(30)]
     assert find_mentioned(" ".join(names), None, dict.fromkeys(names), hidden={}) == names[:MAX_NAMES]
     assert MAX_NAMES == 20
@@ -99,9 +99,9 @@ def test_whether_the_kernel_will_be_forked_is_foreseen(monkeypatch, offered, set
     assert fork_offer.will_be_forked(offered, Sandbox(**settings)) is expected
 
 
-@pytest.mark.parametrize("said", ['{"namespaces": "denied"}', "nonsense"])
-def test_where_forks_cannot_be_confined_only_state_live_forks(monkeypatch, said):
-    done = subprocess.CompletedProcess([], 0, stdout=said)
+@pytest.mark.parametrize("output", ['{"namespaces": "denied"}', "nonsense"])
+def test_where_forks_cannot_be_confined_only_state_live_forks(monkeypatch, output):
+    done = subprocess.CompletedProcess([], 0, stdout=output)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     fork_offer._can_confine.cache_clear()
     try:

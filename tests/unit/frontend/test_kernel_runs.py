@@ -69,7 +69,7 @@ def test_a_run_that_cannot_be_made_fails_at_once_in_the_cell_and_on_the_pages(tm
 
 
 def test_pages_are_sent_one_end_of_a_run_that_fails():
-    """Issue 14, item 24: the cell said "Stopped", the sidebar "Failed": the end was sent before why there was one."""
+    """Issue 14, item 24: the cell showed "Stopped", the sidebar "Failed": the end was sent before why there was one."""
     pages = Pages()
     live = LiveRun(pages, RunContext("k", "c", None), RunState(), session="s")
     started = RunStarted("0123abcd", Task("t", ("nx",)), {}, "m", Environment("", "", "", "", ""), "0")

@@ -42,7 +42,7 @@ def test_a_run_is_resumed_by_its_cell_or_by_name(line, libraries, resume):
     assert (call.libraries, call.resume, call.start, call.hint) == (libraries, resume, "", "")
 
 
-def test_a_cell_to_go_on_from_comes_with_a_hint():
+def test_a_cell_to_continue_from_comes_with_a_hint():
     call = parse_magic_line("--resume old.ipynb --from 2 --hint 'use scipy'")
     assert (call.start, call.hint) == ("2", "use scipy")
 
@@ -158,9 +158,9 @@ def test_the_command_line_has_no_live_kernel():
 def test_the_command_lines_help_speaks_of_nothing_that_is_not_there():
     parser = OptionParser(prog="run")
     add_options(parser, place="command")
-    said = " ".join(parser.format_help().split())
-    assert "--state auto|fresh" in said
-    assert not [word for word in ("this kernel", "live", "--use", "--pickle") if word in said]
+    help_text = " ".join(parser.format_help().split())
+    assert "--state auto|fresh" in help_text
+    assert not [word for word in ("this kernel", "live", "--use", "--pickle") if word in help_text]
 
 
 def test_a_layer_takes_namespaces_that_lack_options():

@@ -89,10 +89,10 @@ def test_what_is_wrong_is_one_sentence_without_a_traceback(shell, capsys, cell, 
     shell.user_ns["handle"] = object()
     result = shell.run_cell(cell)
     assert isinstance(result.error_in_exec, UsageError)
-    said = capsys.readouterr()
-    assert said.err.startswith(f"UsageError: {sentence}")
-    assert len(said.err.splitlines()) == 1
-    assert said.out == ""
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"UsageError: {sentence}")
+    assert len(captured.err.splitlines()) == 1
+    assert captured.out == ""
 
 
 def test_a_terminal_waits_for_the_task(shell):
@@ -120,9 +120,9 @@ def test_history_finds_the_traces_of_earlier_sessions(shell, capsys, tmp_path, m
     (tmp_path / "explorations" / "networkx-2.ipynb").write_text(head)
     (tmp_path / "explorations" / "gone.ipynb").symlink_to("nowhere")
     shell.run_cell("%explora history")
-    said = capsys.readouterr().out
-    assert "explorations/networkx-1.ipynb" in said
-    assert "  solved  Count  " in said
+    output = capsys.readouterr().out
+    assert "explorations/networkx-1.ipynb" in output
+    assert "  solved  Count  " in output
 
 
 def test_a_patch_is_applied_without_modules_of_the_users_folder_and_its_note_is_shown(monkeypatch):
@@ -146,8 +146,8 @@ def test_config_sets_what_runs_start_from(shell, capsys):
         "sandbox": {"engine_python": "/opt/python"},
     }
     shell.run_cell("%explora config")
-    said = capsys.readouterr().out
-    assert "exploration.candidates = 3" in said
+    output = capsys.readouterr().out
+    assert "exploration.candidates = 3" in output
     with pytest.raises(TraitError):
         magics(shell)[0].candidates = "many"
 

@@ -124,7 +124,7 @@ def test_with_the_last_subtask_done_the_solution_is_being_written():
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "expected"),
     [
         (Progress("Indexing networkx", 3, 10), "Indexing networkx (3 of 10)"),
         (Progress("Indexing networkx", 3), "Indexing networkx (3)"),
@@ -132,8 +132,8 @@ def test_with_the_last_subtask_done_the_solution_is_being_written():
         (LibraryRead((), 1200, Introduction("")), "1,200 APIs known; planning."),
     ],
 )
-def test_what_is_being_done_is_said(event, said):
-    assert headline(state_after(START, event)) == said
+def test_the_headline_says_what_is_being_done(event, expected):
+    assert headline(state_after(START, event)) == expected
 
 
 def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end_but_for_the_time():
@@ -152,7 +152,7 @@ def test_money_and_cached_tokens_are_shown_where_there_are_any():
     assert run_view(state, RunContext("key", None, None)).cost == "0.0250 EUR of 2.00 EUR, 1,200 tokens cached"
 
 
-def test_a_program_that_failed_its_check_is_told_from_a_crash():
+def test_a_program_that_failed_its_check_is_distinguished_from_a_crash():
     tried = (proposed("s1", "solution"), proposed("s2", "solution"))
     seen = (observed("s1", "error", unmet="check"), observed("s2", "error"))
     state = state_after(START, PLAN, *tried, *seen)
@@ -213,12 +213,12 @@ def test_what_was_running_at_the_end_is_shown_as_not_finished(outcome):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "said"),
+    ("outcome", "status"),
     [("solved", "done"), ("unchecked", "done"), ("unsolved", "failed"), ("stopped", "not finished")],
 )
-def test_the_solution_is_done_only_if_one_was_found(outcome, said):
+def test_the_solution_is_done_only_if_one_was_found(outcome, status):
     text = as_text(state_after(START, proposed("s1", "solution"), ending(outcome)), 2000.0)
-    assert f"Solution [{said}]" in text
+    assert f"Solution [{status}]" in text
 
 
 def test_a_summary_alone_is_enough_for_a_verdict():
@@ -279,9 +279,9 @@ def test_a_run_that_broke_off_costs_no_more_time():
 
 def test_the_reason_of_a_failure_names_the_trace_once():
     known = replace(state_after(START), trace="a/b.ipynb")
-    said = headline(with_failure(known, "It was killed.", at=1050.0))
-    assert said == "It was killed. The results so far are in a/b.ipynb; --resume continues from there."
-    assert headline(with_failure(known, said, at=1050.0)) == said
+    message = headline(with_failure(known, "It was killed.", at=1050.0))
+    assert message == "It was killed. The results so far are in a/b.ipynb; --resume continues from there."
+    assert headline(with_failure(known, message, at=1050.0)) == message
 
 
 def test_estimate_and_notices_are_shown():

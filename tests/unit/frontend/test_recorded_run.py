@@ -1,4 +1,4 @@
-"""Which recorded run a cell goes on from, found without the engine."""
+"""Which recorded run a cell continues, found without the engine."""
 
 import json
 import os
@@ -28,7 +28,7 @@ SETTINGS = {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
 
 
 def write(folder, name, task=TASK, *, at, settings=SETTINGS, outcome="unsolved", made=render, **more):
-    """A trace or a journal of this task, as old as said."""
+    """A trace or a journal of this task, with the given time."""
     (folder / "explorations").mkdir(exist_ok=True)
     path = folder / "explorations" / name
     *rest, last = complete_run()[1:]
@@ -63,7 +63,7 @@ def test_a_run_under_way_is_found_by_what_is_on_the_disk(tmp_path):
     assert find_recorded_run("", TASK.text, tmp_path).task.check == "assert n == 45"
 
 
-def test_a_run_that_is_not_there_is_told(tmp_path):
+def test_a_missing_run_is_reported(tmp_path):
     write(tmp_path, "other.ipynb", Task("Another task.", ("networkx",)), at=3000)
     with pytest.raises(UsageError, match="There is no trace of this task in"):
         find_recorded_run("", TASK.text, tmp_path)
@@ -83,7 +83,7 @@ def test_what_was_made_from_a_trace_is_none(tmp_path):
         find_recorded_run(str(export), "", tmp_path)
 
 
-def test_of_several_runs_of_a_task_that_of_the_cell_is_taken_which_can_be_gone_on_from(tmp_path):
+def test_of_several_runs_of_a_task_the_resumable_run_of_the_cell_is_taken(tmp_path):
     def found(**more):
         return find_recorded_run("", TASK.text, tmp_path, **more).trace.name
 
@@ -96,7 +96,7 @@ def test_of_several_runs_of_a_task_that_of_the_cell_is_taken_which_can_be_gone_o
     assert found(check=TASK.check, any_outcome=True) == "solved.ipynb"
     assert (found(check=other.check), found(check="assert n"), found()) == ("other.ipynb",) * 3
     write(tmp_path, "unsolved-resumed.ipynb", at=5000, outcome="solved", resumes=RUN_ID, run_id="0badcafe")
-    assert found(check=TASK.check) == "unsolved-resumed.ipynb", "the others were gone on from, and it is solved"
+    assert found(check=TASK.check) == "unsolved-resumed.ipynb", "it resumes the others and is solved"
 
 
 def test_another_task_below_the_name_of_a_trace_is_refused(tmp_path):
@@ -108,7 +108,7 @@ def test_another_task_below_the_name_of_a_trace_is_refused(tmp_path):
         find_recorded_run(path, "Another task altogether.", tmp_path)
 
 
-def test_a_trace_elsewhere_is_found_where_it_is_said_to_be_and_beside_it(tmp_path):
+def test_a_trace_elsewhere_is_found_at_the_given_path_and_beside_it(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "here").mkdir()
     out = write(tmp_path / "there", "mine.ipynb", at=1000)
@@ -186,7 +186,7 @@ def ordered(tmp_path, monkeypatch):
     InteractiveShell.clear_instance()
 
 
-def test_a_cell_with_out_goes_on_from_the_trace_that_is_there(tmp_path, ordered):
+def test_a_cell_with_out_resumes_the_existing_trace(tmp_path, ordered):
     trace = write(tmp_path, "mine.ipynb", at=1000)
     order = ordered(f"%%explora networkx --out explorations/mine.ipynb --resume\n{TASK.text}")
     assert order.resume.trace == str(trace.resolve())
@@ -195,7 +195,7 @@ def test_a_cell_with_out_goes_on_from_the_trace_that_is_there(tmp_path, ordered)
     assert resolve(*named.layers, environ={}).view.out == "explorations/mine.ipynb"
 
 
-def test_a_review_that_nobody_would_read_is_left_out_of_what_goes_on(tmp_path, ordered):
+def test_a_review_that_nobody_would_read_is_left_out_of_a_resumed_run(tmp_path, ordered):
     write(tmp_path, "mine.ipynb", at=1000, settings={"exploration": {"review": True}})
     order = ordered("%%explora --resume explorations/mine.ipynb")
     assert not resolve(*order.layers, environ={}).exploration.review

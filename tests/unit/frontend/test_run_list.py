@@ -1,4 +1,4 @@
-"""What was explored before, as a notebook and its page are told it: history and traces of the folder in one list."""
+"""Earlier runs, as a notebook and its page list them: history and traces of the folder in one list."""
 
 import json
 import os
@@ -189,15 +189,15 @@ def test_a_link_leads_nowhere_outside_of_what_the_page_can_open(root):
 HELLO = {"type": "hello", "request": 3, "version": browser_messages.VERSION, "page": "tab", "session": "s"}
 
 
-def told_to_page(desk):
+def listed_traces(desk):
     answers = []
     desk.handle(HELLO, answers.append)
     return answers[0]["traces"]
 
 
-def test_a_page_is_told_what_was_explored_here_and_elsewhere(server, explored):
+def test_a_page_lists_runs_from_here_and_elsewhere(server, explored):
     desk = Controls(None, folder=lambda: explored / "mine")
-    here, there, beside, gone = told_to_page(desk)
+    here, there, beside, gone = listed_traces(desk)
     assert (here["link"], here["libraries"], here["outcome"]) == ("explorations/a b.ipynb", "networkx 3.4", "solved")
     assert here["cost"] == "2 calls, 1,234 tokens, 3 executions, 1:05"
     assert (there["link"], there["outcome"]) == ("../theirs/explorations/b.ipynb", "cut off")
@@ -206,17 +206,17 @@ def test_a_page_is_told_what_was_explored_here_and_elsewhere(server, explored):
     assert gone["gone"] and not gone["link"]
 
 
-def test_a_page_is_not_told_again_of_the_runs_that_it_shows(server, explored):
+def test_a_page_does_not_list_again_the_runs_that_it_shows(server, explored):
     desk = Controls(None, folder=lambda: explored / "mine")
     for run, cell in (("there", "cell"), ("here", None)):
         state = RunState(started=started(run_id=run))
         live = LiveRun(desk, RunContext(run, cell, explored / "mine"), state, session="")
         desk.runs.all.append(SimpleNamespace(live=live, state=state))
-    assert [trace["task"] for trace in told_to_page(desk)] == ["Task <here>", "Task <beside>", "Task <gone>"]
+    assert [trace["task"] for trace in listed_traces(desk)] == ["Task <here>", "Task <beside>", "Task <gone>"]
 
 
-def test_without_a_notebook_the_history_is_told_by_paths(explored):
-    traces = told_to_page(Controls(None, folder=lambda: None))
+def test_without_a_notebook_the_history_is_listed_by_paths(explored):
+    traces = listed_traces(Controls(None, folder=lambda: None))
     assert [trace["link"] for trace in traces] == [""] * 4
     assert traces[0]["path"].endswith("a b.ipynb")
 
@@ -244,8 +244,8 @@ def test_the_magic_shows_a_table_of_the_newest(shell, monkeypatch):
 def test_the_magic_says_that_the_history_was_damaged(shell, capsys):
     history_path().write_bytes(b"no database" * 999)
     shell.run_line_magic("explora", "history")
-    *_, said = capsys.readouterr().out.splitlines()
-    assert said.startswith("The history file was damaged and has been moved to ")
+    *_, message = capsys.readouterr().out.splitlines()
+    assert message.startswith("The history file was damaged and has been moved to ")
 
 
 def test_the_magic_takes_a_number_and_nothing_else(shell, capsys):

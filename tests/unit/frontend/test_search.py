@@ -115,7 +115,7 @@ def test_options_say_how_many_and_how_it_is_read():
         ('networkx "path', None, "The %explora search line cannot be read."),
     ],
 )
-def test_what_is_wrong_is_said(line, last, sentence):
+def test_a_wrong_line_is_explained(line, last, sentence):
     with pytest.raises(UsageError) as raised:
         parse_search_line(line, last)
     assert str(raised.value).startswith(sentence)
@@ -154,7 +154,7 @@ def test_html_shows_all_that_is_known():
     shown = Tags(WHOLE._repr_html_())
     assert shown.open == []
     assert ("open", None) in shown.attributes
-    told = re.sub(r"\s+", " ", shown.text)
+    text = re.sub(r"\s+", " ", shown.text)
     for part in (
         "lib.flow.compute(graph, weight=None)deprecated",
         "Compute the flow of a lib.Graph.",
@@ -168,10 +168,10 @@ def test_html_shows_all_that_is_known():
         "Added in 1.2.",
         "From ref/flow.md",
     ):
-        assert part in told
-    assert told.count("It is slow.") == told.count("Compute the flow") == 1
-    assert "----" not in told
-    assert "second()" not in told
+        assert part in text
+    assert text.count("It is slow.") == text.count("Compute the flow") == 1
+    assert "----" not in text
+    assert "second()" not in text
 
 
 @pytest.mark.parametrize("ending", ["```python\nf(1)\n```", ">>> f(1)", "Args:\n    x: one", ":param x: one"])

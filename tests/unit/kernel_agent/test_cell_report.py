@@ -1,4 +1,4 @@
-"""What a cell did, told by a shell without a kernel: values that are displayed, warnings, log records, files."""
+"""Reports of what a cell did, by a shell without a kernel: displayed values, warnings, log records, files."""
 
 import gc
 import io
@@ -41,7 +41,7 @@ def shell(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def told(shell):
+def report(shell):
     """Runs code between the two events, and gives what is published."""
     published = []
     shell.display_pub.publish = published.append
@@ -58,11 +58,11 @@ def told(shell):
     return run
 
 
-def test_a_cell_that_does_nothing_sends_nothing(told):
-    assert told("pass") is None
+def test_a_cell_that_does_nothing_sends_nothing(report):
+    assert report("pass") is None
 
 
-def test_what_a_cell_runs_as_a_cell_is_part_of_it(told, shell):
+def test_what_a_cell_runs_as_a_cell_is_part_of_it(report, shell):
     def run_inside(code):
         cell = Cell(code)
         if code:  # IPython ends an empty cell without having begun it
@@ -71,29 +71,29 @@ def test_what_a_cell_runs_as_a_cell_is_part_of_it(told, shell):
         shell.explora_cell_reporter._finish_cell(cell)
 
     shell.user_ns["run_inside"] = run_inside
-    content = told(
+    content = report(
         "import warnings\nx = [1]\nrun_inside('y = [2]')\nrun_inside('')\nwarnings.showwarning('w', UserWarning, '', 1)"
     )
     assert {change["name"] for change in content["changes"]} == {"x", "y", "warnings"}
     assert content["warnings"] == ["UserWarning: w"]
 
 
-def test_a_cell_that_was_never_ended_does_not_silence_the_next_one(told, shell):
+def test_a_cell_that_was_never_ended_does_not_silence_the_next_one(report, shell):
     shell.parent_header = {"msg_id": "lost"}
     shell.explora_cell_reporter._start_cell(Cell("lost"))
     shell.parent_header = {"msg_id": "next"}
-    assert [change["name"] for change in told("a = [1]")["changes"]] == ["a"]
+    assert [change["name"] for change in report("a = [1]")["changes"]] == ["a"]
 
 
-def test_the_message_goes_past_what_captures_outputs(told, shell):
+def test_the_message_goes_past_what_captures_outputs(report, shell):
     captured = []
     shell.user_ns.update(shell=shell, capture=SimpleNamespace(publish=captured.append))
-    assert told("shell.display_pub = capture; a = [1]") is not None
+    assert report("shell.display_pub = capture; a = [1]") is not None
     assert captured == []
 
 
-def test_changes_carry_all_that_a_change_has(told):
-    (change,) = told("a = [1]")["changes"]
+def test_changes_carry_all_that_a_change_has(report):
+    (change,) = report("a = [1]")["changes"]
     assert change == {
         "name": "a",
         "how": "new",
@@ -104,15 +104,15 @@ def test_changes_carry_all_that_a_change_has(told):
     }
 
 
-def test_imports_come_last_with_one_line(told):
-    changes = told("from fractions import Fraction\nhalf = Fraction(1, 2)")["changes"]
+def test_imports_come_last_with_one_line(report):
+    changes = report("from fractions import Fraction\nhalf = Fraction(1, 2)")["changes"]
     assert [change["name"] for change in changes] == ["half", "Fraction"]
     assert changes[1]["summary"].endswith("\n  ... more cut")
     assert len(changes[1]["summary"].splitlines()) == 2
 
 
-def test_what_exceeds_the_budget_of_all_is_told_by_its_first_line(told):
-    content = told("\n".join(f"v{number} = ['x' * 30] * 30 + [{number}]" for number in range(70)))
+def test_values_beyond_the_total_budget_are_described_by_their_first_line(report):
+    content = report("\n".join(f"v{number} = ['x' * 30] * 30 + [{number}]" for number in range(70)))
     summaries = [change["summary"] for change in content["changes"]]
     assert len(summaries) == 60
     assert sum(map(len, summaries)) < 4_000 + 60 * 60
@@ -120,24 +120,24 @@ def test_what_exceeds_the_budget_of_all_is_told_by_its_first_line(told):
     assert summaries[-1] == "list: 31 items: str | int\n  ... more cut"
 
 
-def test_a_failure_is_explained(told):
+def test_a_failure_is_explained(report):
     error = KeyError("x")
-    assert told("pass", error)["failure"].keys() == {"report", "schema", "nearest"}
+    assert report("pass", error)["failure"].keys() == {"report", "schema", "nearest"}
 
 
-def test_a_namespace_that_is_broken_costs_the_changes_only(told, shell):
+def test_a_namespace_that_is_broken_costs_the_changes_only(report, shell):
     class Broken(dict):
         def items(self):
             raise ValueError
 
     before = shell.user_ns
     code = "from pathlib import Path; Path({!r}).touch()"
-    assert told(code.format("f"))["files"] == ["f"]
+    assert report(code.format("f"))["files"] == ["f"]
     shell.user_ns = Broken(before)
-    content = told(code.format("g"))
+    content = report(code.format("g"))
     assert (content["files"], content["changes"]) == (["g"], [])
     shell.user_ns = before
-    assert told(code.format("h"))["files"] == ["h"]
+    assert report(code.format("h"))["files"] == ["h"]
 
 
 def formats(shell, value):
@@ -174,18 +174,18 @@ def test_a_foreign_formatter_stays_and_is_asked_for_bound_values(shell):
         return "foreign"
 
     shell.display_formatter.formatters[LLM] = foreign
-    teller, _ = install(shell)
+    summarizer, _ = install(shell)
     assert shell.display_formatter.formatters[LLM] is foreign
-    assert teller.tell([[1]])[0].text == "list: foreign"
+    assert summarizer.tell([[1]])[0].text == "list: foreign"
 
 
 def test_a_fault_costs_no_display(shell, monkeypatch, capsys):
-    teller, _ = install(shell)
+    summarizer, _ = install(shell)
 
     def fail(*_arguments, **_named):
         raise ValueError
 
-    monkeypatch.setattr(teller, "tell", fail)
+    monkeypatch.setattr(summarizer, "tell", fail)
     assert shell.display_formatter.format([1])[0] == {"text/plain": "[1]"}
     assert capsys.readouterr() == ("", "")
 
@@ -241,13 +241,13 @@ def test_the_last_resort_of_logging_stays(caught, monkeypatch):
     monkeypatch.setattr(sys, "stderr", written)
     logger = logging.Logger("lonely")
     caught.start()
-    logger.warning("%s is heard", "this")
+    logger.warning("%s is logged", "this")
     logger.error("\n".join(["long"] * 500))
-    logger.info("unheard")
+    logger.info("unlogged")
     _, logs = caught.stop()
-    assert logs[0] == "WARNING lonely: this is heard"
+    assert logs[0] == "WARNING lonely: this is logged"
     assert len(logs) == 2 and len(logs[1]) <= 300
-    assert written.getvalue().startswith("this is heard\nlong\n")
+    assert written.getvalue().startswith("this is logged\nlong\n")
 
 
 def test_many_different_records_are_counted_together(caught):
@@ -261,13 +261,13 @@ def test_many_different_records_are_counted_together(caught):
     assert logs[-1] == "and others (x80)"
 
 
-def test_what_the_user_has_put_over_it_meanwhile_stays_and_goes_on(caught, monkeypatch):
+def test_a_hook_that_the_user_installed_meanwhile_stays_and_works(caught, monkeypatch):
     monkeypatch.setattr(warnings, "showwarning", lambda *_: None)
     caught.start()
-    heard, inner = [], warnings.showwarning
+    received, inner = [], warnings.showwarning
 
     def own(message, *more):
-        heard.append(str(message))
+        received.append(str(message))
         inner(message, *more)
 
     warnings.showwarning = own
@@ -277,7 +277,7 @@ def test_what_the_user_has_put_over_it_meanwhile_stays_and_goes_on(caught, monke
         warnings.simplefilter("always")
         warnings.showwarning = own
         warnings.warn("later", UserWarning, stacklevel=1)
-    assert heard == ["later"]
+    assert received == ["later"]
     monkeypatch.undo()
 
 
@@ -304,7 +304,7 @@ def watched(tmp_path, monkeypatch):
     return watcher, tmp_path
 
 
-def test_new_and_changed_files_are_told(watched):
+def test_new_and_changed_files_are_reported(watched):
     watcher, folder = watched
     (folder / "sub" / "__pycache__").mkdir(parents=True)
     for name in ("sub/new", "sub/__pycache__/cached"):
@@ -324,8 +324,8 @@ def test_a_folder_with_much_in_it_is_given_up(watched, monkeypatch):
     assert watcher.stop() == []
 
 
-@pytest.mark.parametrize("times, told", [(1, ["new"]), (2, [])])
-def test_a_folder_is_given_up_when_it_takes_long_more_than_once(watched, monkeypatch, times, told):
+@pytest.mark.parametrize("times, expected", [(1, ["new"]), (2, [])])
+def test_a_folder_is_given_up_when_it_takes_long_more_than_once(watched, monkeypatch, times, expected):
     watcher, folder = watched
     monkeypatch.setattr(touched_files, "_MAX_SECONDS", -1)
     for _ in range(times):
@@ -334,7 +334,7 @@ def test_a_folder_is_given_up_when_it_takes_long_more_than_once(watched, monkeyp
     monkeypatch.chdir(folder)
     watcher.start()
     (folder / "new").write_text("x")
-    assert watcher.stop() == told
+    assert watcher.stop() == expected
 
 
 def test_a_folder_that_is_gone_has_no_files(watched, monkeypatch):

@@ -8,14 +8,14 @@ from exploracoder_jupyter.kernel_agent.introspection.environment_report import d
 def installed(folder, name, version, **notes):
     info = folder / f"{name}-{version}.dist-info"
     info.mkdir(parents=True)
-    told = f"Version: {version}\n" if version else ""
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\n{told}")
+    version_line = f"Version: {version}\n" if version else ""
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\n{version_line}")
     for note, content in notes.items():
         (info / {"url": "direct_url.json", "installer": "INSTALLER"}[note]).write_text(content)
 
 
 @pytest.mark.parametrize("backport", [False, True])
-def test_of_a_package_that_is_there_twice_the_one_that_is_imported_is_told(tmp_path, monkeypatch, backport):
+def test_of_a_package_installed_twice_the_imported_one_is_reported(tmp_path, monkeypatch, backport):
     if backport:
         pytest.importorskip("importlib_metadata")  # it finds distributions for `importlib.metadata` from then on
     installed(tmp_path / "mine", "Some_Thing", "1.0")
@@ -25,7 +25,7 @@ def test_of_a_package_that_is_there_twice_the_one_that_is_imported_is_told(tmp_p
     assert describe_environment()["packages"] == ["Some_Thing==1.0"]
 
 
-def test_what_came_from_no_index_is_told_but_for_what_conda_built(tmp_path, monkeypatch):
+def test_packages_from_no_index_are_reported_except_those_that_conda_built(tmp_path, monkeypatch):
     editable = '{"url": "file:///home/me/tides", "dir_info": {"editable": true}}'
     installed(tmp_path, "tides", "0.1", url=editable, installer="pip\n")
     installed(tmp_path, "Moon", "2.0", url='{"url": "https://x.example/moon.git", "vcs_info": {}}')

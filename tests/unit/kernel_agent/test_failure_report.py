@@ -1,4 +1,4 @@
-"""What a model is told of an exception: where, in which expression, with which values, and what may have been meant."""
+"""How an exception is described to a model: where, in which expression, with which values, and what may be meant."""
 
 import builtins
 import linecache
@@ -104,7 +104,7 @@ def test_installed_files_below_the_working_directory_are_of_libraries(cells, tmp
     monkeypatch.delitem(sys.modules, "theirs")
 
 
-def test_a_recursion_is_told_once(cells):
+def test_a_recursion_is_shown_once(cells):
     lines = report(cells, "def down(n):\n    return down(n + 1)\ndown(0)")
     assert any("the same" in line and "times" in line for line in lines)
     assert len(lines) < 12
@@ -135,7 +135,7 @@ def test_values_run_none_of_their_code_in_this_process(cells):
     assert any(line.startswith("    rude: ") and "Rude" in line for line in lines)
 
 
-def test_attributes_and_items_of_names_are_told_without_asking_descriptors(cells):
+def test_attributes_and_items_of_names_are_shown_without_calling_descriptors(cells):
     code = (
         "class Shop:\n    def __init__(self):\n        self.prices = {'tea': [2]}\n"
         "    @property\n    def computed(self):\n        print('asked')\n        return 1\n"
@@ -146,11 +146,11 @@ def test_attributes_and_items_of_names_are_told_without_asking_descriptors(cells
     assert not any(line.startswith("    shop.computed:") for line in lines)
 
 
-def test_what_could_not_be_unpacked_is_told(cells):
+def test_a_value_that_cannot_be_unpacked_is_shown(cells):
     assert "    pairs: list [(1, 2, 3)]" in report(cells, "pairs = [(1, 2, 3)]\nfor a, b in pairs:\n    pass")
 
 
-def test_notes_and_causes_are_told_each_with_its_own_frames(cells):
+def test_notes_and_causes_are_shown_each_with_its_own_frames(cells):
     code = (
         "try:\n    {}['x']\nexcept KeyError as error:\n"
         "    late = ValueError('bad')\n    late.add_note('look at x')\n    raise late from error"
@@ -163,7 +163,7 @@ def test_notes_and_causes_are_told_each_with_its_own_frames(cells):
     )
 
 
-def test_what_was_being_handled_is_told_unless_it_was_suppressed(cells):
+def test_the_exception_being_handled_is_shown_unless_it_was_suppressed(cells):
     code = "try:\n    1 / 0\nexcept ZeroDivisionError:\n    raise ValueError('bad')"
     assert "Raised while handling ZeroDivisionError: division by zero" in report(cells, code)
     assert not any("Zero" in line for line in report(cells, code + " from None"))
@@ -179,7 +179,7 @@ def test_a_chain_is_cut_and_a_circle_ends(cells):
     assert sum(line.startswith("Caused by") for line in report(cells, circle)) == 1
 
 
-def test_a_group_tells_what_is_in_it(cells):
+def test_the_members_of_a_group_are_shown(cells):
     lines = report(cells, "raise ExceptionGroup('two', [ValueError('x'), KeyError('k')])")
     assert lines[-2:] == ["  Holds ValueError: x", "  Holds KeyError: 'k'"]
 
@@ -196,7 +196,7 @@ def test_the_line_of_a_syntax_error_in_data_is_no_schema(cells):
     assert SECRET in failed["report"] and "4711" not in failed["schema"]
 
 
-def test_errors_before_any_code_ran_are_told():
+def test_errors_before_any_code_ran_are_reported():
     from IPython.core.error import UsageError
 
     assert build_report(UsageError("no magic"), {})["report"] == "IPython.core.error.UsageError: no magic"
@@ -264,7 +264,7 @@ def test_what_may_have_been_meant(cells, code, line):
     assert len(found) <= 5
 
 
-def test_keys_of_a_dictionary_are_told_in_the_report_only(cells):
+def test_keys_of_a_dictionary_are_shown_in_the_report_only(cells):
     failed = cells.fail("prices = {'coffee': 1}\nprices['cofee']")
     assert "  Keys like it: 'coffee'" in failed["report"].splitlines()
     assert "'coffee'" not in failed["schema"] and failed["nearest"] == []
@@ -292,6 +292,6 @@ def test_it_never_raises(cells, monkeypatch):
     assert cells.fail("1 / 0") == {"report": "", "schema": "", "nearest": []}
 
 
-def test_older_interpreters_tell_groups_as_other_errors(cells, monkeypatch):
+def test_older_interpreters_report_groups_like_other_errors(cells, monkeypatch):
     monkeypatch.delattr(builtins, "BaseExceptionGroup")
     assert report(cells, "1 / 0")[0] == "ZeroDivisionError: division by zero"

@@ -23,7 +23,7 @@ class Rude:
     __eq__ = __hash__ = __bool__ = __len__ = __repr__ = lambda *_: 1 / 0
 
 
-def told(namespace=None, **options):
+def hazards(namespace=None, **options):
     return {
         (found["kind"], found["library"], found["what"])
         for found in fork_hazards.find_hazards(namespace or {}, **options)
@@ -31,13 +31,13 @@ def told(namespace=None, **options):
 
 
 def new(before, namespace=None, **options):
-    """What is told beyond what was before: the test's own process has its share of threads."""
-    return told(namespace, **options) - before
+    """Hazards that were not there before: the test's own process has its share of threads."""
+    return hazards(namespace, **options) - before
 
 
 @pytest.fixture
 def before():
-    return told()
+    return hazards()
 
 
 def loaded(monkeypatch, name, **variables):
@@ -51,7 +51,7 @@ def test_values_are_not_touched(before):
     assert new(before, {"rude": Rude(), "class": Rude, 3: Rude(), "module": sys}) == set()
 
 
-def test_a_held_thread_pool_refuses_until_it_is_shut_down(before):
+def test_an_open_thread_pool_refuses_until_it_is_shut_down(before):
     with ThreadPoolExecutor(1) as pool:
         pool.submit(int).result()
         ((kind, _, what),) = new(before)
@@ -59,13 +59,13 @@ def test_a_held_thread_pool_refuses_until_it_is_shut_down(before):
     assert new(before) == set()
 
 
-def test_a_held_multiprocessing_pool_refuses(before):
+def test_an_open_multiprocessing_pool_refuses(before):
     with multiprocessing.pool.ThreadPool(1):
         ((kind, _, what),) = new(before)
     assert kind == "refuse" and what.startswith("a multiprocessing pool")
 
 
-def test_pools_that_a_fork_makes_anew_are_not_told(before, monkeypatch):
+def test_pools_that_a_fork_recreates_are_not_reported(before, monkeypatch):
     with ThreadPoolExecutor(1) as pool, ThreadPoolExecutor(1, thread_name_prefix="asyncio") as default:
         pool.submit(int).result()
         default.submit(int).result()
@@ -77,10 +77,10 @@ def test_other_threads_are_named(before):
     end = threading.Event()
     thread = threading.Thread(target=lambda: end.wait(), name="my poller")
     thread.start()
-    told_now = new(before)
+    found = new(before)
     end.set()
     thread.join()
-    assert any(kind == "warn" and "my poller" in what for kind, _, what in told_now)
+    assert any(kind == "warn" and "my poller" in what for kind, _, what in found)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_socket_pairs_and_listeners_are_no_connections(before):
         assert new(before) == set()
 
 
-def test_sqlite_connections_and_files_are_told(before, tmp_path):
+def test_sqlite_connections_and_files_are_reported(before, tmp_path):
     path = tmp_path / "data.db"
     connection = sqlite3.connect(path)
     connection.execute("create table t(a)")
@@ -154,7 +154,7 @@ def test_the_packages_own_record_of_runs_is_no_hazard(before, tmp_path):
     connection.close()
 
 
-def test_a_database_file_that_something_else_holds_open_is_told(before, tmp_path):
+def test_a_database_file_that_something_else_keeps_open_is_reported(before, tmp_path):
     path = tmp_path / "data.db"
     connection = sqlite3.connect(path)
     connection.execute("create table t(a)")

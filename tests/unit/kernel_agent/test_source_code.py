@@ -97,13 +97,13 @@ def test_a_definition_counts_before_an_assignment(jars):
 
 def test_the_first_path_that_has_a_source_is_printed(jars, capsys):
     source_code.main(["jarslib.Jar", "jarslib.inner.jar.count", "jarslib.inner.jar.Jar"])
-    told = f"{USER_OWN}jarslib.inner.jar:\ndef count(jar): return len(jar)"
-    assert json.loads(capsys.readouterr().out) == {"source": told}
+    source = f"{USER_OWN}jarslib.inner.jar:\ndef count(jar): return len(jar)"
+    assert json.loads(capsys.readouterr().out) == {"source": source}
 
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """A folder of installed packages, with one of which it can be said where it is from."""
+    """Installs a package, optionally with a record of its origin."""
     folder = tmp_path / "site-packages"
     folder.mkdir()
     monkeypatch.setattr(public_files.site, "getsitepackages", lambda: [str(folder)])
@@ -139,7 +139,7 @@ REPOSITORY = {"url": "ssh://git@host/beans", "vcs_info": {"vcs": "git", "commit_
         (FOLDER, "conda", INSTALLED),
     ],
 )
-def test_what_is_from_an_index_is_told_from_what_is_not(installed, note, installer, whose):
+def test_packages_from_an_index_are_distinguished_from_others(installed, note, installer, whose):
     installed(note, installer)
     assert source_code.find_source(["beans.fill"]) == f"{whose}beans:\ndef fill(): ..."
 

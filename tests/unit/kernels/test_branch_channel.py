@@ -21,11 +21,11 @@ async def test_a_message_comes_with_its_descriptors_and_the_true_sender():
         fork_channel.send(theirs, {"pid": 1}, [writes])
         os._exit(0)
     os.waitpid(child, 0)
-    heard = await ours.receive()
-    assert (heard.content, heard.pid) == ({"pid": 1}, child)
-    os.write(heard.descriptors[0], b"through")
+    message = await ours.receive()
+    assert (message.content, message.pid) == ({"pid": 1}, child)
+    os.write(message.descriptors[0], b"through")
     assert os.read(reads, 10) == b"through"
-    for descriptor in (reads, writes, *heard.descriptors):
+    for descriptor in (reads, writes, *message.descriptors):
         os.close(descriptor)
     ours.close()
     theirs.close()
@@ -41,7 +41,7 @@ async def test_orders_go_the_other_way_and_their_descriptors_are_not_inherited()
     ours.close()
     with pytest.raises(EOFError):
         fork_channel.receive(theirs)
-    fork_channel.send_if_open(theirs, {"nobody": "hears it"})
+    fork_channel.send_if_open(theirs, {"to": "nobody"})
     theirs.close()
 
 

@@ -1,4 +1,4 @@
-"""What runs inside a sibling: what a cell did is told without running user code, single messages bounded."""
+"""The agent inside a sibling: it reports what a cell did without running user code, in bounded messages."""
 
 import collections
 
@@ -45,7 +45,7 @@ def test_names_are_in_the_order_of_their_last_mention():
     assert notebook_names.mentioned_names(code) == ["c", "d", "f", "b", "e", "a"]
 
 
-def test_imports_are_told_from_other_names():
+def test_imports_are_distinguished_from_other_names():
     assert notebook_names.imported_names("import a.b, c as d\nfrom e import f\ng = d") == {"a", "d", "f"}
 
 

@@ -78,7 +78,7 @@ def test_where_an_endless_cell_was_is_observed():
     assert (error.name, error.report) == ("Timeout", "E: m at x")
 
 
-def test_texts_for_models_are_told_and_not_kept_among_the_outputs():
+def test_texts_for_models_are_in_the_text_and_not_among_the_outputs():
     data = {"text/plain": "<G>", "text/llm+plain": "3 nodes of G: 'a'", SCHEMA_MIME: "3 nodes"}
     collector = collected(("stream", {"name": "stdout", "text": "a"}), ("execute_result", {"data": data}))
     observation = build_observation(ExecutionResult("finished", {"status": "ok"}), collector, timeout=3)
@@ -101,5 +101,5 @@ def test_a_lost_state_is_an_observation():
         (152, True, "CPU"),
     ],
 )
-def test_exits_are_told_in_words(status, supervised, words):
+def test_exits_are_described_in_words(status, supervised, words):
     assert words in describe_exit(status, supervised=supervised)

@@ -61,7 +61,7 @@ def test_what_the_sibling_cut_itself_is_counted():
     assert "5,000,000 characters" in collector.outputs()[1]["text"]
 
 
-def test_a_flood_is_told_from_much_output():
+def test_a_flood_is_distinguished_from_much_output():
     assert not collect(("stream", stream("x" * 15_000))).flooded
     assert collect(("stream", stream("x" * 17_000))).flooded
 
@@ -79,7 +79,7 @@ def test_results_lose_their_number_and_displays_are_updated_in_place():
     )
 
 
-def test_clearing_waits_for_the_next_output_when_told_to():
+def test_clearing_waits_for_the_next_output_on_request():
     collector = collect(("stream", stream("a")), ("clear_output", {"wait": True}))
     assert [output["text"] for output in collector.outputs()] == ["a"]
     collector.add("stream", stream("b"))
@@ -236,7 +236,7 @@ def test_a_traceback_keeps_user_code_and_the_last_library_frame():
     ]
 
 
-def test_an_error_is_collected_whole_and_told_short():
+def test_an_error_is_collected_whole_and_summarized():
     collector = collect(("error", {"ename": "KeyError", "evalue": "\x1b[1m'x'\x1b[0m", "traceback": TRACEBACK}))
     assert collector.outputs()[0]["traceback"] == TRACEBACK
     assert (collector.error.name, collector.error.message) == ("KeyError", "'x'")
@@ -251,7 +251,7 @@ def test_the_text_prefers_what_is_meant_for_models():
     assert shown_text(collector.outputs()) == "100%\ndone\nframe 3x4"
 
 
-def test_the_schema_says_how_much_was_printed_and_tells_results_without_values():
+def test_the_schema_has_the_amount_printed_and_results_without_values():
     collector = collect(
         ("stream", stream("patient 4711\nill\n")),
         ("execute_result", {"data": {"text/plain": "4711", SCHEMA_MIME: "frame 3x4"}, "metadata": {}}),
@@ -270,12 +270,12 @@ def test_a_long_text_says_how_much_is_left_out():
     assert text == "a" * 60 + "\n[... 1,400 characters left out ...]\n" + "b" * 40
 
 
-def told_and_plain(told, plain):
-    return [{"output_type": "display_data", "data": {LLM_MIME: told, "text/plain": plain}, "metadata": {}}]
+def summary_and_plain(summary, plain):
+    return [{"output_type": "display_data", "data": {LLM_MIME: summary, "text/plain": plain}, "metadata": {}}]
 
 
 @pytest.mark.parametrize(
-    ("told", "plain"),
+    ("summary", "plain"),
     [
         ("Rate: 1 attribute", "Rate(12.5 %)"),
         ("numpy.ndarray: 2 to 12345.7", "array([2, 12345.678912])"),
@@ -283,12 +283,12 @@ def told_and_plain(told, plain):
         ("Rate: 5", "Rate -5"),
     ],
 )
-def test_a_short_text_that_says_more_is_shown_beside_the_summary(told, plain):
-    assert shown_text(told_and_plain(told, plain)) == f"{told}\n{plain}"
+def test_a_short_text_that_says_more_is_shown_beside_the_summary(summary, plain):
+    assert shown_text(summary_and_plain(summary, plain)) == f"{summary}\n{plain}"
 
 
 @pytest.mark.parametrize(
-    ("told", "plain"),
+    ("summary", "plain"),
     [
         (
             "pandas.DataFrame: 2 rows\n  all rows:\n    a | b\n    0.333333333333 | x\n    1 | y",
@@ -301,5 +301,5 @@ def test_a_short_text_that_says_more_is_shown_beside_the_summary(told, plain):
         ("list: 9 items", "x" * 401),
     ],
 )
-def test_a_text_that_is_long_or_says_the_same_is_not(told, plain):
-    assert shown_text(told_and_plain(told, plain)) == told
+def test_a_text_that_is_long_or_says_the_same_is_not(summary, plain):
+    assert shown_text(summary_and_plain(summary, plain)) == summary

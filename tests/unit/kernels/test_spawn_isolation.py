@@ -181,7 +181,7 @@ def test_removing_a_folder_leaves_alone_what_holds_it(tmp_path):
 
 
 def test_folders_that_closed_themselves_are_removed(tmp_path):
-    """Run by root this only tells that a tree goes; for others, permissions are in the way."""
+    """As root this only tests that a tree is removed; for others, permissions are in the way."""
     (tmp_path / "s1/a/b").mkdir(parents=True)
     (tmp_path / "s1/a/b/file").touch()
     for name in ("s1/a/b", "s1/a", "s1"):

@@ -41,7 +41,7 @@ def look(home, workdir, *, needed=(), allow_read=(), environ=None):
 
 
 def is_visible(files, path, workdir):
-    """Whether the innermost of what is said of a path and the folders around it shows it."""
+    """Whether the innermost rule for a path and its parent folders shows it."""
     for place in (path, *path.parents):
         if place in files.hidden:
             return False
@@ -119,7 +119,7 @@ def test_an_error_that_names_a_file_experiments_do_not_see_is_explained(home):
 
 
 @pytest.mark.parametrize("path", ["../../.claude/token", "../../datasets/none.csv", "../src/none.py", "/none/x", "x"])
-def test_nothing_is_said_of_files_that_are_not_there_or_that_are_secret(home, path):
+def test_missing_and_secret_files_get_no_note(home, path):
     files = look(home, home / "project/notebooks")
     error = ErrorInfo("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
     assert add_hidden_file_note(Observation("error", error=error), files).note == ""

@@ -13,7 +13,7 @@ class Made:
 
 
 class Workshop:
-    """Makes siblings that only live or die; fails as often as it is told to."""
+    """Makes siblings that only live or die; the first `failures` starts fail."""
 
     def __init__(self, failures=0):
         self.failures, self.made, self.disposed = failures, [], []
@@ -67,7 +67,7 @@ async def test_many_at_once_each_get_their_own():
     assert len(set(map(id, taken))) == 7
 
 
-async def test_a_failed_start_is_heard_of_only_by_who_waits():
+async def test_a_failed_start_raises_only_for_those_who_wait():
     async with anyio.create_task_group() as tasks:
         pool = WarmPool(tasks, workshop := Workshop(failures=2), size=2)
         pool.warm_up()

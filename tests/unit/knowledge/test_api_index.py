@@ -241,8 +241,12 @@ def test_the_prior_prefers_what_others_mention_and_what_is_near_the_top():
 
 
 def test_the_prior_is_against_what_is_deprecated_or_constant():
-    said = "Add up what the goods in a cart cost."
-    now, old, fixed = api("shop.a", said), api("shop.b", said, deprecated="Gone soon."), api("shop.c", said)
+    description = "Add up what the goods in a cart cost."
+    now, old, fixed = (
+        api("shop.a", description),
+        api("shop.b", description, deprecated="Gone soon."),
+        api("shop.c", description),
+    )
     likely = prior((now, old, replace(fixed, kind="constant")))
     assert likely[0] > max(likely[1:])
 
@@ -305,8 +309,10 @@ def test_the_prior_prefers_what_the_readme_calls():
 
 
 def test_the_prior_is_not_against_a_deprecated_way_of_calling():
-    said = "Add up what the goods in a cart cost."
-    plain, partial = prior((api("s.a", said), api("s.b", said, deprecated="1.7 Using lists is deprecated.")))
+    description = "Add up what the goods in a cart cost."
+    plain, partial = prior(
+        (api("s.a", description), api("s.b", description, deprecated="1.7 Using lists is deprecated."))
+    )
     assert plain == partial
 
 
@@ -332,7 +338,7 @@ def test_an_index_holds_plain_arrays_only(index):
         ("", set()),
     ],
 )
-def test_apis_named_outright_are_told_from_plain_words(query, names):
+def test_apis_named_outright_are_distinguished_from_plain_words(query, names):
     plain = {"use", "count", "pick", "read", "table", "axis"}
     assert names <= find_named_apis(query) and not find_named_apis(query) & plain
 

@@ -87,7 +87,7 @@ def test_what_is_no_example_gives_none(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "deprecation"),
     [
         ("Do.\n\n.. deprecated:: 2.0\n   Use `other`\n   instead.\n\nMore.", "2.0 Use `other` instead."),
         ("DEPRECATED: gone in 3.", "gone in 3."),
@@ -96,8 +96,8 @@ def test_what_is_no_example_gives_none(text):
         ("Nothing of it.", None),
     ],
 )
-def test_deprecation_is_that_of_the_object_not_of_a_parameter(text, said):
-    assert docstring_examples.find_deprecation(text) == said
+def test_deprecation_is_that_of_the_object_not_of_a_parameter(text, deprecation):
+    assert docstring_examples.find_deprecation(text) == deprecation
 
 
 def test_prose_loses_badges_images_html_and_targets():

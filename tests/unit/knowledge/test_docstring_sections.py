@@ -65,36 +65,36 @@ New in version 2.0.
 
 
 def test_numpy_style():
-    said = docstring_sections.parse_docstring(NUMPY)
+    sections = docstring_sections.parse_docstring(NUMPY)
     about = "What to group by. If it is a list, in its order."
-    assert said.parameters == (
+    assert sections.parameters == (
         Parameter("by", "label or list", "None", about),
         Parameter("level", "label or list", "None", about),
         Parameter("how", "{'any', 'all'}", "'any'", "Which."),
         Parameter("where", "str", "", ""),
     )
-    assert said.returns == "Grouped. The groups."
-    assert said.notes == ("Added in 1.2", "Changed in 1.3: The `by` may be a list.")
-    assert said.see_also == ("resample", "lib.merge", "lib.Table.join")
+    assert sections.returns == "Grouped. The groups."
+    assert sections.notes == ("Added in 1.2", "Changed in 1.3: The `by` may be a list.")
+    assert sections.see_also == ("resample", "lib.merge", "lib.Table.join")
 
 
 def test_google_style():
-    said = docstring_sections.parse_docstring(GOOGLE)
-    assert said.parameters == (
+    sections = docstring_sections.parse_docstring(GOOGLE)
+    assert sections.parameters == (
         Parameter("by", "str", "", "What to group by. A label."),
         Parameter("**options", "", "", "Go to the engine."),
     )
-    assert (said.returns, said.see_also) == ("Grouped. The groups.", ("resample",))
+    assert (sections.returns, sections.see_also) == ("Grouped. The groups.", ("resample",))
 
 
 def test_sphinx_style():
-    said = docstring_sections.parse_docstring(SPHINX)
-    assert said.parameters == (
+    sections = docstring_sections.parse_docstring(SPHINX)
+    assert sections.parameters == (
         Parameter("by", "str", "", "What to group by."),
         Parameter("level", "int", "", "Which level."),
     )
-    assert (said.returns, said.notes) == ("Grouped. The groups.", ("New in version 2.0.",))
-    assert said.see_also == ("resample", "lib.Table")
+    assert (sections.returns, sections.notes) == ("Grouped. The groups.", ("New in version 2.0.",))
+    assert sections.see_also == ("resample", "lib.Table")
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_plain_and_broken_docstrings_say_nothing_more(doc):
 @pytest.mark.parametrize("head", ["    .. seealso::", "    See Also:"])
 def test_links_may_be_many_and_stand_further_in_than_what_follows(head):
     links = "\n".join(f"        :func:`lib.f{number}`" for number in range(300))
-    said = docstring_sections.parse_docstring(f"Do it.\n\nNote:\n{head}\n{links}\n\nArgs:\n    x: What it is.")
-    assert said.see_also[:2] == ("lib.f0", "lib.f1")
+    sections = docstring_sections.parse_docstring(f"Do it.\n\nNote:\n{head}\n{links}\n\nArgs:\n    x: What it is.")
+    assert sections.see_also[:2] == ("lib.f0", "lib.f1")
 
 
 @pytest.mark.parametrize(
@@ -130,18 +130,18 @@ def test_a_written_signature_is_read(signature, expected):
 
 
 def test_code_says_which_parameters_there_are_and_the_docstring_what_they_mean():
-    said = (Parameter("by", "label", "0", "What to group by."), Parameter("gone", "", "", "No longer there."))
-    assert api_parameters.merge_parameters([("by", "Any", "None"), ("n", "int", "")], "(by=None, n)", said) == (
+    documented = (Parameter("by", "label", "0", "What to group by."), Parameter("gone", "", "", "No longer there."))
+    assert api_parameters.merge_parameters([("by", "Any", "None"), ("n", "int", "")], "(by=None, n)", documented) == (
         Parameter("by", "label", "None", "What to group by."),
         Parameter("n", "int", "", ""),
     )
 
 
-def test_what_goes_into_keywords_is_told_too():
-    said = (Parameter("color", "str", "", "Of the line."),)
-    told = api_parameters.merge_parameters([], "(x, **kwargs)", said)
-    assert [one.name for one in told] == ["x", "**kwargs", "color"]
-    assert api_parameters.merge_parameters([], "", said) == said
+def test_documented_keyword_arguments_are_included():
+    documented = (Parameter("color", "str", "", "Of the line."),)
+    merged = api_parameters.merge_parameters([], "(x, **kwargs)", documented)
+    assert [one.name for one in merged] == ["x", "**kwargs", "color"]
+    assert api_parameters.merge_parameters([], "", documented) == documented
 
 
 @pytest.mark.parametrize(

@@ -227,8 +227,8 @@ def test_texts_of_any_encoding_are_read(tmp_path, ref, read):
         (ref / f"{name}.md").write_bytes(
             f"# Größe\n\nWie groß ein Gerät ist, steht in {name}, sonst nirgends.\n".encode(encoding)
         )
-    told = [passage.text for passage in read("ref").passages if "Gerät" in passage.text]
-    assert len(told) == 3
+    texts = [passage.text for passage in read("ref").passages if "Gerät" in passage.text]
+    assert len(texts) == 3
 
 
 def test_a_missing_package_is_named(tmp_path, read, monkeypatch):

@@ -119,13 +119,13 @@ async def test_passages_of_documents_are_a_source(opened):
 
 
 async def test_a_passage_speaks_of_an_api_where_its_name_is_plain(opened):
-    told = (
+    document = (
         "# Till\n\nHow `add` and `Cart()` are meant, and that `weigh(goods)` comes before `close()` is told here.\n\n"
     )
-    told += (
+    document += (
         "## `shop.add(a)`\n\nSum.\n\n## `shop.weigh(a)`\n\nWeigh.\n\n## `shop.one.close()`\n\n## `shop.two.close()`\n"
     )
-    (hit,) = await (await opened("shop", docs=[told])).documents.search("comes before", 1)
+    (hit,) = await (await opened("shop", docs=[document])).documents.search("comes before", 1)
     assert hit.passage.apis == ("shop.add", "shop.Cart", "shop.weigh")
 
 

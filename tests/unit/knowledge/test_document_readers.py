@@ -273,9 +273,9 @@ def test_html_of_sphinx_becomes_apis_again(read):
     assert found["acmekit.Client"].description == "A connection."
     assert found["acmekit.LIMIT"].returns == "int"
     assert [api.signature for api in documents.apis if api.path == "acmekit.Scan"] == ["(a)", "(a, b)"]
-    said = " ".join(passage.text for passage in documents.passages)
-    assert "told in one sentence" in said
-    assert not any(word in said for word in ("menu", "steal", "unseen", "Fetch"))
+    text = " ".join(passage.text for passage in documents.passages)
+    assert "told in one sentence" in text
+    assert not any(word in text for word in ("menu", "steal", "unseen", "Fetch"))
 
 
 MKDOCSTRINGS = """<main><h1>Reference</h1><div class="doc doc-object doc-class"><h2 id="acmekit.Client" class="doc

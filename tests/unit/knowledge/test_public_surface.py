@@ -40,8 +40,8 @@ async def read(walker: Walker) -> Surface:
 
 async def test_what_code_and_docstring_say_is_put_together():
     doc = "Pay.\n\nArgs:\n    sum: How much.\n\nReturns:\n    The change.\n\n.. versionadded:: 1.1\n"
-    told = row("shop.pay", doc, parameters=[["sum", "float", "0"]], returns="float", signature="(sum: float = 0)")
-    (api,) = (await read(Walker([told, END]))).apis
+    documented = row("shop.pay", doc, parameters=[["sum", "float", "0"]], returns="float", signature="(sum: float = 0)")
+    (api,) = (await read(Walker([documented, END]))).apis
     assert [(one.name, one.type, one.default, one.about) for one in api.parameters] == [
         ("sum", "float", "0", "How much.")
     ]
@@ -57,7 +57,7 @@ async def test_links_lead_to_paths_nearest_first():
     assert put.see_also == ("shop.Cart.add", "shop.pay", "shop.sums.total", "numpy.sum")
 
 
-async def test_public_aliases_are_told_and_all_of_them_are_known():
+async def test_public_aliases_are_listed_and_all_of_them_are_known():
     surface = await read(Walker([row("shop.pay", aliases=["shop._impl.pay", "shop.till.pay"]), END]))
     assert surface.apis[0].aliases == ("shop.till.pay",)
     assert surface.aliases == {"shop._impl.pay": "shop.pay", "shop.till.pay": "shop.pay"}
@@ -85,7 +85,7 @@ async def test_a_library_that_ends_the_interpreter_again_and_again_is_given_up()
     assert len(walker.walks) == 4
 
 
-async def test_an_end_that_no_module_is_to_blame_for_is_told_at_once():
+async def test_an_end_that_no_module_is_to_blame_for_is_reported_at_once():
     walker = Walker([{"loading": "shop.good"}, {"loading": ""}, KernelError("killed")])
     with pytest.raises(MissingRequirement, match="cannot be imported: the interpreter ended"):
         await read(walker)

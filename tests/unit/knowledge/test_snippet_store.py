@@ -219,7 +219,7 @@ def test_what_means_the_same_is_found_where_the_words_differ(store):
     assert [hit.passage.title for hit in _search(source, "remove rows")] == ["Delete rows"]
 
 
-def test_below_values_nothing_that_was_shown_is_kept_or_told(store):
+def test_below_values_no_output_is_stored_or_returned(store):
     anyio.run(SnippetSource(store, VERSIONS, sharing="schema").learn, [READ])
     assert [one.snippet.observed for one in store.all()] == [""]
     store.clear()

@@ -103,18 +103,18 @@ def test_only_the_kinds_that_are_asked_for_are_searched():
     ("error", "why"),
     [(UsageError("The server is down.", remedy="Start it."), "The server is down."), (KeyError("x"), "KeyError.")],
 )
-def test_a_source_that_fails_gives_nothing_and_is_told_once(error, why):
-    said = []
-    soup = SourceSearch([Failing(error), Fixed("snippet", "a")], say=said.append)
+def test_a_failing_source_returns_nothing_and_is_reported_once(error, why):
+    messages = []
+    soup = SourceSearch([Failing(error), Fixed("snippet", "a")], say=messages.append)
     assert _texts(soup, "x", 5) == _texts(soup, "x", 5) == ["a"]
-    assert said == [f"Searching the web failed: {why}"]
+    assert messages == [f"Searching the web failed: {why}"]
 
 
 def test_a_source_that_hangs_gives_nothing_and_does_not_hold_up_the_others():
-    stuck, said = Stuck(), []
+    stuck, messages = Stuck(), []
     try:
-        assert _texts(SourceSearch([stuck, Fixed("snippet", "a")], say=said.append, patience=0.05), "x", 5) == ["a"]
-        assert said == ["Searching the documentation timed out after 0.05 s; continuing without it."]
+        assert _texts(SourceSearch([stuck, Fixed("snippet", "a")], say=messages.append, patience=0.05), "x", 5) == ["a"]
+        assert messages == ["Searching the documentation timed out after 0.05 s; continuing without it."]
     finally:
         stuck.released.set()
 

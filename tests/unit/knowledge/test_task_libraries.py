@@ -91,7 +91,7 @@ async def test_lookup_knows_aliases(tmp_path, path, expected):
     assert (api.path if api else None) == expected
 
 
-async def test_an_api_keeps_what_the_walk_said(tmp_path):
+async def test_an_api_keeps_what_the_walk_reported(tmp_path):
     add = (await opened(tmp_path)).lookup("shop.Cart.add")
     assert (add.kind, add.deprecated, add.library, add.version) == ("method", "use put", "shop", "1.0")
 
@@ -213,13 +213,13 @@ async def test_an_unknown_library_names_near_ones(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ({"error": "import", "library": "bad", "detail": "ImportError: no libfoo"}, "ImportError: no libfoo"),
         (None, "interpreter ended"),
     ],
 )
-async def test_a_library_that_cannot_be_imported_is_a_missing_means(tmp_path, line, said):
+async def test_a_library_that_cannot_be_imported_is_a_missing_means(tmp_path, line, message):
     walkers = Walkers(bad=[line] if line else [])
 
     async def dying(module, args):
@@ -228,7 +228,7 @@ async def test_a_library_that_cannot_be_imported_is_a_missing_means(tmp_path, li
                 raise KernelError("Segmentation fault")
             yield text
 
-    with pytest.raises(MissingRequirement, match=said):
+    with pytest.raises(MissingRequirement, match=message):
         await opened(tmp_path, "bad", walkers=dying)
 
 
@@ -340,37 +340,37 @@ class Failing(Letters):
 
 
 @pytest.mark.parametrize("error", [EndpointError, UsageError])
-async def test_an_embedder_that_fails_in_a_search_is_told_once_and_done_without(tmp_path, error):
-    said: list[str] = []
+async def test_an_embedder_that_fails_in_a_search_is_reported_once_and_replaced(tmp_path, error):
+    messages: list[str] = []
     failing = Failing(error("The endpoint is gone.", remedy="Start it."))
-    library = await opened(tmp_path, embedder=failing, say=said.append)
+    library = await opened(tmp_path, embedder=failing, say=messages.append)
     plain = await opened(tmp_path / "plain")
     assert await library.search("sort goods", 3) == await plain.search("sort goods", 3)
     assert await library.search_together(["put", "sort"], 3) == await plain.search_together(["put", "sort"], 3)
-    assert said == ["The endpoint is gone. The built-in index is used instead. Start it."]
+    assert messages == ["The endpoint is gone. The built-in index is used instead. Start it."]
     assert failing.asked == 1
 
 
-async def test_searches_that_fail_at_once_are_told_once(tmp_path):
+async def test_searches_that_fail_at_once_are_reported_once(tmp_path):
     class Slowly(Failing):
         async def embed(self, texts):
             await anyio.sleep(0)
             return await super().embed(texts)
 
-    said: list[str] = []
-    library = await opened(tmp_path, embedder=Slowly(EndpointError("Gone.")), say=said.append)
+    messages: list[str] = []
+    library = await opened(tmp_path, embedder=Slowly(EndpointError("Gone.")), say=messages.append)
     async with anyio.create_task_group() as tasks:
         for query in ("sort", "put", "cart"):
             tasks.start_soon(library.search_together, [query, "goods"], 3)
-    assert said == ["Gone. The built-in index is used instead."]
+    assert messages == ["Gone. The built-in index is used instead."]
 
 
-async def test_an_embedder_that_fails_while_libraries_are_embedded_is_told_and_done_without(tmp_path):
-    failing, said = Failing(EndpointError("Refused.", remedy="Mend it.")), []
+async def test_an_embedder_that_fails_while_libraries_are_embedded_is_reported_and_replaced(tmp_path):
+    failing, messages = Failing(EndpointError("Refused.", remedy="Mend it.")), []
     failing.sent.append("")
-    library = await opened(tmp_path, embedder=failing, say=said.append)
+    library = await opened(tmp_path, embedder=failing, say=messages.append)
     assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
-    assert said == ["Refused. The built-in index is used instead. Mend it."]
+    assert messages == ["Refused. The built-in index is used instead. Mend it."]
     assert failing.asked == 1
 
 
@@ -387,21 +387,21 @@ class Length(Letters):
 
 
 async def test_another_model_under_the_name_embeds_all_anew(tmp_path):
-    walkers, second, said = Walkers(), Length(3), []
+    walkers, second, messages = Walkers(), Length(3), []
     await opened(tmp_path, walkers=walkers, embedder=Length(2))
     walkers.versions["shop"] = "2.0"
     walkers.installed["shop"] = [SORT, CART, row("shop.weigh", "Weigh it.")]
-    library = await opened(tmp_path, walkers=walkers, embedder=second, say=said.append)
+    library = await opened(tmp_path, walkers=walkers, embedder=second, say=messages.append)
     assert {"shop.weigh: Weigh it.", "shop.sort: Sort the goods.", "shop.Cart: A cart of goods."} <= {*second.sent}
-    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort" and not said
+    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort" and not messages
 
 
-async def test_a_query_whose_vector_is_of_another_length_is_told_and_searched_by_words(tmp_path):
-    said: list[str] = []
+async def test_a_query_whose_vector_has_another_length_is_reported_and_searched_by_words(tmp_path):
+    messages: list[str] = []
     await opened(tmp_path, embedder=Length(2))
-    library = await opened(tmp_path, embedder=Length(3), say=said.append)
+    library = await opened(tmp_path, embedder=Length(3), say=messages.append)
     assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
-    (sentence,) = said
+    (sentence,) = messages
     assert "'letters' returned vectors of different lengths. The built-in index is used instead." in sentence
 
 

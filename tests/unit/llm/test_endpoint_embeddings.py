@@ -60,7 +60,7 @@ async def test_empty_texts_and_very_long_ones_are_sent_so_that_servers_take_them
     assert sent[0] and 1000 < len(sent[1]) < 10_000
 
 
-async def test_the_name_tells_vectors_of_different_models_apart():
+async def test_the_name_distinguishes_vectors_of_different_models():
     async with embedder(lambda texts: vectors([])) as served:
         assert served.name == f"e5 at {URL}"
 

@@ -18,13 +18,13 @@ async def failure(answer, *, n=1, **settings):
     return caught.value
 
 
-def everything_said(error):
+def full_text(error):
     """All that a traceback, or someone who walks the chain of exceptions, can show."""
-    said = ["".join(traceback.format_exception(error))]
+    parts = ["".join(traceback.format_exception(error))]
     while error:
-        said += [str(error), repr(error), repr(error.args), repr(vars(error))]
+        parts += [str(error), repr(error), repr(error.args), repr(vars(error))]
         error = error.__cause__ or error.__context__
-    return "\n".join(said)
+    return "\n".join(parts)
 
 
 async def test_a_refused_key_is_one_sentence_that_says_where_keys_are_set():
@@ -33,7 +33,7 @@ async def test_a_refused_key_is_one_sentence_that_says_where_keys_are_set():
     assert "EXPLORACODER_API_KEY" in error.remedy and "config.toml" in error.remedy
 
 
-async def test_a_missing_key_is_told_from_a_wrong_one():
+async def test_a_missing_key_is_distinguished_from_a_wrong_one():
     error = await failure(lambda body: refusal(401), key=None)
     assert error.message == f"{URL} requires a key (401), and none is configured."
 
@@ -54,10 +54,10 @@ def test_openai_itself_is_not_asked_without_a_key():
 
 
 @pytest.mark.parametrize("key", ["sk-fünf-geheim", "sk-two\nlines"])
-def test_what_cannot_be_a_key_is_said_without_saying_it(key):
+def test_an_invalid_key_is_reported_without_showing_it(key):
     with pytest.raises(EndpointError, match="contains invalid characters") as caught:
         OpenAIModel(Endpoint(model="gpt"), Secrets(api_key=key))
-    assert "sk-" not in everything_said(caught.value)
+    assert "sk-" not in full_text(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_what_cannot_be_a_key_is_said_without_saying_it(key):
 async def test_the_key_is_in_no_error_and_no_log(answer, caplog):
     with caplog.at_level(logging.DEBUG):
         error = await failure(answer, n=2)
-    assert KEY not in everything_said(error)
+    assert KEY not in full_text(error)
     assert KEY not in caplog.text
 
 
@@ -156,7 +156,7 @@ async def test_a_password_in_the_address_is_not_shown():
         lambda body: httpx2.Response(200, content="{oops", headers={"content-type": "application/json"}),
     ],
 )
-async def test_something_else_at_the_address_is_said_to_be_that(answer):
+async def test_another_kind_of_server_at_the_address_is_reported(answer):
     error = await failure(answer)
     assert error.message.startswith(f"{URL} does not answer like an OpenAI-compatible endpoint")
 

@@ -93,7 +93,7 @@ def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path, model2v
         LocalEmbedder(tmp_path)
 
 
-def test_a_model_that_cannot_be_loaded_is_told_in_one_line(folder, model2vec):
+def test_a_model_that_cannot_be_loaded_is_reported_in_one_line(folder, model2vec):
     broken = folder / "broken"
     broken.mkdir()
     (broken / "config.json").write_bytes((folder / "config.json").read_bytes())

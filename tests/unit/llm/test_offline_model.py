@@ -285,10 +285,10 @@ async def test_it_gives_up_sooner_where_nothing_explored_ran():
 
 
 async def test_the_check_is_not_read_for_its_values():
-    silent, telling = (
+    plain, revealing = (
         Task(TASK.text, ("statistics",), check=check) for check in ("assert m == 4", "assert m == 'secret'")
     )
-    replies = [await ask("solve", SolveInputs(task, STATISTICS, ())) for task in (silent, telling)]
+    replies = [await ask("solve", SolveInputs(task, STATISTICS, ())) for task in (plain, revealing)]
     assert replies[0][0].text == replies[1][0].text
 
 

@@ -81,15 +81,15 @@ async def test_choices_of_one_request_come_in_the_order_in_which_they_end():
 
 
 async def test_a_choice_is_passed_on_while_others_are_still_written():
-    go_on = anyio.Event()
+    proceed = anyio.Event()
 
     first, second = delta(0, "early", "stop"), delta(1, "late", "stop")
     seen = []
     with anyio.fail_after(patience(5)):
-        async with model(lambda body: streamed(first, go_on.wait, second)) as served:
+        async with model(lambda body: streamed(first, proceed.wait, second)) as served:
             async for reply in served.complete(ask(n=2)):
                 seen.append(reply.text)
-                go_on.set()
+                proceed.set()
     assert seen == ["early", "late"]
 
 
@@ -200,7 +200,7 @@ async def test_a_sampling_parameter_that_the_model_refuses_is_left_out():
     assert texts(await answers(model(answer), ask(temperature=0.8))) == ["x"]
 
 
-async def test_a_prompt_that_is_too_long_is_said_and_blames_no_part_of_the_request():
+async def test_a_prompt_that_is_too_long_is_reported_and_blames_no_part_of_the_request():
     sent = []
     served = model(lambda body: refusal(400, "maximum context length is 4096 tokens"), requests=sent)
     with pytest.raises(EndpointError, match="maximum context length"):

@@ -42,7 +42,7 @@ async def test_a_script_counts_four_characters_a_token():
     assert [reply.problem for reply in replies] == ["", "empty"]
 
 
-async def test_the_end_of_a_script_is_said():
+async def test_the_end_of_a_script_is_reported():
     with pytest.raises(EndpointError, match="has 0 replies, and request 1"):
         await texts(ScriptedModel([]), request())
 

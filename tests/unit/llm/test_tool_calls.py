@@ -1,4 +1,4 @@
-"""Tools on the wire: offered, called in a stream or whole, refused, and said in words instead."""
+"""Tools on the wire: offered, called in a stream or whole, refused, and written as text instead."""
 
 from dataclasses import replace
 
@@ -99,9 +99,9 @@ async def test_a_call_that_is_cut_off_is_none():
 async def test_what_was_called_and_answered_is_sent_as_such():
     sent = []
     await answers(model(lambda body: whole("x"), requests=sent), with_tools(messages=ASKED))
-    _, said, first, second = sent[0]["messages"]
-    assert [call["id"] for call in said["tool_calls"]] == ["c1", "c2"]
-    assert said["tool_calls"][1]["function"] == {"name": "get_source", "arguments": '{"path": "m.f"}'}
+    _, assistant, first, second = sent[0]["messages"]
+    assert [call["id"] for call in assistant["tool_calls"]] == ["c1", "c2"]
+    assert assistant["tool_calls"][1]["function"] == {"name": "get_source", "arguments": '{"path": "m.f"}'}
     assert first == {"role": "tool", "tool_call_id": "c1", "content": "m.merge(a, b)"}
     assert second["tool_call_id"] == "c2"
 
@@ -117,7 +117,7 @@ async def test_what_was_called_and_answered_is_sent_as_such():
         (400, ""),
     ],
 )
-async def test_a_server_that_refuses_tools_is_told_in_words_from_then_on(status, words):
+async def test_a_server_that_refuses_tools_receives_text_from_then_on(status, words):
     sent = []
 
     def answer(body):
@@ -147,7 +147,7 @@ async def test_what_a_server_says_of_other_parts_does_not_cost_the_tools():
     assert "tools" in sent[-1] and "temperature" not in sent[-1]
 
 
-async def test_a_model_that_may_call_no_more_is_told_so_where_the_server_knows_how():
+async def test_a_model_that_may_call_no_more_is_informed_where_the_server_can():
     sent = []
 
     def answer(body):

@@ -1,4 +1,4 @@
-"""Active retrieval: what is searched by after a failure, what is made of it, when it ends, and what it never tells."""
+"""Active retrieval: the query after a failure, the use of its results, when it ends, and what it never reveals."""
 
 import json
 from dataclasses import replace
@@ -28,12 +28,12 @@ def paths(apis):
 
 
 def failing_at_first(debugged, **steps):
-    """A model whose first snippets call what there is not; the root is mended once `math.isqrt` is told."""
+    """A model whose first snippets call missing APIs; it repairs the root once the prompt names `math.isqrt`."""
 
     def debug(request):
         debugged.append(request)
-        told = "math.isqrt" in request.messages[1].content.split("APIs that may help:")[1]
-        return fenced("import math\nprint(math.isqrt(16))" if told else "import math\nprint(math.introot(16))")
+        named = "math.isqrt" in request.messages[1].content.split("APIs that may help:")[1]
+        return fenced("import math\nprint(math.isqrt(16))" if named else "import math\nprint(math.introot(16))")
 
     return answers(
         plan=("the root of a number",),
@@ -130,8 +130,8 @@ async def test_the_rounds_end_when_two_agree():
 
     run = a_run(failing_at_first([], debug=debug), apis=APIS, retrieved=6, debug_rounds=4)
     await run_task(replace(run, retrieval=Retrieval(rounds=4, formulation="explained")))
-    told = [(event.round, event.agreed) for event in searches(run) if event.subject != "s1"]
-    assert told == [(1, False), (2, True)]
+    rounds = [(event.round, event.agreed) for event in searches(run) if event.subject != "s1"]
+    assert rounds == [(1, False), (2, True)]
     assert run.meter.by_step["explain"].calls == 2
 
 
@@ -162,10 +162,10 @@ async def test_what_ran_is_kept_where_its_second_writing_fails():
 
 
 async def test_a_solution_that_failed_is_searched_by_before_it_is_repaired():
-    told = []
+    repair_inputs = []
 
     def repair(request):
-        told.append(request.inputs)
+        repair_inputs.append(request.inputs)
         return fenced("import math\nroot = math.isqrt(16)")
 
     model = answers(solve="import math\nroot = math.introot(16)", repair=repair, explain="truncation integer part")
@@ -174,7 +174,7 @@ async def test_a_solution_that_failed_is_searched_by_before_it_is_repaired():
     assert ending.verdict.outcome == "solved"
     [again] = searches(run)
     assert (again.subject, again.round, again.apis[0]) == ("s1", 1, "math.isqrt")
-    assert told[0].apis[0].path == "math.isqrt"
+    assert repair_inputs[0].apis[0].path == "math.isqrt"
 
 
 async def test_passages_are_handed_to_every_step_that_writes():
@@ -227,8 +227,8 @@ async def test_the_web_is_asked_only_for_what_the_plan_marks_and_for_errors():
     await run_task(replace(run, soup=soup))
     [query] = [query for query, kinds in soup.asked if "web" in kinds]
     assert query == "math AttributeError"
-    told = [event for event in searches(run) if event.passages == (ONLINE,)]
-    assert [(event.formulation, event.query) for event in told] == [("error", query)]
+    found = [event for event in searches(run) if event.passages == (ONLINE,)]
+    assert [(event.formulation, event.query) for event in found] == [("error", query)]
 
 
 def failed(code, name, message, apis=()):
@@ -302,13 +302,13 @@ def test_names_that_code_calls(code, names):
     assert find_called_names(code) == names
 
 
-async def test_files_of_the_user_are_searched_and_told_only_where_values_are_shared():
+async def test_files_of_the_user_are_searched_and_sent_only_where_values_are_shared():
     file = Passage("workspace", "notes", "the root of a number is 4711", "notes.md")
     for sharing in ("values", "schema", "none"):
         soup, model = FewPassages(PAGE, file), answers(plan=("the root",))
         await run_task(replace(a_run(model), soup=soup, sharing=sharing))
-        told = any("4711" in message.content for request in model.requests for message in request.messages)
-        assert told is (sharing == "values")
+        sent = any("4711" in message.content for request in model.requests for message in request.messages)
+        assert sent is (sharing == "values")
         assert any("workspace" in kinds for _, kinds in soup.asked) is (sharing == "values")
 
 

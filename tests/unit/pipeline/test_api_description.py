@@ -1,4 +1,4 @@
-"""How an API is told in a prompt: whole where it is short, else what it does, its parameters, what it returns."""
+"""How a prompt describes an API: in full if it is short, else what it does, its parameters, what it returns."""
 
 from dataclasses import replace
 
@@ -18,36 +18,36 @@ LONG = replace(
 )
 
 
-def test_what_is_short_is_told_whole():
+def test_a_short_description_is_complete():
     short = replace(LONG, description="Does it.\n\nParameters\n----------\np0 : int", examples=())
     assert describe_in_full(short, 500) == "### lib.f(x)\nDoes it.\n\nParameters\n----------\np0 : int"
 
 
 @pytest.mark.parametrize("most", [400, 700, 2200])
-def test_of_what_is_long_the_parameters_are_told_and_that_it_was_cut(most):
-    told = describe_in_full(LONG, most)
-    assert "\nDoes it. Sentence 0" in told and "----" not in told
-    assert "- p0 (int): Number 0." in told
-    assert all(one.name in told for one in PARAMETERS)
-    assert "Returns: int. How many there are." in told
-    assert told.endswith(f"(shortened: {len(LONG.description)} characters in all)")
-    assert len(told) < most + 500
+def test_a_long_description_keeps_the_parameters_and_says_that_it_was_cut(most):
+    text = describe_in_full(LONG, most)
+    assert "\nDoes it. Sentence 0" in text and "----" not in text
+    assert "- p0 (int): Number 0." in text
+    assert all(one.name in text for one in PARAMETERS)
+    assert "Returns: int. How many there are." in text
+    assert text.endswith(f"(shortened: {len(LONG.description)} characters in all)")
+    assert len(text) < most + 500
 
 
-def test_parameters_are_told_with_all_that_fits_and_left_over_ones_by_name():
+def test_parameters_are_described_as_far_as_they_fit_and_the_rest_is_named():
     few = replace(LONG, parameters=PARAMETERS[:2])
     assert "Number 0. And more of it." in describe_in_full(few, 2200)
     assert "- p0 (int): Number 0.\n" in describe_in_full(LONG, 700)
     assert "- and p" in describe_in_full(LONG, 200)
 
 
-def test_the_first_example_that_fits_is_told():
+def test_the_first_example_that_fits_is_shown():
     assert describe_in_full(LONG, 2200).count("```python") == 1 and "lib.f(7)" in describe_in_full(LONG, 2200)
 
 
-def test_without_parameters_head_and_tail_are_told():
-    told = describe_in_full(replace(LONG, parameters=()), 600)
-    assert "characters left out" in told and told.endswith("int")
+def test_without_parameters_head_and_tail_are_shown():
+    text = describe_in_full(replace(LONG, parameters=()), 600)
+    assert "characters left out" in text and text.endswith("int")
 
 
 def test_what_is_deprecated_says_so():

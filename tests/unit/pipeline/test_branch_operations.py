@@ -48,7 +48,7 @@ async def test_all_candidates_of_a_subtask_are_run_again_when_the_making_of_bran
     assert run.meter.total.executions == 3 + 2 + 1
 
 
-async def test_branches_of_the_same_making_that_also_hang_are_told_of_once(monkeypatch):
+async def test_branches_created_alike_that_also_hang_are_reported_once(monkeypatch):
     changing(monkeypatch, 1, 2)
     run = replace(a_run(answers(propose=THREE)), parallel=3)
     await run_task(run)
@@ -115,7 +115,7 @@ async def test_branches_are_expected_before_the_model_is_asked():
     assert expected == {"plan": (3,), "solve": (3, 1)}
 
 
-async def test_the_winner_is_told_to_expect_the_next_subtask_and_the_last_one_is_not(monkeypatch):
+async def test_the_winner_is_asked_to_expect_the_next_subtask_and_the_last_one_is_not(monkeypatch):
     made = []
     original = InlineBranch.fork
 

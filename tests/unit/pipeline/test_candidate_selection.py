@@ -50,7 +50,7 @@ def test_recommended_apis_decide_between_equals_then_brevity():
     assert chosen(tried(1, "4", code="long code"), tried(2, "4", code="s"))[0] == "1.2"
 
 
-def test_assertions_that_held_decide_between_equals():
+def test_passed_assertions_decide_between_equals():
     best, reasons = chosen(tried(1, "4"), tried(2, "4", code="n = 4\nassert n > 0"))
     assert best == "1.2"
     assert len(reasons) == 1
@@ -175,7 +175,7 @@ def test_the_same_quantity_in_other_words_is_agreement(one, other):
     assert outputs_agree(tried(1, one), tried(2, other))
 
 
-def test_names_tell_apart_what_is_bound_without_words():
+def test_names_distinguish_what_is_bound_without_words():
     def counted(number, name):
         change = Change(name, "new", "int", "int: 3")
         experience = tried(number, "3")

@@ -208,7 +208,7 @@ def test_golden_values_of_pairs_and_of_calls_are_kept():
     assert not passes(close, "result = golden = 5", ("golden",), golden=2)
 
 
-def test_what_cannot_be_copied_is_kept_by_name_and_said():
+def test_a_value_that_cannot_be_copied_is_kept_by_name_and_reported():
     after = build_check(Task("do it", ("m",), uses=("golden", "other"), check="a == golden\nb == other"))
     variables = {"golden": (item for item in ()), "other": [1], "same": values_equal}
     given = variables["golden"]
@@ -263,7 +263,7 @@ def test_functions_and_modules_that_a_check_compares_with_are_put_back():
 
 
 @pytest.mark.parametrize(
-    ("check", "values", "said"),
+    ("check", "values", "message"),
     [
         ("assert x == 3", {"x": 4}, "x == 3 is not true: the left side is 4"),
         ("assert 3 == x", {"x": 4}, "3 == x is not true: the right side is 4"),
@@ -272,10 +272,10 @@ def test_functions_and_modules_that_a_check_compares_with_are_put_back():
         ("assert x == []", {"x": "a" * 9999}, "x == [] is not true: the left side is '" + "a" * 299),
     ],
 )
-def test_a_failed_equality_says_what_came(check, values, said):
+def test_a_failed_equality_says_what_came(check, values, message):
     with pytest.raises(AssertionError) as caught:
         exec(check_code(Task("t", ("m",), check=check)), dict(values))
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 def test_to_equal_oneself_is_still_to_be_no_nan():

@@ -1,4 +1,4 @@
-"""Correctness testing: inputs are invented, outputs judged, programs corrected; what is said at the end is true."""
+"""Correctness testing: inputs are invented, outputs judged, programs corrected; the final verdict is true."""
 
 import json
 from dataclasses import replace
@@ -131,7 +131,7 @@ async def test_what_is_judged_unsure_or_wrong_without_a_better_program_is_never_
     assert ending.solution.candidate == "s1"
 
 
-async def test_replies_that_cannot_be_read_are_unsure_and_told():
+async def test_replies_that_cannot_be_parsed_are_unsure_and_reported():
     run = a_tested_run(judge=["I like it.", "I still like it."])
     ending = await run_task(run)
     assert ending.verdict.outcome == "unchecked"
@@ -210,7 +210,7 @@ async def test_only_inputs_with_an_opinion_of_their_own_are_judged_right(reply, 
     assert ending.verdict.reason == reason
 
 
-async def test_an_input_that_fails_by_itself_is_dropped_and_told():
+async def test_an_input_that_fails_by_itself_is_dropped_and_reported():
     tests = [{"title": "broken", "before": "1 / 0", "after": "root(1)"}, {"title": "one", "after": "print(root(1))"}]
     run = a_tested_run(invent=json.dumps({"tests": tests}), judge="t2: right\nright")
     ending = await run_task(run)
@@ -227,7 +227,7 @@ async def test_inputs_that_all_fail_by_themselves_leave_the_solution_unchecked()
     assert not asked(run, "judge")
 
 
-async def test_expected_values_are_taken_out_of_inputs_and_it_is_said():
+async def test_expected_values_are_removed_from_inputs_and_this_is_reported():
     invent = json.dumps({"tests": [{"title": "nine", "after": "assert root(9) == 4\nassert root(16) == 5"}]})
     run = a_tested_run(invent=invent)
     await run_task(run)
@@ -313,8 +313,8 @@ async def test_the_offline_model_passes_tests_over_and_says_so_once():
     )
     ending = await run_task(run)
     assert ending.verdict.outcome == "solved"
-    told = [event.text for event in happened(run, "notice") if "--tests" in event.text]
-    assert told == ["The offline model can neither write test inputs nor judge outputs: --tests is ignored."]
+    notices = [event.text for event in happened(run, "notice") if "--tests" in event.text]
+    assert notices == ["The offline model can neither write test inputs nor judge outputs: --tests is ignored."]
 
 
 async def test_the_offline_model_lets_a_check_decide_between_documented_calls():

@@ -126,7 +126,7 @@ async def test_candidates_that_computed_the_same_are_recorded_as_such():
     assert [agreeing[id_] for id_ in ("1.1", "1.2", "1.3", "1.4")] == ["", "1.1", "1.1", ""]
 
 
-async def test_what_was_executed_is_told_from_the_state_in_which_it_ran():
+async def test_an_execution_is_identified_by_the_state_in_which_it_ran():
     run, _ = steered({("propose", "3"): [edit("1.1"), edit("2.1")]}, holds=False, propose=marking)
     await run_task(run)
     found = {one.id: one for one in executions(recorded(run.emit.__self__))}

@@ -1,7 +1,7 @@
 """Instructions planted in what is retrieved and observed: only ever quoted, and without any effect on the run.
 
-Each of twenty texts is planted in each place that a prompt can quote. The scripted model does as it is told by the
-script; so whatever a run does otherwise with the text than without it, the program did on the text's word.
+Each of twenty texts is planted in each place that a prompt can quote. The scripted model follows only the script; so
+whatever a run does otherwise with the text than without it, the program did on the text's word.
 """
 
 import json

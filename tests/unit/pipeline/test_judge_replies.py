@@ -83,7 +83,7 @@ def test_a_value_that_is_assigned_last_is_displayed():
     assert display_last_value("") == ""
 
 
-def said(text):
+def verdict(text):
     ruled = parse_judgement(text, IDS)
     judgement = ruled.judgement
     return judgement.ruling, {item.input: item.ruling for item in judgement.opinions}, ruled.code
@@ -125,7 +125,7 @@ def said(text):
     ],
 )
 def test_verdicts_are_read_in_many_forms(text, ruling):
-    assert said(text)[0] == ruling
+    assert verdict(text)[0] == ruling
 
 
 def test_each_input_has_its_own_line_and_the_reason_is_the_one_that_decides():
@@ -152,10 +152,10 @@ def test_each_input_has_its_own_line_and_the_reason_is_the_one_that_decides():
     ],
 )
 def test_an_opinion_is_right_only_where_that_is_all_it_says(text, opinions):
-    assert said(text)[1] == opinions
+    assert verdict(text)[1] == opinions
 
 
-def test_why_a_reply_that_says_two_things_is_unsure_is_told():
+def test_the_reason_for_a_contradictory_reply_is_given():
     assert parse_judgement("t1: right\nt2: wrong\nVerdict: right, as asked", IDS).judgement.reason.startswith(
         "the whole is judged right"
     )
@@ -163,30 +163,30 @@ def test_why_a_reply_that_says_two_things_is_unsure_is_told():
 
 
 def test_a_verdict_in_a_fence_is_no_program():
-    assert said("t1: wrong\n```\nwrong\n```")[2] is None
+    assert verdict("t1: wrong\n```\nwrong\n```")[2] is None
 
 
 @pytest.mark.parametrize("end", ["", "\n### Verdict\nwrong", "\nVerdict: wrong", "\n**Verdict**\n\n**wrong**"])
 def test_a_verdict_below_the_heading_of_an_input_is_about_that_input(end):
     text = f"### t1: numbers alone\nwrong, a column is missing\n\n### t2\n\nright{end}"
-    assert said(text) == ("wrong", {"t1": "wrong", "t2": "right"}, None)
+    assert verdict(text) == ("wrong", {"t1": "wrong", "t2": "right"}, None)
 
 
 def test_the_corrected_program_is_the_whole_one():
     text = f"t1: wrong, see\n```python\nreturn x\n```\nwrong\n```python\n{PROGRAM}\n```\nwhich gives\n```\n2\n```"
-    assert said(text) == ("wrong", {"t1": "wrong"}, PROGRAM)
+    assert verdict(text) == ("wrong", {"t1": "wrong"}, PROGRAM)
 
 
 def test_a_verdict_in_what_was_quoted_is_none():
-    assert said(f"```\nright\n```\nt1: wrong: no\n```python\n{PROGRAM}\n```\nwrong")[0] == "wrong"
+    assert verdict(f"```\nright\n```\nt1: wrong: no\n```python\n{PROGRAM}\n```\nwrong")[0] == "wrong"
 
 
 def test_a_program_is_taken_with_a_verdict_of_wrong_only():
     fence = f"```python\n{PROGRAM}\n```"
-    assert said(f"right\n{fence}")[2] is None
-    assert said(f"unsure\n{fence}")[2] is None
-    assert said(f"wrong\n{fence}")[2] == PROGRAM
-    assert said("wrong")[2] is None
+    assert verdict(f"right\n{fence}")[2] is None
+    assert verdict(f"unsure\n{fence}")[2] is None
+    assert verdict(f"wrong\n{fence}")[2] == PROGRAM
+    assert verdict("wrong")[2] is None
 
 
 @pytest.mark.parametrize("text", ["", "I like it.", "It may be right or wrong.", "t9: right", "```text\nright\n```"])

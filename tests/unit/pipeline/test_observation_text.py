@@ -1,4 +1,4 @@
-"""What a model is told of a cell: the most informative first, within a budget, never silently cut."""
+"""How a cell is described to a model: the most informative first, within a budget, never silently cut."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ RAN = Observation(
 )
 
 
-def told(*observations, most=20_000, code="x"):
+def describe(*observations, most=20_000, code="x"):
     cells = [
         Experience(Subtask("1", "count"), Candidate(f"1.{number}", "1", code), observation)
         for number, observation in enumerate(observations)
@@ -44,10 +44,10 @@ def told(*observations, most=20_000, code="x"):
 
 
 def lines(observation, **more):
-    return told(observation, **more).splitlines()[4:]
+    return describe(observation, **more).splitlines()[4:]
 
 
-def test_a_cell_that_ran_is_told_with_all_that_it_did():
+def test_a_cell_that_ran_is_described_with_all_that_it_did():
     assert lines(RAN) == [
         "It ran.",
         "Output:",
@@ -67,7 +67,7 @@ def test_a_cell_that_ran_is_told_with_all_that_it_did():
     ]
 
 
-def test_a_cell_that_failed_is_told_with_its_report_first_and_without_what_is_gone():
+def test_a_cell_that_failed_is_described_with_its_report_first_and_without_what_is_gone():
     assert lines(FAILED) == [
         "It failed (error).",
         "Error:",
@@ -82,13 +82,13 @@ def test_a_cell_that_failed_is_told_with_its_report_first_and_without_what_is_go
     ]
 
 
-def test_a_value_that_is_shown_and_bound_is_told_once():
-    text = told(replace(RAN, text=f"hello\n{FRAME}"))
+def test_a_value_that_is_shown_and_bound_is_described_once():
+    text = describe(replace(RAN, text=f"hello\n{FRAME}"))
     assert text.count("3 rows x 2 columns") == 1
     assert "- df (mutated, before: 2 x 2): pandas.DataFrame, as shown above" in text
 
 
-def test_a_message_that_the_report_lacks_is_told_and_the_note_not_again():
+def test_a_message_that_the_report_lacks_is_shown_and_the_note_not_again():
     error = ErrorInfo("Timeout", "did not end within 3 s", report="KeyboardInterrupt\n  line 2 of the cell: wait()")
     observation = Observation("timeout", error=error, note="did not end within 3 s")
     assert lines(observation)[1:] == [
@@ -109,16 +109,16 @@ def test_the_form_of_a_message_stands_before_a_report_without_one():
     assert lines(replace(FAILED, error=error))[2:4] == ["NameError: name 'x' is not defined", "  line 1 of the cell: x"]
 
 
-def test_without_a_report_the_traceback_is_told():
+def test_without_a_report_the_traceback_is_shown():
     assert lines(replace(FAILED, error=ErrorInfo("E", "m", "E at once", ""), text=""))[1:3] == ["Error:", "E at once"]
 
 
-def test_old_observations_tell_names_and_types():
+def test_old_observations_have_names_and_types():
     assert lines(Observation("ok", text="1", names=(("G", "nx.Graph"),)))[-1] == "New names: G: nx.Graph"
 
 
 def test_what_is_quick_and_small_needs_no_words():
-    assert "It took" not in told(replace(RAN, seconds=0.9, memory=40_000_000))
+    assert "It took" not in describe(replace(RAN, seconds=0.9, memory=40_000_000))
 
 
 MANY = replace(
@@ -140,21 +140,21 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize(("observation", "said"), LONG.values(), ids=LONG)
-def test_an_observation_has_a_budget_and_says_what_is_cut(observation, said):
-    text = told(observation, most=100_000)
-    assert said in text
+@pytest.mark.parametrize(("observation", "expected"), LONG.values(), ids=LONG)
+def test_an_observation_has_a_budget_and_says_what_is_cut(observation, expected):
+    text = describe(observation, most=100_000)
+    assert expected in text
     assert len(text) < MOST_CHARACTERS * 1.2
 
 
-def test_every_part_is_told_however_much_there_is_of_the_first():
-    text = told(MANY)
+def test_every_part_is_shown_however_long_the_first_is():
+    text = describe(MANY)
     for heading in ("Output:", "Names now:", "Warnings:", "Files written:", "Logged:"):
         assert heading in text
 
 
-def test_values_that_do_not_fit_are_told_by_their_first_line_then_by_name():
-    text = told(replace(MANY, text="", warnings=(), logs=(), files=()))
+def test_values_that_do_not_fit_are_described_by_their_first_line_then_by_name():
+    text = describe(replace(MANY, text="", warnings=(), logs=(), files=()))
     assert "- n0 (new): list: of 0\nitem item" in text
     assert "[more cut]" in text
     assert "more: n" in text
@@ -162,19 +162,19 @@ def test_values_that_do_not_fit_are_told_by_their_first_line_then_by_name():
 
 def test_short_cells_leave_their_room_to_long_ones():
     long = replace(RAN, text="t" * 3000)
-    text = told(RAN, RAN, long, most=5000)
+    text = describe(RAN, RAN, long, most=5000)
     assert "characters left out" not in text
-    assert "characters left out" in told(long, long, long, most=5000)
+    assert "characters left out" in describe(long, long, long, most=5000)
 
 
 def test_many_cells_keep_within_their_budget():
-    assert len(told(*[MANY] * 8, most=9000, code="c = 1\n" * 500)) < 13_000
+    assert len(describe(*[MANY] * 8, most=9000, code="c = 1\n" * 500)) < 13_000
 
 
 def test_prompts_of_equal_runs_differ_in_nothing_but_measurements_and_marks():
     """A slower run says what an experiment took; its quotation then has another mark."""
-    slow = quote(told(RAN))
-    fast = quote(told(replace(RAN, seconds=0.2, memory=0)))
+    slow = quote(describe(RAN))
+    fast = quote(describe(replace(RAN, seconds=0.2, memory=0)))
     assert slow != fast
     first, second = (mask_marks(strip_costs(text)).split() for text in (slow, fast))
     assert first == second and "done" in first
@@ -203,7 +203,7 @@ def test_what_was_printed_is_not_summarized_beside_it(type_, summary, printed, l
 @pytest.mark.parametrize("printed", ["170 beans", "(2, 2)", ""])
 def test_what_was_not_printed_is_summarized(printed):
     changes = (Change("n", "new", "int", "int: 17"), Change("t", "new", "pandas.DataFrame", TABLE))
-    text = told(Observation("ok", text=printed, changes=changes))
+    text = describe(Observation("ok", text=printed, changes=changes))
     assert "int: 17" in text and "    2 | y" in text
 
 
@@ -212,6 +212,6 @@ GRAMMAR = "query ::= term | query 'and' term\nterm  ::= field ':' value\nfield :
 
 def test_a_grammar_is_not_cut_where_prose_can_be():
     prose = "\n\n".join(f"Paragraph {n}. {'It is a language. ' * 15}" for n in range(60))
-    text = told(Observation("ok", text=f"{prose}\n\n{GRAMMAR}\n\n{prose}"))
+    text = describe(Observation("ok", text=f"{prose}\n\n{GRAMMAR}\n\n{prose}"))
     assert GRAMMAR in text and "characters left out" in text
     assert len(text) < MOST_CHARACTERS * 1.2

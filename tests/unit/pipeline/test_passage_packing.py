@@ -25,11 +25,11 @@ def test_all_of_it_fits_into_the_budget(tokens, passages):
     assert size(pack(MANY, [*texts, *codes], tokens)) <= tokens * CHARACTERS_PER_TOKEN + 400
 
 
-def test_every_api_is_named_before_the_first_ones_are_told_at_length():
-    told = pack(MANY, (), 4000).apis
-    assert all(f"lib.f{i}" in told for i in range(20))
-    assert told.index("### lib.f0") < told.index("### lib.f3") < told.index("lib.f19")
-    assert told.count("characters left out") >= 4
+def test_every_api_is_named_before_the_first_ones_are_described_at_length():
+    text = pack(MANY, (), 4000).apis
+    assert all(f"lib.f{i}" in text for i in range(20))
+    assert text.index("### lib.f0") < text.index("### lib.f3") < text.index("lib.f19")
+    assert text.count("characters left out") >= 4
 
 
 def test_what_does_not_fit_is_counted():
@@ -45,21 +45,21 @@ def test_what_passages_leave_is_for_apis_and_without_apis_they_have_all():
 
 def test_apis_that_the_passages_code_calls_come_first():
     assert pack(MATH, (), 4000).apis.index("math.sqrt") < pack(MATH, (), 4000).apis.index("math.gcd")
-    told = pack(MATH, [CODE], 4000).apis
-    assert told.index("math.gcd") < told.index("math.sqrt")
-    told = pack(MATH, [replace(CODE, apis=(), text="math.floor(2.5)")], 4000).apis
-    assert told.index("math.floor") < told.index("math.sqrt")
+    text = pack(MATH, [CODE], 4000).apis
+    assert text.index("math.gcd") < text.index("math.sqrt")
+    text = pack(MATH, [replace(CODE, apis=(), text="math.floor(2.5)")], 4000).apis
+    assert text.index("math.floor") < text.index("math.sqrt")
 
 
-def test_the_apis_ranked_first_are_told_at_length_behind_those_that_code_calls_too():
+def test_the_apis_ranked_first_are_described_at_length_behind_those_that_code_calls_too():
     code = replace(CODE, apis=tuple(item.path for item in MANY[4:8]))
-    told = pack(MANY, [code], 4000).apis
-    assert told.index("### lib.f4") < told.index("### lib.f0")
-    parts = {part.partition("(")[0]: len(part) for part in told.split("### ")}
+    text = pack(MANY, [code], 4000).apis
+    assert text.index("### lib.f4") < text.index("### lib.f0")
+    parts = {part.partition("(")[0]: len(part) for part in text.split("### ")}
     assert parts["lib.f0"] > 1500 > parts.get("lib.f2", 0)
 
 
-def test_nothing_is_told_twice():
+def test_nothing_is_repeated():
     doubled = [PAGE, replace(PAGE, source="web", origin="elsewhere"), replace(PAGE, text="  How roots are\n taken")]
     assert pack((), doubled, 4000).passages.count("roots are") == 1
     documented = replace(PAGE, text="Return the square root of x.")
@@ -72,7 +72,7 @@ def test_a_passage_says_where_it_is_from():
     assert "[snippet: take a root; snippet 1]\n```python\nimport math" in code
 
 
-def test_an_example_is_told_where_the_description_lacks_it():
+def test_an_example_is_shown_where_the_description_lacks_it():
     documented = api("lib.f", "Does it.\n\n>>> lib.f(1)\n2")
     assert "```" not in pack([replace(documented, examples=("lib.f(1)",))], (), 4000).apis
     assert "lib.f(7)" in pack([replace(documented, examples=("lib.f(7)",))], (), 4000).apis

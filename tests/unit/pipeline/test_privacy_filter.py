@@ -121,7 +121,7 @@ def test_schema_keeps_names_types_and_the_kind_of_error_none_only_that_it_failed
 
 
 def test_schema_keeps_what_is_known_without_values():
-    told = prompt("schema")
+    text = prompt("schema")
     for kept in (
         "[printed 15 characters in 1 line]",
         "- df (rebound, before: 2 x 1): pandas.DataFrame: frame with column age",
@@ -134,8 +134,8 @@ def test_schema_keeps_what_is_known_without_values():
         "grew by 80 MB",
         "column 'age'",
     ):
-        assert kept in told
-    assert "4712" not in told and "patient" not in told and "WARNING" not in told
+        assert kept in text
+    assert "4712" not in text and "patient" not in text and "WARNING" not in text
 
 
 def test_schema_keeps_of_a_report_what_is_of_the_code():
@@ -154,12 +154,12 @@ Caused by ValueError
 
 
 def test_none_keeps_nothing_but_whether_it_ran():
-    told = prompt("none")
+    text = prompt("none")
     for gone in ("printed", "frame with", "column", "Warning", "out.csv", "line 1 of", "grew"):
-        assert gone not in told
+        assert gone not in text
 
 
-def told(name, message, code="df = load(rows['x'])"):
+def filtered_error(name, message, code="df = load(rows['x'])"):
     candidate = replace(SEEN.candidate, code=code)
     failed = replace(
         SEEN, candidate=candidate, observation=Observation("error", error=ErrorInfo(name, message, "secret"))
@@ -183,7 +183,7 @@ def told(name, message, code="df = load(rows['x'])"):
     ],
 )
 def test_in_schema_a_message_that_may_hold_data_is_left_out(name, message):
-    assert told(name, message) == ErrorInfo(name, "")
+    assert filtered_error(name, message) == ErrorInfo(name, "")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_in_schema_a_message_that_may_hold_data_is_left_out(name, message):
     ],
 )
 def test_in_schema_a_message_about_code_is_kept(name, message, kept):
-    assert told(name, message, "nx.size_(n=1); import nx.sub; nx.sub.f()") == ErrorInfo(name, kept)
+    assert filtered_error(name, message, "nx.size_(n=1); import nx.sub; nx.sub.f()") == ErrorInfo(name, kept)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_in_schema_a_message_about_code_is_kept(name, message, kept):
     ],
 )
 def test_in_schema_a_name_that_is_not_in_the_code_is_left_out(name, message, code, kept):
-    assert told(name, message, code) == ErrorInfo(name, kept)
+    assert filtered_error(name, message, code) == ErrorInfo(name, kept)
 
 
 @pytest.mark.parametrize("level", ["schema", "none"])
@@ -266,4 +266,4 @@ def test_a_value_found_nowhere_but_in_the_data_is_in_no_prompt(step):
 def test_the_forms_are_those_of_this_interpreter(code):
     with pytest.raises(Exception) as caught:
         exec(code, {})
-    assert told(caught.type.__name__, str(caught.value)).message
+    assert filtered_error(caught.type.__name__, str(caught.value)).message

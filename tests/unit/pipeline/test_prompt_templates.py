@@ -95,7 +95,7 @@ def test_the_form_of_a_recommendation_is_valid_json_that_changes_nothing(may_rev
 
 
 @pytest.mark.parametrize("step", ["propose", "debug"])
-def test_what_failed_is_not_told_as_what_exists(step):
+def test_a_failed_cell_is_not_listed_as_existing(step):
     text = prompt_templates.render(step, replace(INPUTS[step], experience=(FAILED, RAN)))[1].content
     exists, gone = text.index("that ran, in order:"), text.index("nothing is left:")
     assert exists < text.index("beanlib.fill(jar, 3)") < gone < text.index("jar.size()")
@@ -105,7 +105,7 @@ def test_what_failed_is_not_told_as_what_exists(step):
 
 
 @pytest.mark.parametrize("step", ["debug", "explain"])
-def test_a_cell_that_ran_and_showed_nothing_is_not_said_to_have_failed(step):
+def test_a_cell_that_ran_and_showed_nothing_is_not_described_as_failed(step):
     silent = replace(FAILED, observation=Observation("ok"))
     text = prompt_templates.render(step, replace(INPUTS[step], failed=silent))[1].content
     assert "it ran, and showed nothing of a result" in text

@@ -1,4 +1,4 @@
-"""Going on from every moment of a run at which it can be cut off: what was answered is not asked again."""
+"""Resuming from every moment at which a run can be interrupted: what was answered is not asked again."""
 
 import random
 from dataclasses import replace
@@ -73,7 +73,7 @@ def asked(records):
     return [(one.step, one.messages, one.sampling) for one in recorded_exchanges(records) if one.replies]
 
 
-async def test_wherever_it_was_cut_off_a_run_goes_on_and_asks_nothing_again():
+async def test_a_run_interrupted_anywhere_resumes_and_asks_nothing_again():
     first, whole, ending = await gone(ScriptedModel(script()))
     assert ending.verdict.outcome == "unchecked"
     assert len(whole) > 40
@@ -116,7 +116,7 @@ async def test_wherever_a_run_of_the_default_effort_was_cut_off_it_asks_nothing_
         assert len(inner.requests) == len(asked(whole)) - len(asked(before)), f"cut off after {before[-1].event}"
 
 
-async def test_wherever_the_testing_of_a_solution_was_cut_off_it_goes_on():
+async def test_solution_testing_interrupted_anywhere_resumes():
     def judged(request):
         return RIGHT if "isqrt" in request.messages[-1].content else f"{WRONG}\n{fenced(SOUND)}"
 
@@ -135,7 +135,7 @@ async def test_wherever_the_testing_of_a_solution_was_cut_off_it_goes_on():
         assert ended == ending
 
 
-async def test_wherever_a_run_that_was_steered_was_cut_off_it_goes_on():
+async def test_a_steered_run_interrupted_anywhere_resumes():
     hand = Hand()
 
     def steering(request):
@@ -157,7 +157,7 @@ async def test_wherever_a_run_that_was_steered_was_cut_off_it_goes_on():
         assert not known & {(one.step, one.messages) for one in inner.requests}
 
 
-async def test_a_run_that_was_cut_off_goes_on_although_it_went_on_before():
+async def test_an_interrupted_run_resumes_although_it_was_resumed_before():
     _, whole, ending = await gone(ScriptedModel(script()))
     before, known = whole[: len(whole) // 2], []
     for _ in range(3):
@@ -200,8 +200,8 @@ async def test_how_many_look_ups_a_run_can_afford_makes_it_ask_nothing_again(the
         RecordedRepliesModel(inner, recorded_exchanges(whole), clean=strip_lookup_offer), lookups=now
     )
     assert inner.requests == []
-    [told] = [e.exchange.messages[-1].content for e in happened(run, "model_called") if e.exchange.step == "solve"]
-    assert (f"{now} times at most" in told) == (now > 0)
+    [prompt] = [e.exchange.messages[-1].content for e in happened(run, "model_called") if e.exchange.step == "solve"]
+    assert (f"{now} times at most" in prompt) == (now > 0)
 
 
 async def test_what_asked_for_a_look_up_is_not_taken_where_none_is_answered():
@@ -283,14 +283,14 @@ async def test_the_solution_alone_is_tried_again():
         ("s1", "s1 is a solution, and a run cannot continue from it. Use --from solution to write a new solution."),
     ],
 )
-async def test_a_cell_that_a_run_cannot_go_on_from_is_told_with_those_that_it_can(cell, sentence):
+async def test_a_cell_that_a_run_cannot_continue_from_is_reported_with_those_that_it_can(cell, sentence):
     _, whole, _ = await gone(ScriptedModel(script()))
     with pytest.raises(UsageError) as caught:
         recorded_progress(whole, fold_all(whole), cell=cell)
     assert str(caught.value) == sentence
 
 
-async def test_a_cell_that_the_run_had_not_come_to_is_told():
+async def test_a_cell_that_the_run_had_not_reached_is_reported():
     _, whole, _ = await gone(ScriptedModel(script()))
     end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished")
     before = whole[:end]
@@ -371,7 +371,7 @@ def code_by_id(records):
     return {candidate.id: candidate.code for candidate in proposed}
 
 
-async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
+async def test_where_a_replay_diverges_is_reported(monkeypatch):
     _, whole, _ = await gone(ScriptedModel(script()))
     original = InlineBranch.run
 
@@ -380,8 +380,8 @@ async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
 
     monkeypatch.setattr(InlineBranch, "run", changed)
     _, again, _ = await gone(ReplayModel([*recorded_exchanges(whole), *debugged(whole)]))
-    told = compare_course(fold_all(again), fold_all(whole))
-    assert told == (
+    difference = compare_course(fold_all(again), fold_all(whole))
+    assert difference == (
         "It took another course at subtask 1: candidate 1.1 ended with KeyError, not ok."
         " It ended unchecked, as the recorded run did."
     )
@@ -394,12 +394,12 @@ async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
     assert "the plan is different" in compare_course(fold_all(whole[:3]), fold_all(whole))
 
 
-async def test_what_else_a_replay_carried_forward_is_told_with_its_reasons():
+async def test_another_choice_of_a_replay_is_reported_with_its_reasons():
     _, whole, _ = await gone(ScriptedModel(script()))
     place = next(place for place, one in enumerate(whole) if one.event.kind == "candidate_selected")
     other = Record(place, 0.0, CandidateSelected(Selection("1", "1.2", ("ran", "shorter"))))
-    told = compare_course(fold_all([*whole[:place], other, *whole[place + 1 :]]), fold_all(whole))
-    assert told == (
+    difference = compare_course(fold_all([*whole[:place], other, *whole[place + 1 :]]), fold_all(whole))
+    assert difference == (
         "It took another course at subtask 1: 1.2 was carried forward (ran; shorter), not 1.1. It ended unchecked, as"
         " the recorded run did."
     )
@@ -411,7 +411,7 @@ def debugged(records):
     return [replace(one, subject="", sampling=Sampling())] * 20
 
 
-async def test_a_plan_is_not_needed_to_go_on():
+async def test_a_plan_is_not_needed_to_resume():
     notice = recorded([started(), Notice("It was cut off here.")])
     begin = with_hint(recorded_progress(notice, fold_all(notice)), " try sqrt ")
     assert begin == ResumePoint(hint="try sqrt")
@@ -465,7 +465,7 @@ async def test_a_plan_that_still_waited_for_the_users_word_waits_again():
     assert recorded_progress(whole[:end], fold_all(whole[:end])).reviewed
 
 
-# ---- journals, and runs that went on from runs
+# ---- journals, and runs that resume resumed runs
 
 
 def journalled(records, path):
@@ -473,7 +473,7 @@ def journalled(records, path):
     return path.read_bytes()
 
 
-async def test_a_journal_that_is_torn_anywhere_goes_on(tmp_path):
+async def test_a_journal_torn_anywhere_can_be_resumed(tmp_path):
     _, whole, ending = await gone(ScriptedModel(script()))
     journal = tmp_path / "t.journal.jsonl"
     content = journalled(whole, journal)
@@ -510,7 +510,7 @@ async def test_a_run_that_is_cut_off_while_it_takes_over_loses_nothing_of_the_fi
         assert ended == ending
 
 
-async def test_each_answer_is_known_once_however_often_it_was_gone_on_from(tmp_path):
+async def test_each_answer_is_known_once_however_often_the_run_was_resumed(tmp_path):
     _, whole, _ = await gone(ScriptedModel(script()))
     before = whole[:-3]
     journalled(before, tmp_path / "t.journal.jsonl")

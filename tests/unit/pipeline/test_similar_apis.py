@@ -1,4 +1,4 @@
-"""Documented APIs that may have been meant are told with an error."""
+"""An error suggests documented APIs that may have been meant."""
 
 import pytest
 
@@ -58,11 +58,11 @@ def test_the_forms_of_the_interpreter_are_read(name, message, first):
         ("TypeError", "elsewhere() missing 1 required positional argument: 'v'"),
     ],
 )
-def test_where_nothing_is_like_it_nothing_is_said(name, message):
+def test_where_nothing_is_similar_nothing_is_suggested(name, message):
     assert meant(name, message) == ()
 
 
-def test_what_the_sibling_found_stays_first_and_is_not_told_twice():
+def test_suggestions_of_the_sibling_stay_first_and_are_not_repeated():
     found = ("nx.Graph.nodes: property", "nx.Graph.add_node(n)")
     assert meant("AttributeError", "'Graph' object has no attribute 'nodes_list'", nearest=found) == (
         *found,
@@ -71,7 +71,7 @@ def test_what_the_sibling_found_stays_first_and_is_not_told_twice():
     )
 
 
-def test_a_signature_that_the_sibling_told_is_enough():
+def test_a_signature_from_the_sibling_is_enough():
     message = "shortest_path() got an unexpected keyword argument 'start'"
     assert meant("TypeError", message, nearest=("nx.shortest_path(G)",)) == ("nx.shortest_path(G)",)
 

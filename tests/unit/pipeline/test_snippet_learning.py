@@ -85,7 +85,7 @@ async def test_the_end_of_the_budget_while_code_is_kept_takes_no_solution_away()
 
 
 @pytest.mark.failing_heuristics
-async def test_a_failure_to_keep_code_is_told_and_takes_no_solution_away():
+async def test_a_failure_to_store_code_is_reported_and_the_solution_stays():
     class Full(FewPassages):
         async def learn(self, snippets):
             raise OSError("the disk is full")
@@ -134,7 +134,7 @@ def test_a_cell_is_made_whole_with_those_before_it_that_it_needs(cells, together
         f"x = {' + '.join(['1'] * 1000)}",
     ],
 )
-def test_code_that_lacks_something_is_told(code):
+def test_code_that_depends_on_other_names_is_not_self_contained(code):
     assert not is_self_contained(code)
 
 
@@ -150,7 +150,7 @@ def test_code_that_lacks_something_is_told(code):
         "x: int = 1\nx += 1",
     ],
 )
-def test_code_that_lacks_nothing_is_told(code):
+def test_code_that_defines_all_its_names_is_self_contained(code):
     assert is_self_contained(code)
 
 
@@ -166,11 +166,11 @@ KEPT = Passage("snippet", "take the root", "import math\nprint(math.introot(16))
 async def test_a_kept_snippet_is_shown_first_and_makes_plans_shorter():
     model = answers()
     await run_task(replace(a_run(model), soup=FewPassages(KEPT)))
-    told = {request.step: request.messages[1].content for request in model.requests}
+    prompts = {request.step: request.messages[1].content for request in model.requests}
     for step in ("propose", "solve"):
-        assert told[step].index("[snippet: take the root") < told[step].index("math.sqrt(x)")
-    assert "needs no subtasks of its own" in told["plan"]
-    assert "start from it" in told["propose"]
+        assert prompts[step].index("[snippet: take the root") < prompts[step].index("math.sqrt(x)")
+    assert "needs no subtasks of its own" in prompts["plan"]
+    assert "start from it" in prompts["propose"]
     model = answers()
     await run_task(a_run(model))
     assert not any("ran before" in message.content for r in model.requests for message in r.messages)

@@ -45,7 +45,7 @@ class Hand:
 class Moments:
     """Controls that are asked at a request to the model, by step and subject, or at a run of code; each once.
 
-    What is under way then is held up until it is cancelled, or, where nothing is to be cancelled, until every control
+    The current operation blocks until it is cancelled, or, where nothing is to be cancelled, until every control
     was answered by an event.
     """
 
@@ -72,7 +72,7 @@ class Moments:
             self.cancelled.append(moment)
             raise
 
-    def hear(self, event):
+    def receive(self, event):
         if isinstance(event, Steered) or (event.kind == "notice" and event.level == "warning"):
             self.waiting_for -= 1
             if self.waiting_for == 0:
@@ -120,7 +120,7 @@ class Emitted(list):
 
     def append(self, event):
         super().append(event)
-        self.watch.hear(event)
+        self.watch.receive(event)
 
 
 def texts(run):
@@ -554,15 +554,15 @@ def closing(monkeypatch, run, when, turns, *controls):
     return asked
 
 
-def told_between(run, what, until):
+def kinds_between(run, what, until):
     """The kinds of the events between the steering and the next event of another kind."""
     kinds = kinds_after(run, what)
     return set(kinds[: kinds.index(until)])
 
 
 @pytest.mark.parametrize("turns", range(0, 12, 2))
-@pytest.mark.parametrize(("when", "goes_on"), [("2b", "2.1"), ("solved", "3.1")], ids=["exploring", "solving"])
-async def test_a_control_that_comes_when_its_leg_is_ending_counts(monkeypatch, when, goes_on, turns):
+@pytest.mark.parametrize(("when", "continued"), [("2b", "2.1"), ("solved", "3.1")], ids=["exploring", "solving"])
+async def test_a_control_that_comes_when_its_leg_is_ending_counts(monkeypatch, when, continued, turns):
     run, _ = steered()
     asked = closing(monkeypatch, run, when, turns, Retry("1"))
     await run_task(run)
@@ -571,17 +571,17 @@ async def test_a_control_that_comes_when_its_leg_is_ending_counts(monkeypatch, w
         assert (when, turns) == ("solved", 0), "there was time to take it"
         assert warnings(run) == ["The run has finished: nothing was changed."]
         return
-    assert "candidate_selected" not in told_between(run, "retry", "subtask_started")
-    assert "subtask_finished" not in told_between(run, "retry", "subtask_started")
+    assert "candidate_selected" not in kinds_between(run, "retry", "subtask_started")
+    assert "subtask_finished" not in kinds_between(run, "retry", "subtask_started")
     proposed = [e.candidate.id for e in happened(run, "candidate_proposed")]
-    assert {goes_on, "1.3", "2.3"} <= set(proposed)
+    assert {continued, "1.3", "2.3"} <= set(proposed)
     assert texts(run)["2.3"] == "['1a', '2a']"
     assert ends(run)[-3:] == [("1", "done"), ("2", "done"), ("3", "done")]
 
 
 @pytest.mark.parametrize("late", range(4))
 @pytest.mark.parametrize("moment", ["recommend", "run", "solve"])
-async def test_nothing_is_told_of_a_leg_after_the_user_has_turned_away_from_it(monkeypatch, moment, late):
+async def test_a_leg_emits_nothing_after_the_user_has_turned_away_from_it(monkeypatch, moment, late):
     """The control is taken so many turns of the loop after what was waited for has come."""
     satisfied = '{"apis": ["math.sqrt"], "satisfied": true, "remaining": ["revised"]}'
     run, _ = steered(recommend=lambda request: satisfied if (moment, request.subject) == ("recommend", "2") else "{}")
@@ -625,8 +625,8 @@ async def test_nothing_is_told_of_a_leg_after_the_user_has_turned_away_from_it(m
     if not happened(run, "steered"):
         assert late or moment == "solve", "there was time to take it"
         return
-    told = told_between(run, "retry", "subtask_started")
-    assert not told & {"candidate_selected", "subtask_finished", "plan_made"}
+    kinds = kinds_between(run, "retry", "subtask_started")
+    assert not kinds & {"candidate_selected", "subtask_finished", "plan_made"}
     assert texts(run)["1.3"] == "['1a']"
 
 
@@ -638,14 +638,14 @@ def reviewing(*controls, clock=None, **more):
     run, watch = steered(review=True, holds=False, **more)
     emit = run.emit
 
-    def hear(event):
+    def receive(event):
         emit(event)
         if event.kind == "review_asked":
             watch.waiting_for = len(controls)
             run.steering.ask(*controls)
 
-    hear.__self__ = emit.__self__
-    return replace(run, emit=hear, meter=Meter(Budget(), clock=clock) if clock else run.meter)
+    receive.__self__ = emit.__self__
+    return replace(run, emit=receive, meter=Meter(Budget(), clock=clock) if clock else run.meter)
 
 
 async def test_a_plan_under_review_waits_for_the_word_and_is_taken_as_it_was_written():
@@ -728,7 +728,7 @@ async def test_without_somebody_to_ask_there_is_no_review():
     assert happened(run, "review_asked") == []
 
 
-# ---- going on from an earlier run
+# ---- continuing an earlier run
 
 
 def mark(name):
@@ -754,14 +754,14 @@ async def test_what_was_selected_before_is_run_again_without_asking_the_model():
     assert ends(run) == [("1", "done"), ("2", "done"), ("3", "done")]
 
 
-async def test_of_what_a_run_begins_with_the_users_choice_is_told_as_such():
+async def test_the_users_choice_among_carried_subtasks_is_reported_as_such():
     run, _ = steered(given=ResumePoint(("a", "b", "c"), (*first_marks("x"), CarriedSubtask(mark("y"), chosen=True))))
     await run_task(run)
     reasons = [e.selection.reasons for e in happened(run, "candidate_selected")][:2]
     assert reasons == [("carried over from the earlier run",), ("chosen by the user",)]
 
 
-async def test_a_run_that_goes_on_from_another_is_not_reviewed_again():
+async def test_a_run_that_continues_another_is_not_reviewed_again():
     run, _ = steered(review=True, given=ResumePoint(("a", "b", "c"), first_marks("x")))
     await run_task(run)
     assert happened(run, "review_asked") == []
@@ -800,7 +800,7 @@ async def test_what_was_to_be_carried_over_is_explored_after_a_retry_of_what_is_
     assert (texts(run)["1.2"], texts(run)["2.1"]) == ("['1a']", "['1a', '2a']")
 
 
-async def test_a_skip_while_given_code_runs_goes_on(monkeypatch):
+async def test_a_skip_while_given_code_runs_continues_the_run(monkeypatch):
     given = ResumePoint(("a", "b"), first_marks("x"))
     run, watch = steered({("run", mark("x")): [Skip("1")]}, given=given, monkeypatch=monkeypatch)
     await run_task(run)

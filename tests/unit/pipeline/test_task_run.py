@@ -102,7 +102,7 @@ async def unsolved(model_name, *solutions):
     ("model", "kept", "step"),
     [("offline", "s2", "Choose a language model with --model"), ("some-model", "s4", "Rephrase the task")],
 )
-async def test_the_best_of_what_failed_is_kept_and_told_with_a_next_step(model, kept, step):
+async def test_the_best_failure_is_kept_and_reported_with_a_next_step(model, kept, step):
     ending = await unsolved(model, "1 / 0", "root = 2", "other = 5", "root = 4", "x = 1", "root = 1 / 0")
     assert ending.solution.candidate == kept
     assert "(6 tried, 4 ran to completion); the best one ended with AssertionError" in ending.verdict.reason
@@ -110,7 +110,7 @@ async def test_the_best_of_what_failed_is_kept_and_told_with_a_next_step(model, 
 
 
 @pytest.mark.parametrize(("model", "words"), [("offline", "no documented call"), ("some-model", "gave no program")])
-async def test_no_program_at_all_is_told_with_a_next_step(model, words):
+async def test_no_program_at_all_is_reported_with_a_next_step(model, words):
     ending = await unsolved(model, "", "")
     assert ending.solution is None
     assert words in ending.verdict.reason
@@ -183,7 +183,7 @@ async def test_candidates_of_a_subtask_start_from_the_same_state_and_the_winner_
     assert (texts["2.1"], texts["2.2"], texts["2.3"]) == ("[1, 7]\n", "[1, 8]\n", "[1, 9]\n")
 
 
-async def test_duplicates_are_run_once_and_said():
+async def test_duplicates_are_run_once_and_marked():
     same = [fenced("x = 1\nprint(x)"), fenced("x  =  1 # the same\nprint( x )"), fenced("x = 2\nprint(x)")]
     run = a_run(answers(propose=same))
     await run_task(run)
@@ -203,7 +203,7 @@ async def test_when_all_fail_distinct_failures_are_repaired():
     assert finished.status == "done"
 
 
-async def test_a_failed_subtask_keeps_its_experience_and_the_run_goes_on():
+async def test_a_failed_subtask_keeps_its_experience_and_the_run_continues():
     def propose(request):
         return [fenced("print(1/0)")] if request.subject == "1" else [fenced("print('two')")]
 

@@ -104,7 +104,7 @@ def test_tests_that_only_a_test_runner_could_run_are_refused(check):
         check_code(Task("t", ("m",), check=check))
 
 
-def test_a_syntax_error_in_a_check_is_said():
+def test_a_syntax_error_in_a_check_is_reported():
     with pytest.raises(UsageError, match=r"syntax error in line 2: "):
         check_code(Task("x", ("json",), check="import math\nassert x ==\nassert y"))
 

@@ -80,10 +80,10 @@ def test_a_message_to_the_kernel_may_leave_out_what_has_a_default(schema):
 def test_a_message_to_the_kernel_names_its_type(schema):
     assert not valid(schema, "ToKernel", {"run": "1"})
     assert not valid(schema, "ToKernel", {"type": "stop"})
-    assert not valid(schema, "ToKernel", {"type": "unheard of", "run": "1"})
+    assert not valid(schema, "ToKernel", {"type": "unknown", "run": "1"})
 
 
-def test_every_message_is_told_apart_by_its_type(schema):
+def test_every_message_is_identified_by_its_type(schema):
     for union in ("FromKernel", "ToKernel", "Answer"):
         members = [of["$ref"].rpartition("/")[2] for of in schema["$defs"][union]["oneOf"]]
         types = [schema["$defs"][member]["properties"]["type"]["const"] for member in members]

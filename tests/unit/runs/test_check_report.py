@@ -20,7 +20,7 @@ def ran(id_, *apis, parent=""):
     return Execution(id_, "candidate", "", Observation("ok"), parent, apis)
 
 
-def told(*rows, calls=()):
+def sentence(*rows, calls=()):
     return Report(rows, {}, {}, (), calls).sentence
 
 
@@ -36,17 +36,17 @@ def test_calls_in_a_state_that_has_changed_are_not_blamed():
 
 
 def test_the_sentence_counts_what_differs_and_names_calls():
-    assert told(Row("1.1", "same")) == "Same: it still shows what is recorded."
-    assert told(Row("1.1", "same"), Row("1.2", "same")) == "Same: all 2 still show what is recorded."
-    assert "1 of them varies from" in told(Row("1.1", "varies"), Row("1.2", "same"))
+    assert sentence(Row("1.1", "same")) == "Same: it still shows what is recorded."
+    assert sentence(Row("1.1", "same"), Row("1.2", "same")) == "Same: all 2 still show what is recorded."
+    assert "1 of them varies from" in sentence(Row("1.1", "varies"), Row("1.2", "same"))
     rows = [Row("1.1", "changed"), Row("1.2", "edited"), Row("1.3", "not run")]
-    assert told(*rows, calls=("a.b",)) == (
+    assert sentence(*rows, calls=("a.b",)) == (
         "Different: of 3, 1 changed, 1 edited, 1 could not be run. This call changed: a.b."
     )
-    assert told(rows[0], calls=("a.b", "a.c")).endswith("These 2 calls changed: a.b, a.c.")
+    assert sentence(rows[0], calls=("a.b", "a.c")).endswith("These 2 calls changed: a.b, a.c.")
 
 
-def test_executions_are_told_as_they_stand_in_a_trace():
+def test_executions_are_sorted_as_in_a_trace():
     ids = ["1.2", "1.10", "1.10r1", "2.1", "s1", "s1-t1", "s1-t2", "s2", "s10"]
     assert sorted(set(ids), key=id_sort_key) == ids
 
@@ -86,7 +86,7 @@ def text_of(observation):
     return observation.outputs[0]["text"]
 
 
-def test_paths_below_the_working_directory_are_told_relative_to_it():
+def test_paths_below_the_working_directory_are_shown_relative_to_it():
     now = shows("/new/here/old/lamp.py and /new/here and /new/hereafter")
     assert text_of(relocated_paths.make_relative(now, "/new/here")) == "old/lamp.py and . and /new/hereafter"
     found = relocated_paths.relative_paths([now], "/new/here")

@@ -57,8 +57,8 @@ def noted(path, records):
     journal.close()
 
 
-def told_of(subject):
-    """What is told to be different where nothing is."""
+def reported_differences(subject):
+    """The differences reported for a matching environment."""
     sandbox = matching_sandbox(subject, Settings(), network=False, kernel=None)
     return describe_differences(subject, subject.started.environment, sandbox)
 
@@ -129,16 +129,18 @@ class TestReading:
         subject = read_subject(written(trace, recorded(events())[:-8]))
         assert subject.executions[-1].id == "s2"
         assert (subject.edited, subject.complete) == ({}, False)
-        assert any("journal" in clause for clause in told_of(subject))
+        assert any("journal" in clause for clause in reported_differences(subject))
 
-    def test_a_run_that_is_still_going_on_is_said_to_be(self, trace):
+    def test_a_run_that_is_still_active_is_reported_as_such(self, trace):
         noted(trace, recorded(events()))
         written(trace, recorded(events())[:-8])
         run = TraceLock(trace)
         subject = read_subject(trace)
         run.release()
         assert subject.edited == {}
-        assert told_of(subject) == ("the run is still active: only what it has recorded so far is checked",)
+        assert reported_differences(subject) == (
+            "the run is still active: only what it has recorded so far is checked",
+        )
         assert not read_subject(trace).is_active
 
     def test_a_journal_beside_it_is_no_cover_for_a_notebook_that_was_edited(self, trace):
@@ -153,7 +155,7 @@ class TestReading:
         assert read_subject(trace).edited == {"notebook": "it cannot be read as a notebook"}
 
     @pytest.mark.parametrize("lacking", ["source", "outputs", "cell_type"])
-    def test_one_that_is_no_valid_notebook_any_more_is_told(self, trace, lacking):
+    def test_an_invalid_notebook_is_reported(self, trace, lacking):
         notebook = json.loads(trace.read_text())
         del next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")[lacking]
         trace.write_text(json.dumps(notebook))
@@ -167,7 +169,7 @@ class TestReading:
         with pytest.raises(UsageError, match="later version"):
             read_subject(trace)
 
-    def test_what_is_not_there_is_said(self, tmp_path):
+    def test_a_missing_file_is_reported(self, tmp_path):
         with pytest.raises(UsageError, match="no file"):
             read_subject(tmp_path / "nowhere.ipynb")
 
@@ -178,7 +180,7 @@ class TestSurroundings:
             subject = read_subject(written(trace, recorded(events(settings(**{setting: "/tmp/evil/python"})))))
             sandbox = matching_sandbox(subject, Settings(), network=False, kernel=None)
             assert (sandbox.kernel, sandbox.python) == (None, None)
-            assert any("/tmp/evil/python" in clause for clause in told_of(subject))
+            assert any("/tmp/evil/python" in clause for clause in reported_differences(subject))
 
     def test_a_kernelspec_and_what_a_person_names_are_taken(self, trace):
         subject = read_subject(written(trace, recorded(events(settings(kernel="my-kernel")))))
@@ -199,13 +201,13 @@ class TestSurroundings:
         """Not the standard library, nor a library that lies beside the notebook: an index may have others."""
 
         def change(event):
-            told = (
+            libraries = (
                 LibraryInfo("networkx", "networkx", "3.6.1"),
                 LibraryInfo("statistics", "python", "3.11.9"),
                 LibraryInfo("tidebook", "tidebook", ""),
                 LibraryInfo("odd", "--index-url=http://evil", "1"),
             )
-            return replace(event, libraries=told) if hasattr(event, "libraries") else event
+            return replace(event, libraries=libraries) if hasattr(event, "libraries") else event
 
         lock = lock_of(read_subject(written(trace, recorded(events(change)))), ())
         assert lock.requirements(lock.libraries) == ["networkx==3.6.1", "ipykernel"]
@@ -257,16 +259,16 @@ class TestNotebooksThatExplored:
         [found] = find_explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
         assert (found.trace, found.before, found.edited) == (trace, ("x = 1",), ())
 
-    def test_a_trace_is_found_by_what_the_call_said_at_its_end(self, tmp_path, trace):
-        told = nbformat.v4.new_output(
+    def test_a_trace_is_found_by_the_final_output_of_the_call(self, tmp_path, trace):
+        output = nbformat.v4.new_output(
             "display_data", {"text/html": "<div>Trace: <code>explorations/networkx.ipynb</code></div>"}
         )
         [found] = find_explorations(
-            self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.", outputs=[told]))
+            self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.", outputs=[output]))
         )
         assert found.trace == trace
 
-    def test_a_trace_is_found_by_its_run_and_edited_cells_are_told(self, tmp_path, trace):
+    def test_a_trace_is_found_by_its_run_and_edited_cells_are_reported(self, tmp_path, trace):
         mark = {"exploracoder_jupyter": {"role": "candidate", "candidate": "1.1", "run_id": RUN_ID, "source_hash": "0"}}
         cells = [code("x = 1"), code("%%explora networkx\nDo it."), code("%%explored 1.1\nmine", metadata=mark)]
         [found] = find_explorations(self.notebook(tmp_path / "mine.ipynb", *cells))

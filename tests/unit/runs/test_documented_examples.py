@@ -45,8 +45,8 @@ def test_names_of_the_same_module_are_imported_from_it():
 
 
 def test_what_calls_the_api_and_lacks_nothing_comes_first():
-    silent, lacking, telling, again = "import os\nos.getcwd()", "nx.cut(mystery)", "nx.cut(2)", "nx.slice(3)"
-    made = examples(silent, lacking, telling, again, telling, aliases=("networkx.slice",))
+    unrelated, incomplete, direct, aliased = "import os\nos.getcwd()", "nx.cut(mystery)", "nx.cut(2)", "nx.slice(3)"
+    made = examples(unrelated, incomplete, direct, aliased, direct, aliases=("networkx.slice",))
     assert [code.rpartition("\n")[2] for code in made] == ["nx.cut(2)", "nx.slice(3)", "os.getcwd()", "nx.cut(mystery)"]
 
 

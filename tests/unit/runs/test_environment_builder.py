@@ -60,7 +60,7 @@ def test_one_whose_interpreter_has_gone_is_built_again(installer, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("output", "message"),
     [
         ("ERROR: No matching distribution found for networkx==3.6.1", "No matching distribution found"),
         ("error: Failed to fetch: https://me:secret@example.org/simple/", "https://example.org/simple/"),
@@ -68,11 +68,11 @@ def test_one_whose_interpreter_has_gone_is_built_again(installer, tmp_path):
         ("", "no reason was given"),
     ],
 )
-def test_what_cannot_be_built_is_told_in_a_sentence_and_leaves_nothing(installer, tmp_path, said, told):
-    installer(f"echo '{said}' >&2; exit 1")
+def test_a_failed_build_is_reported_in_a_sentence_and_leaves_nothing(installer, tmp_path, output, message):
+    installer(f"echo '{output}' >&2; exit 1")
     with pytest.raises(MissingRequirement) as failed:
         built(tmp_path / "cache")
-    assert told in failed.value.message
+    assert message in failed.value.message
     assert "secret" not in failed.value.message
     assert len(failed.value.message.splitlines()) == 1
     assert not list((tmp_path / "cache").iterdir())

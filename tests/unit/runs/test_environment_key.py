@@ -32,6 +32,6 @@ def test_another_interpreter_folder_or_path_is_another_environment(tmp_path, ker
     assert all(found) and len({*found}) == 5
 
 
-def test_what_cannot_be_told_from_here_is_no_environment(tmp_path):
+def test_an_environment_unknown_here_has_no_key(tmp_path):
     assert environment_key(Sandbox(gateway="http://localhost:8888"), tmp_path) is None
     assert environment_key(Sandbox(kernel="no_such_kernel"), tmp_path) is None

@@ -1,4 +1,4 @@
-"""What nobody is told, wherever it turns up."""
+"""Credentials stay hidden, wherever they turn up."""
 
 import os
 

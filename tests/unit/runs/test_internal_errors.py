@@ -121,7 +121,7 @@ async def test_any_other_error_ends_the_run_with_what_it_has():
     assert "in fork" in failure.details or "in run" in failure.details
 
 
-def a_teller(folder, listen):
+def make_recorder(folder, listen):
     settings = resolve({"view": {"out": str(folder / "t.ipynb")}}, environ={})
     order = Order(Task("x", ("networkx",)), workdir=folder)
     return EventRecorder(order, settings, lambda record, state: listen(record), begun=lambda path: None)
@@ -129,13 +129,13 @@ def a_teller(folder, listen):
 
 def test_a_display_that_raises_ends_no_run_and_is_recorded_once(tmp_path):
     """Issue 14, item 0: who shows a run cannot end it."""
-    teller = a_teller(tmp_path, boom)
+    recorder = make_recorder(tmp_path, boom)
     for event in complete_events():
-        teller(event)
-    teller.close()
-    told = [record.event for record in load(tmp_path / "t.ipynb")]
-    assert [event.kind for event in told if not _is_failure(event)] == [event.kind for event in complete_events()]
-    assert sum(map(_is_failure, told)) == 1
+        recorder(event)
+    recorder.close()
+    events = [record.event for record in load(tmp_path / "t.ipynb")]
+    assert [event.kind for event in events if not _is_failure(event)] == [event.kind for event in complete_events()]
+    assert sum(map(_is_failure, events)) == 1
 
 
 def _is_failure(event):
@@ -143,12 +143,12 @@ def _is_failure(event):
 
 
 def test_a_run_that_an_internal_error_ended_is_resumed(tmp_path):
-    """Issue 14, item 0: the trace is closed and valid, says what happened, and `--resume` goes on from it."""
-    teller = a_teller(tmp_path, lambda record: None)
+    """Issue 14, item 0: the trace is closed and valid, says what happened, and `--resume` continues it."""
+    recorder = make_recorder(tmp_path, lambda record: None)
     for event in [started(settings={}), *complete_events()[1:16]]:
-        teller(event)
-    failure = teller.fail(RuntimeError("boom"))
-    teller.close()
+        recorder(event)
+    failure = recorder.fail(RuntimeError("boom"))
+    recorder.close()
     trace = tmp_path / "t.ipynb"
     assert isinstance(failure, InternalError)
     assert "RuntimeError: boom" in failure.message
@@ -156,7 +156,7 @@ def test_a_run_that_an_internal_error_ended_is_resumed(tmp_path):
     assert "Traceback for a bug report" in trace.read_text()
     order = resume_order(Order(Task("", ()), workdir=tmp_path), trace)
     assert [one is not None for one in order.given.carried] == [True, False]
-    summary = teller.summary()
+    summary = recorder.summary()
     assert (summary["status"], summary["trace"]) == ("stopped", str(trace))
 
 

@@ -40,8 +40,8 @@ def test_one_that_is_there_and_enabled_is_well(folders):
 
 
 def test_where_it_is_missing_the_remedy_names_the_package(folders):
-    said, remedy = find_labextension()
-    assert said.startswith("not installed")
+    status, remedy = find_labextension()
+    assert status.startswith("not installed")
     assert "exploracoder-jupyter" in remedy
 
 
@@ -51,11 +51,11 @@ def test_without_jupyterlab_nothing_is_missed(folders, monkeypatch):
 
 
 @pytest.mark.parametrize("disabled", [{NAME: True}, {f"{NAME}:sidebar": True}, [NAME]])
-def test_a_disabled_one_is_told_with_the_command_that_helps(folders, disabled):
+def test_a_disabled_one_is_reported_with_the_command_that_helps(folders, disabled):
     install(folders)
     configure(folders / "env", disabled)
-    said, remedy = find_labextension()
-    assert said == "installed, but disabled"
+    status, remedy = find_labextension()
+    assert status == "installed, but disabled"
     assert remedy.endswith(f"jupyter labextension enable {NAME}")
 
 
@@ -66,10 +66,10 @@ def test_the_users_word_is_stronger_than_the_environments(folders):
     assert find_labextension()[1] == ""
 
 
-def test_another_version_is_told(folders):
+def test_another_version_is_reported(folders):
     install(folders, "0.0.1")
-    said, remedy = find_labextension()
-    assert "version 0.0.1" in said
+    status, remedy = find_labextension()
+    assert "version 0.0.1" in status
     assert "same version" in remedy
 
 

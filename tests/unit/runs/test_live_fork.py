@@ -134,10 +134,10 @@ def test_where_they_start_fresh_the_task_names_only_what_was_sent():
     assert unsent_variables_message(ORDER, task) == "They were not sent."
 
 
-def test_variables_that_the_task_names_and_experiments_lack_are_told():
-    said = missing_variables_message(ORDER, ORDER.task)
-    assert "variables b, c" in said
-    assert "--use b c" in said
+def test_variables_that_the_task_names_and_experiments_lack_are_reported():
+    message = missing_variables_message(ORDER, ORDER.task)
+    assert "variables b, c" in message
+    assert "--use b c" in message
     assert missing_variables_message(ORDER, replace(ORDER.task, uses=("a", "b", "c"))) == ""
 
 

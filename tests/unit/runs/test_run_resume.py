@@ -1,4 +1,4 @@
-"""An order that goes on from the trace of a run, and what it refuses."""
+"""An order that resumes the trace of a run, and what it refuses."""
 
 import io
 import json
@@ -263,7 +263,7 @@ def test_a_trace_alone_reaches_no_further_than_the_settings_of_now(tmp_path, mon
     assert resolve(*order.layers, environ={}).sandbox.network
 
 
-def test_a_replay_reaches_nothing_and_starts_no_interpreter_that_it_is_not_told_to(tmp_path):
+def test_a_replay_reaches_nothing_and_starts_no_interpreter_unasked(tmp_path):
     path = set_to(tmp_path, BEYOND)
     with pytest.raises(UsageError, match=r"another interpreter.* --kernel /bin/sh$"):
         prepare_replay(path, tmp_path / "new.ipynb")
@@ -290,7 +290,7 @@ def test_what_is_given_now_stands_in_place_of_what_was_reached(tmp_path, layer, 
     assert kept in as_json(resolve(*order.layers, environ={}))[section].values()
 
 
-def test_the_interpreter_of_now_is_no_other_where_the_trace_tells_it_from_a_home(tmp_path, monkeypatch):
+def test_the_current_interpreter_is_recognized_where_the_trace_redacts_its_home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setattr(sys, "executable", "/home/me/venv/bin/python")
     path = set_to(tmp_path, {"sandbox": {"python": sys.executable}})
@@ -306,15 +306,15 @@ def test_no_limit_of_a_trace_is_wider_than_that_of_now(tmp_path):
 
 
 @pytest.mark.parametrize("at", [1e308, -1e18])
-def test_a_run_of_no_moment_is_gone_on_from_and_shown_all_the_same(tmp_path, at):
+def test_a_run_with_invalid_times_is_resumed_and_replayed_all_the_same(tmp_path, at):
     records = [replace(one, at=at) for one in recorded([started(settings=SETTINGS), *complete_events()[1:CUT_OFF]])]
     journal_path(tmp_path / "old.ipynb").write_text("".join(f"{dump(record)}\n" for record in records))
     assert again(tmp_path / "old.ipynb").earlier.message.startswith("This continues from the run (old.ipynb, ")
-    said = prepare_replay(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.message
-    assert said.startswith("This replays the run (old.ipynb, ")
+    message = prepare_replay(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.message
+    assert message.startswith("This replays the run (old.ipynb, ")
 
 
-def test_it_is_told_where_files_are_looked_for_now(tmp_path):
+def test_the_message_says_where_files_are_looked_for_now(tmp_path):
     environment = replace(started().environment, folder="/data/project")
     path = trace(tmp_path, complete_events()[:CUT_OFF], environment=environment)
     order = again(path, Order(NOTHING, workdir=tmp_path))
@@ -345,18 +345,18 @@ def test_a_repository_is_replayed_in_the_folder_given_and_its_trace_is_found_bes
     assert resume_order(order, Path(path.name)).earlier.trace == path
 
 
-def test_a_run_that_is_still_going_on_is_not_gone_on_from(tmp_path, monkeypatch):
+def test_a_run_that_is_still_active_is_not_resumed(tmp_path, monkeypatch):
     monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
     path = tmp_path / "old.ipynb"
-    teller = EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
+    recorder = EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
     for event in [started(settings=SETTINGS), *complete_events()[1:CUT_OFF]]:
-        teller(event)
+        recorder(event)
     for named in (path, journal_path(path)):
         with pytest.raises(UsageError, match=r"The run of old\..* is still active.*Wait until it ends, or stop it\."):
             again(named)
     with pytest.raises(UsageError, match=r"The run of old\.ipynb is still active"):
         EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
-    teller.close()
+    recorder.close()
     assert again(path).earlier.run_id == RUN_ID
 
 
@@ -400,7 +400,7 @@ def test_a_run_with_a_solution_has_nothing_to_resume_but_can_be_branched_off(tmp
     assert order.earlier.message.startswith("This continues from 2 in the run of ")
 
 
-def test_variables_of_a_notebook_are_told_to_be_missing(tmp_path):
+def test_missing_variables_of_a_notebook_are_reported(tmp_path):
     path = trace(tmp_path, complete_events()[:CUT_OFF])
     records = recorded([replace(started(settings=SETTINGS), task=Task("x", ("networkx",), uses=("df",)))])
     nbformat.write(render(records), path)
@@ -411,7 +411,7 @@ def test_variables_of_a_notebook_are_told_to_be_missing(tmp_path):
     assert again(path, Order(NOTHING, workdir=tmp_path, variables=tmp_path)).task.uses == ("df",)
 
 
-def test_paths_that_the_trace_tells_from_a_home_are_those_of_this_home(tmp_path, monkeypatch):
+def test_redacted_home_paths_in_a_trace_are_those_of_this_home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     events = complete_events()[:CUT_OFF]
     code = "import networkx as nx\nG = nx.read_gml('/home/me/g.gml')"
@@ -427,21 +427,21 @@ def _is(event, candidate):
     return event.kind == "candidate_proposed" and event.candidate.id == candidate
 
 
-def test_what_is_no_trace_is_told(tmp_path):
+def test_a_file_that_is_no_trace_is_reported(tmp_path):
     (tmp_path / "other.ipynb").write_text("{}")
     made = trace(tmp_path, complete_events(), name="t.ipynb")
     (tmp_path / "torn.ipynb").write_bytes(made.read_bytes()[:-2000])
     nbformat.write(without_unselected(nbformat.read(made, 4)), tmp_path / "made.ipynb")
     call = nbformat.v4.new_code_cell("%%explora networkx --out t.ipynb\nCount the triangles.")
     nbformat.write(nbformat.v4.new_notebook(cells=[call]), tmp_path / "mine.ipynb")
-    told = {
+    sentences = {
         "other.ipynb": "other.ipynb' is not the trace of a run",
         "torn.ipynb": r"torn\.ipynb' is damaged, and there is no journal beside it",
         "missing.ipynb": r"There is no file '.*missing\.ipynb'",
         "made.ipynb": r"made\.ipynb' was exported from a trace",
         "mine.ipynb": r"mine\.ipynb' is not a trace, but contains .* with the trace .*/t\.ipynb\. Name the trace",
     }
-    for name, sentence in told.items():
+    for name, sentence in sentences.items():
         with pytest.raises(UsageError, match=sentence):
             again(tmp_path / name)
         with pytest.raises(UsageError, match=sentence):
@@ -453,10 +453,10 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
     folder.mkdir()
     order = replace(again(trace(folder, complete_events()[:CUT_OFF])), workdir=tmp_path)
     settings = resolve(*order.layers, environ={})
-    tellers = [EventRecorder(order, settings, print, begun=print) for _ in range(2)]
-    assert [teller.path.name for teller in tellers] == ["old-resumed.ipynb", "old-resumed-2.ipynb"]
-    assert tellers[0].path.parent == folder
-    assert resumed_path(tellers[1].path).name == "old-resumed-3.ipynb"
+    recorders = [EventRecorder(order, settings, print, begun=print) for _ in range(2)]
+    assert [recorder.path.name for recorder in recorders] == ["old-resumed.ipynb", "old-resumed-2.ipynb"]
+    assert recorders[0].path.parent == folder
+    assert resumed_path(recorders[1].path).name == "old-resumed-3.ipynb"
     same = replace(settings, view=replace(settings.view, out="there/old.ipynb"))
     with pytest.raises(UsageError, match="--out names the trace that is resumed"):
         EventRecorder(order, same, print, begun=print)

@@ -20,8 +20,8 @@ DOCUMENTS = DocumentSource([Passage("documentation", "Medians", "How medians are
 
 
 def _opened(tmp_path, use, *, documents=None, share="values", base_url=None, **retrieval):
-    """What `use` gives for the soup of these settings, and what was told."""
-    told = []
+    """The result of `use` for the soup of these settings, and the notices."""
+    notices = []
     knowledge = SimpleNamespace(libraries=[LibraryInfo("statistics", "python", "3.11.7")], documents=documents)
     settings = resolve({"retrieval": retrieval, "endpoint": {"share": share, "base_url": base_url}}, environ={})
     order = Order(Task("x", ("statistics",)), workdir=tmp_path)
@@ -29,10 +29,10 @@ def _opened(tmp_path, use, *, documents=None, share="values", base_url=None, **r
     async def main():
         async with AsyncExitStack() as stack:
             keys = Secrets(api_key=SecretStr(KEY))
-            soup = await open_soup(order, settings, keys, knowledge=knowledge, emit=told.append, stack=stack)
+            soup = await open_soup(order, settings, keys, knowledge=knowledge, emit=notices.append, stack=stack)
             return await use(soup)
 
-    return anyio.run(main), [event.text for event in told]
+    return anyio.run(main), [event.text for event in notices]
 
 
 async def _kinds(soup):
@@ -54,13 +54,13 @@ def test_the_sources_are_those_of_the_settings(tmp_path, given, kinds):
     assert _opened(tmp_path, _kinds, **given)[0] == kinds
 
 
-def test_files_of_the_user_are_not_searched_where_no_values_may_be_told(tmp_path):
-    kinds, told = _opened(tmp_path, _kinds, workspace=True, share="schema")
+def test_files_of_the_user_are_not_searched_where_no_values_may_be_shared(tmp_path):
+    kinds, notices = _opened(tmp_path, _kinds, workspace=True, share="schema")
     assert kinds == {"snippet"}
-    assert told == ["Your files are not searched, because `--share schema` sends none of their content to a model."]
+    assert notices == ["Your files are not searched, because `--share schema` sends none of their content to a model."]
 
 
-def test_a_web_that_is_not_there_is_said(tmp_path):
+def test_a_missing_web_folder_is_reported(tmp_path):
     with pytest.raises(UsageError, match="no folder"):
         _opened(tmp_path, _kinds, web="folder", web_address="nowhere")
 
@@ -79,7 +79,7 @@ def test_what_is_learned_is_of_these_versions_and_without_the_key(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("base_url", "share", "said"),
+    ("base_url", "share", "expected"),
     [
         ("https://models.example.org/v1", "values", ["Code that ran in earlier explorations (1 snippets stored for"]),
         ("https://models.example.org/v1", "schema", []),
@@ -87,10 +87,10 @@ def test_what_is_learned_is_of_these_versions_and_without_the_key(tmp_path):
         (None, "values", []),
     ],
 )
-def test_that_earlier_code_may_leave_the_machine_is_said(tmp_path, base_url, share, said):
+def test_a_notice_says_that_earlier_code_may_leave_the_machine(tmp_path, base_url, share, expected):
     SnippetStore(snippets_path()).add([Snippet("statistics", "3.11.7", "x", "x", (), "", "3.11")], "values")
-    told = _opened(tmp_path, _kinds, base_url=base_url, share=share)[1]
-    assert [text[: len(start)] for text, start in zip(told, said, strict=True)] == said
+    notices = _opened(tmp_path, _kinds, base_url=base_url, share=share)[1]
+    assert [text[: len(start)] for text, start in zip(notices, expected, strict=True)] == expected
 
 
 PLUGIN = """

@@ -50,7 +50,7 @@ def test_the_lock_is_that_of_the_file_however_it_is_named(tmp_path, again):
     first.close()
 
 
-def test_of_runs_that_start_in_the_same_moment_one_goes_on(tmp_path):
+def test_of_runs_that_start_in_the_same_moment_one_gets_the_lock(tmp_path):
     """Issue 14, item 11: no two of them get the lock, also while an earlier one lets it go."""
     for number in range(20):
         before, together = run_at("a.ipynb", tmp_path), Barrier(9)

@@ -22,14 +22,14 @@ def explored(path, *, run_id, text="Count.", events=None, listen=lambda record: 
     settings = resolve({"view": {"out": str(path)}}, environ={})
     order = Order(Task(text, ("networkx",)), workdir=path.parent)
     historian = HistoryWriter(order, settings, lambda record, state: listen(record), lambda path: None)
-    teller = EventRecorder(
+    recorder = EventRecorder(
         order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed
     )
     for event in [started(text, run_id=run_id), *(complete_events()[1:] if events is None else events)]:
-        teller(event)
+        recorder(event)
     if ended:
-        teller.close()
-    return teller
+        recorder.close()
+    return recorder
 
 
 def run_of(path):
@@ -43,15 +43,15 @@ def names(folder):
 @pytest.mark.parametrize("text", ["Count.", "Another task."])
 def test_an_earlier_trace_is_kept_under_a_numbered_name(tmp_path, text):
     """Issue 14, item 12: of the same task or of another, no trace is lost, and the run says where it is."""
-    told, path = [], tmp_path / "a.ipynb"
+    records, path = [], tmp_path / "a.ipynb"
     explored(path, run_id="00000001")
     before = path.read_bytes()
-    explored(path, run_id="00000002", text=text, listen=told.append)
+    explored(path, run_id="00000002", text=text, listen=records.append)
     explored(path, run_id="00000003", text=text)
     assert names(tmp_path) == ["a.1.ipynb", "a.2.ipynb", "a.ipynb"]
     assert (tmp_path / "a.1.ipynb").read_bytes() == before
     assert [run_of(tmp_path / name) for name in names(tmp_path)] == ["00000001", "00000002", "00000003"]
-    assert sum("a.1.ipynb" in getattr(record.event, "text", "") for record in told) == 1
+    assert sum("a.1.ipynb" in getattr(record.event, "text", "") for record in records) == 1
 
 
 def test_what_a_run_left_that_was_cut_off_is_kept_with_its_journal(tmp_path):

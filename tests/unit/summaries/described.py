@@ -1,4 +1,4 @@
-"""What a describer says of a value, without budgets and processes."""
+"""The output of a describer for a value, without budgets and processes."""
 
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
@@ -20,8 +20,8 @@ def text(value):
 
 def schema(value):
     """What is left where only the schema is shared."""
-    said = (fact.schema if fact.shows else fact.text for fact in facts(value))
-    return "\n".join(line for line in said if line)
+    lines = (fact.schema if fact.shows else fact.text for fact in facts(value))
+    return "\n".join(line for line in lines if line)
 
 
 def measure(value):

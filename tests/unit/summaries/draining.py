@@ -1,4 +1,4 @@
-"""Lets a describer say all that it knows."""
+"""Collects all facts that a describer yields."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def text(value: Any, **changes: Any) -> str:
 
 
 def schema(value: Any, **changes: Any) -> str:
-    """What is said where values are not shared."""
+    """The description where values are not shared."""
     lines = (fact.schema if fact.shows else fact.text for fact in drain(value, **changes))
     return "\n".join(line for line in lines if line is not None)
 

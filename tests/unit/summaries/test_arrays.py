@@ -1,4 +1,4 @@
-"""What is told of NumPy's arrays and scalars and of SciPy's sparse arrays."""
+"""Summaries of NumPy's arrays and scalars and of SciPy's sparse arrays."""
 
 import copy
 import pickle
@@ -15,7 +15,7 @@ from scipy import sparse
 from exploracoder_jupyter.kernel_agent.summaries.summarizer_registry import find
 from tests.unit.summaries.draining import drain, look, measure, schema, text
 
-TOLD = [
+EXPECTED = [
     (np.arange(6).reshape(2, 3), ["shape (2, 3), dtype int64, 48 bytes", "all: [[0, 1, 2], [3, 4, 5]]"]),
     (np.arange(1000.0), ["values: 0 to 999, mean 499.5, std 288.675", "begins: [0, 1, 2, 3, 4, 5, 6, 7, ...]"]),
     (np.arange(3000).reshape(10, 20, 15), ["shape (10, 20, 15)", "begins at [0]: [[0, 1, 2, 3, 4, 5, 6, 7, ...], ["]),
@@ -67,17 +67,17 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("value", "parts"), TOLD, ids=lambda value: type(value).__name__)
-def test_tells_what_an_array_is(value: object, parts: list[str]) -> None:
-    told = text(value)
+@pytest.mark.parametrize(("value", "parts"), EXPECTED, ids=lambda value: type(value).__name__)
+def test_an_array_is_described(value: object, parts: list[str]) -> None:
+    summary = text(value)
     for part in parts:
-        assert part in told
+        assert part in summary
 
 
 def test_samples_large_arrays_and_says_so() -> None:
-    told = text(np.arange(10_000_000))
-    assert "sampled 20,000 of 10,000,000" in told
-    assert "0 to 99" in told
+    summary = text(np.arange(10_000_000))
+    assert "sampled 20,000 of 10,000,000" in summary
+    assert "0 to 99" in summary
 
 
 def test_a_sample_does_not_follow_a_period_of_the_data() -> None:
@@ -87,9 +87,9 @@ def test_a_sample_does_not_follow_a_period_of_the_data() -> None:
 
 def test_a_mapped_file_is_named_and_hardly_read(tmp_path: Path) -> None:
     array = np.memmap(tmp_path / "big.bin", dtype="f8", mode="w+", shape=(1000, 100))
-    told = text(array)
-    assert "big.bin, mode w+" in told
-    assert "sampled 1,000 of 100,000" in told
+    summary = text(array)
+    assert "big.bin, mode w+" in summary
+    assert "sampled 1,000 of 100,000" in summary
     assert "big.bin" not in schema(array)
 
 
@@ -138,8 +138,8 @@ def test_elements_that_cannot_be_compared_are_not() -> None:
 
 
 def test_values_are_left_out_where_only_the_schema_is_shared() -> None:
-    told = schema(np.array([4711.25, np.nan] * 20))
-    assert told == "shape (40,), dtype float64, 320 bytes\nvalues: 20 NaN (50 %)"
+    summary = schema(np.array([4711.25, np.nan] * 20))
+    assert summary == "shape (40,), dtype float64, 320 bytes\nvalues: 20 NaN (50 %)"
 
 
 MEASURED = [
@@ -181,7 +181,7 @@ ANY_ARRAY = hnp.arrays(
 
 
 @given(ANY_ARRAY, st.integers(1, 40))
-def test_any_array_is_told_and_stays_as_it_is(array: np.ndarray, sample: int) -> None:
+def test_any_array_is_described_and_stays_as_it_is(array: np.ndarray, sample: int) -> None:
     before = array.tobytes(), array.shape, array.dtype, array.flags.writeable
     facts = drain(array, sample=sample)
     assert facts[0].text.startswith(f"shape {array.shape}")
@@ -190,7 +190,7 @@ def test_any_array_is_told_and_stays_as_it_is(array: np.ndarray, sample: int) ->
 
 
 @given(st.lists(st.none() | st.integers() | st.text() | st.floats() | st.lists(st.integers()), max_size=40))
-def test_any_objects_are_told_and_stay_as_they_are(values: list[object]) -> None:
+def test_any_objects_are_described_and_stay_as_they_are(values: list[object]) -> None:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     before = pickle.dumps(values)
@@ -207,7 +207,7 @@ def test_no_value_is_in_the_schema(values: list[int], dtype: object) -> None:
     assert not [value for value in array.tolist() if str(value)[:8] in schema(array)]
 
 
-def test_the_shape_is_told_before_elements_are_looked_at() -> None:
+def test_the_shape_is_described_before_elements_are_read() -> None:
     known = find(np.zeros(3))
     assert known is not None and known.describe is not None
     (first,) = islice(known.describe(np.zeros(3), look()), 1)

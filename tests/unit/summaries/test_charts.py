@@ -14,7 +14,7 @@ class TestPlotly:
     def go(self):
         return pytest.importorskip("plotly.graph_objects")
 
-    def test_a_figure_is_told_by_its_traces(self, go):
+    def test_a_figure_is_described_by_its_traces(self, go):
         figure = go.Figure([go.Scatter(x=[1, 2, 3], y=[701, None, 703], mode="lines", name="north")])
         figure.update_layout(title="Sales", xaxis_title="year", yaxis={"title": "units", "type": "log"})
         assert text(figure).splitlines() == [
@@ -30,17 +30,17 @@ class TestPlotly:
         figure = go.Figure(
             [go.Heatmap(z=np.eye(3)), go.Pie(labels=["p", "q"], values=[1, 3]), go.Bar(x=dates, y=[1, 2, 3])]
         )
-        told = text(figure)
-        assert "heatmap: z of 3 x 3; z 0 to 1" in told
-        assert "labels 'p', 'q'" in told and "values 1 to 3" in told
-        assert "x 2020-01-01 to 2020-01-03" in told
+        summary = text(figure)
+        assert "heatmap: z of 3 x 3; z 0 to 1" in summary
+        assert "labels 'p', 'q'" in summary and "values 1 to 3" in summary
+        assert "x 2020-01-01 to 2020-01-03" in summary
 
     def test_an_empty_one_and_a_large_one(self, go):
         assert text(go.Figure()) == "no traces"
         assert "3 more traces" in text(go.Figure([go.Bar(y=[n]) for n in range(13)]))
         assert "y of 200,000; y 0 to " in text(go.Figure(go.Scatter(y=np.arange(200_000))))
 
-    def test_express_makes_figures_that_are_told_unchanged(self):
+    def test_figures_of_plotly_express_are_described_unchanged(self):
         express = pytest.importorskip("plotly.express")
         figure = express.scatter(TABLE, x="year", y="sales", color="kind", title="T")
         before = figure.to_json()
@@ -55,7 +55,7 @@ class TestAltair:
     def alt(self):
         return pytest.importorskip("altair")
 
-    def test_a_chart_is_told_by_mark_encoding_and_data(self, alt):
+    def test_a_chart_is_described_by_mark_encoding_and_data(self, alt):
         chart = alt.Chart(TABLE, title="Sales").mark_line(point=True).encode(x="year:O", y=alt.Y("mean(sales)"))
         assert text(chart).splitlines() == [
             'mark line, "Sales"',
@@ -95,7 +95,7 @@ class TestBokeh:
     def plotting(self):
         return pytest.importorskip("bokeh.plotting")
 
-    def test_a_plot_is_told_by_its_glyphs(self, plotting):
+    def test_a_plot_is_described_by_its_glyphs(self, plotting):
         plot = plotting.figure(title="Sales", x_axis_label="year")
         plot.line([1, 2, 3], [701, 702, float("nan")], legend_label="north")
         assert text(plot).splitlines() == [

@@ -1,4 +1,4 @@
-"""IPython's display objects are told by what they show."""
+"""IPython's display objects are described by what they show."""
 
 import pytest
 from IPython.display import HTML, JSON, SVG, Image, Latex, Markdown
@@ -7,7 +7,7 @@ from tests.unit.summaries.described import schema, text
 
 
 @pytest.mark.parametrize(
-    "shown, told",
+    "shown, expected",
     [
         (HTML("<b>seven</b> &amp; <i>eight</i>"), "31 characters\nseven & eight"),
         (SVG("<svg><text>seven</text></svg>"), "29 characters\nseven"),
@@ -19,11 +19,11 @@ from tests.unit.summaries.described import schema, text
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_is_shown_is_told_without_markup(shown, told):
-    assert text(shown) == told
+def test_displayed_content_is_described_without_markup(shown, expected):
+    assert text(shown) == expected
     assert "seven" not in schema(shown)
 
 
-def test_json_is_told_by_its_structure():
+def test_json_is_described_by_its_structure():
     assert "seven" in text(JSON({"seven": 1}))
     assert schema(JSON({"seven": 1})) == "dict"

@@ -22,22 +22,22 @@ LABELS = np.array(["secret_a", "secret_a", "secret_b", "secret_b"])
 
 
 def test_parameters_that_were_set_come_before_those_by_default():
-    told = text(LogisticRegression(C=2.5)).splitlines()
-    assert told[:2] == ["not fitted", "set: C=2.5"]
-    assert told[-1].startswith("by default: class_weight") and "C," not in told[-1]
+    summary = text(LogisticRegression(C=2.5)).splitlines()
+    assert summary[:2] == ["not fitted", "set: C=2.5"]
+    assert summary[-1].startswith("by default: class_weight") and "C," not in summary[-1]
 
 
-def test_a_fitted_estimator_is_told_by_its_attributes():
-    told = text(LogisticRegression().fit(TABLE, LABELS))
-    assert told.startswith("fitted on 2 features\nfeatures: width, height\n")
-    assert "  coef_: ndarray 1 x 2 float64" in told
-    assert "  classes_: ndarray 2 <U8 ['secret_a', 'secret_b']" in told
+def test_a_fitted_estimator_is_described_by_its_attributes():
+    summary = text(LogisticRegression().fit(TABLE, LABELS))
+    assert summary.startswith("fitted on 2 features\nfeatures: width, height\n")
+    assert "  coef_: ndarray 1 x 2 float64" in summary
+    assert "  classes_: ndarray 2 <U8 ['secret_a', 'secret_b']" in summary
 
 
 def test_the_schema_has_names_and_shapes_alone():
-    told = schema(LogisticRegression(C=2.5).fit(TABLE, LABELS))
-    assert "set: C\n" in told and "  classes_: ndarray 2 <U8" in told and "features: width, height" in told
-    assert "secret" not in told and "2.5" not in told
+    summary = schema(LogisticRegression(C=2.5).fit(TABLE, LABELS))
+    assert "set: C\n" in summary and "  classes_: ndarray 2 <U8" in summary and "features: width, height" in summary
+    assert "secret" not in summary and "2.5" not in summary
 
 
 def test_what_is_computed_when_asked_is_named_and_not_asked():
@@ -46,12 +46,12 @@ def test_what_is_computed_when_asked_is_named_and_not_asked():
         def feature_importances_(self):
             raise AssertionError
 
-    told = text(Forest(2).fit(TABLE, LABELS))
-    assert "computed when asked: estimators_samples_, feature_importances_" in told
-    assert "set: n_estimators=2" in told
+    summary = text(Forest(2).fit(TABLE, LABELS))
+    assert "computed when asked: estimators_samples_, feature_importances_" in summary
+    assert "set: n_estimators=2" in summary
 
 
-def test_a_pipeline_is_told_by_its_steps():
+def test_a_pipeline_is_described_by_its_steps():
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(C=3.0))
     assert text(pipeline).startswith(
         "not fitted\n  standardscaler: StandardScaler\n  logisticregression: LogisticRegression (C set)"
@@ -76,7 +76,7 @@ def test_kinds_of_estimators(estimator, expected):
     assert expected in text(estimator)
 
 
-def test_a_search_tells_what_it_found():
+def test_a_search_is_described_by_what_it_found():
     search = GridSearchCV(LogisticRegression(), {"C": [77.5, 78.5]}, cv=2)
     assert "of LogisticRegression" in text(search)
     search.fit(TABLE, LABELS)
@@ -84,7 +84,7 @@ def test_a_search_tells_what_it_found():
     assert "searched: C" in schema(search) and "77.5" not in schema(search)
 
 
-def test_a_bunch_is_told_by_its_entries():
+def test_a_bunch_is_described_by_its_entries():
     bunch = Bunch(data=np.ones((3, 2)), target=["secret"], DESCR="long")
     assert text(bunch).splitlines()[:2] == ["3 entries", f"  data: ndarray 3 x 2 float64, {short(bunch.data)}"]
     assert schema(bunch) == "3 entries\n  data: ndarray 3 x 2 float64\n  target: list of 1\n  DESCR: str"
@@ -96,7 +96,7 @@ def short(value):
     return ShortFormatter(apart=True)(value)
 
 
-def test_the_measure_tells_whether_it_is_fitted():
+def test_the_measure_shows_whether_it_is_fitted():
     estimator = LinearRegression()
     assert measure(estimator) == "not fitted"
     assert measure(estimator.fit(TABLE, [1, 2, 3, 4])).startswith("fitted, ")

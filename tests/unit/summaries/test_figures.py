@@ -1,4 +1,4 @@
-"""Matplotlib figures, told from what their axes hold."""
+"""Matplotlib figures, described by the content of their axes."""
 
 import io
 import pickle
@@ -31,13 +31,13 @@ def of(axes):
     return text(axes.figure)
 
 
-def test_a_line_plot_is_told_by_its_axes_series_and_legend(axes):
+def test_a_line_plot_is_described_by_its_axes_series_and_legend(axes):
     axes.plot(range(2000, 2021), range(21), label="north")
     axes.plot(range(2000, 2021), [5, 9, 3] * 7, label="south")
     axes.set(title="Sales", xlabel="year", ylabel="units")
     axes.legend(title="region")
-    told = of(axes).splitlines()
-    assert told[:5] == [
+    summary = of(axes).splitlines()
+    assert summary[:5] == [
         "1 axes, 6.4 x 4.8 inches",
         'axes "Sales", x "year", y "units"',
         '  line "north": 21 points; x 2000 to 2020; y 0 to 20, rising',
@@ -45,7 +45,7 @@ def test_a_line_plot_is_told_by_its_axes_series_and_legend(axes):
         "highest at x = 2001, lowest at x = 2002)",
         '  legend "region": "north", "south"',
     ]
-    assert told[5].startswith("<svg") and told[5].count("<polyline") == 2
+    assert summary[5].startswith("<svg") and summary[5].count("<polyline") == 2
 
 
 def test_the_schema_has_counts_and_nothing_of_the_data_or_of_titles_and_labels(axes):
@@ -56,9 +56,11 @@ def test_the_schema_has_counts_and_nothing_of_the_data_or_of_titles_and_labels(a
     axes.legend(title="secret")
     axes.figure.suptitle("secret")
     axes.annotate("a secret", (702, 802))
-    told = schema(axes.figure)
-    assert "inches\naxes, x, y (log)\n  bars: 1\n  line: 2 points\n" in told and "  legend of 1" in told
-    assert not any(str(value) in told for value in (701, 702, 703, 704, 801, 802, 803, 804, 903, 777, "secret", "svg"))
+    summary = schema(axes.figure)
+    assert "inches\naxes, x, y (log)\n  bars: 1\n  line: 2 points\n" in summary and "  legend of 1" in summary
+    assert not any(
+        str(value) in summary for value in (701, 702, 703, 704, 801, 802, 803, 804, 903, 777, "secret", "svg")
+    )
 
 
 def test_subplots_with_bars_and_an_image():
@@ -67,19 +69,19 @@ def test_subplots_with_bars_and_an_image():
     left.bar(["apples", "pears"], [3, 7])
     image = right.imshow(np.arange(12).reshape(3, 4), cmap="gray")
     figure.colorbar(image, label="depth")
-    told = text(figure)
-    assert '3 axes "Overview"' in told
-    assert "bars: 2; apples = 3, pears = 7" in told
-    assert "image: 3 x 4 int64, gray; values 0 to 11" in told
-    assert 'axes 3: colour bar of axes 2 "depth", gray, 0 to 11' in told
-    assert 'levels-0-to-9="' in told
+    summary = text(figure)
+    assert '3 axes "Overview"' in summary
+    assert "bars: 2; apples = 3, pears = 7" in summary
+    assert "image: 3 x 4 int64, gray; values 0 to 11" in summary
+    assert 'axes 3: colour bar of axes 2 "depth", gray, 0 to 11' in summary
+    assert 'levels-0-to-9="' in summary
 
 
-def test_scattered_points_are_told_with_their_colours(axes):
+def test_scattered_points_are_described_with_their_colours(axes):
     axes.scatter(np.arange(10), np.arange(10) * 2, c=np.arange(10) / 10, label="all")
-    told = of(axes)
-    assert 'scattered points "all": 10, coloured by value (viridis); x 0 to 9; y 0 to 18, correlation 1.00' in told
-    assert "; colour 0 to 0.9" in told
+    summary = of(axes)
+    assert 'scattered points "all": 10, coloured by value (viridis); x 0 to 9; y 0 to 18, correlation 1.00' in summary
+    assert "; colour 0 to 0.9" in summary
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ def test_parts_of_a_divided_figure():
     assert text(figure).startswith("2 axes, ") and text(right) == '1 axes\naxes "R", empty'
 
 
-def test_parts_of_a_figure_are_told_too(axes):
+def test_parts_of_a_figure_are_described_too(axes):
     (line,) = axes.plot([1, 2], [3, 4], label="way")
     assert schema(line) == "line: 2 points" and schema(axes.legend()) == "legend of 1"
     bars = axes.bar(["a"], [5])
@@ -161,7 +163,7 @@ def test_parts_of_a_figure_are_told_too(axes):
     assert text(plt.figure()) == "no axes, 6.4 x 4.8 inches"
 
 
-def test_measures_tell_that_something_was_added(axes):
+def test_measures_change_when_something_is_added(axes):
     before = measure(axes.figure), measure(axes)
     axes.plot([1, 2])
     assert measure(axes.figure) != before[0] and measure(axes) != before[1]
@@ -214,7 +216,7 @@ KINDS = {
 
 @given(pairs, st.booleans(), st.sampled_from([*KINDS]))
 @pytest.mark.filterwarnings("ignore")
-def test_any_data_is_told_and_the_figure_is_left_as_it_was(points, more, kind):
+def test_any_data_is_described_and_the_figure_is_left_as_it_was(points, more, kind):
     figure, axes = plt.subplots(figsize=(2, 2))
     try:
         KINDS[kind](axes, [x for x, _ in points], [y for _, y in points])
@@ -230,7 +232,7 @@ def test_any_data_is_told_and_the_figure_is_left_as_it_was(points, more, kind):
     plt.close("all")
 
 
-def test_what_is_saved_after_being_told_is_the_same_picture():
+def test_a_figure_saved_after_being_described_is_the_same_picture():
     def figure():
         figure, (left, right) = plt.subplots(1, 2, layout="constrained")
         left.plot(["a", "b"], [1, 2], label="x")
@@ -241,6 +243,6 @@ def test_what_is_saved_after_being_told_is_the_same_picture():
         left.set_xticks([0, 1], ["u", "v"])
         return figure
 
-    told = figure()
-    assert text(told) == text(told)
-    assert drawn(told) == drawn(figure())
+    shown = figure()
+    assert text(shown) == text(shown)
+    assert drawn(shown) == drawn(figure())

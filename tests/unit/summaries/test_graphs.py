@@ -12,7 +12,7 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOpt
 from tests.unit.summaries.described import measure, schema, text
 
 
-def test_a_graph_is_told_by_its_kind_size_attributes_and_a_sample():
+def test_a_graph_is_described_by_its_kind_size_attributes_and_a_sample():
     graph = nx.Graph(name="club")
     graph.add_node("ann", age=7)
     graph.add_node("bob")
@@ -64,7 +64,7 @@ def test_edges_are_estimated_where_there_is_no_time():
     assert first == "undirected, 5,000 nodes, about 10,000 edges, density 0.0008"
 
 
-def test_large_graphs_are_told_by_a_sample_that_is_said_to_be_one():
+def test_large_graphs_are_described_by_a_sample_marked_as_such():
     assert "degrees 1 to 2, mean 2 (the first 500 of them)" in text(nx.path_graph(2000))
 
 
@@ -82,10 +82,10 @@ def test_large_graphs_are_told_by_a_sample_that_is_said_to_be_one():
         (lambda g: nx.DiGraph(g).out_edges, "(1, 2): {'w': 3}"),
     ],
 )
-def test_views_are_told_by_their_first_items(view, expected):
+def test_views_are_described_by_their_first_items(view, expected):
     graph = nx.Graph([(1, 2, {"w": 3})])
-    told = text(view(graph))
-    assert expected in told and "items" in told.splitlines()[0]
+    summary = text(view(graph))
+    assert expected in summary and "items" in summary.splitlines()[0]
     assert expected not in schema(view(graph))
 
 
@@ -106,7 +106,7 @@ names = st.one_of(st.integers(10**6, 10**7), st.text("xyz", min_size=8, max_size
 
 
 @given(st.lists(st.tuples(names, names)), st.sampled_from([nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]))
-def test_any_graph_is_told_unchanged_and_its_schema_names_no_node(edges, kind):
+def test_any_graph_is_described_unchanged_and_its_schema_names_no_node(edges, kind):
     graph = kind(edges)
     before = copy.deepcopy(graph.adj)
     assert f"{graph.number_of_edges():,} edges" in text(graph)

@@ -1,4 +1,4 @@
-"""What is told of xarray's labelled arrays."""
+"""Summaries of xarray's labelled arrays."""
 
 import pickle
 from typing import Any
@@ -33,7 +33,7 @@ def weather() -> Any:
     return xarray.Dataset({"warmth": warmth(), "wet": wet}, attrs={"title": "secret"})
 
 
-TOLD = [
+EXPECTED = [
     (
         warmth(),
         [
@@ -69,26 +69,26 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("value", "parts"), TOLD, ids=lambda value: type(value).__name__)
-def test_tells_what_a_labelled_array_is(value: object, parts: list[str]) -> None:
-    told = text(value)
+@pytest.mark.parametrize(("value", "parts"), EXPECTED, ids=lambda value: type(value).__name__)
+def test_a_labelled_array_is_described(value: object, parts: list[str]) -> None:
+    summary = text(value)
     for part in parts:
-        assert part in told
+        assert part in summary
 
 
-def test_trees_are_told_by_their_groups() -> None:
+def test_trees_are_described_by_their_groups() -> None:
     if not hasattr(xarray, "DataTree"):
         pytest.skip("this xarray has no trees")
-    told = text(xarray.DataTree.from_dict({"/": weather(), "/deep": weather()}))
-    assert told.splitlines() == [
+    summary = text(xarray.DataTree.from_dict({"/": weather(), "/deep": weather()}))
+    assert summary.splitlines() == [
         "2 groups",
         "/: (time: 20, place: 3) warmth, wet",
         "/deep: (time: 20, place: 3) warmth, wet",
     ]
 
 
-@pytest.mark.parametrize("value", [value for value, _ in TOLD], ids=lambda value: type(value).__name__)
-def test_telling_changes_nothing(value: Any) -> None:
+@pytest.mark.parametrize("value", [value for value, _ in EXPECTED], ids=lambda value: type(value).__name__)
+def test_describing_changes_nothing(value: Any) -> None:
     before = pickle.dumps(value)
     drain(value)
     assert pickle.dumps(value) == before

@@ -81,13 +81,13 @@ class Shown(Plain):
         return "Shown(\n    3)"
 
 
-def tell(value):
+def summarize(value):
     (summary,) = Summarizer().tell([value])
     return summary
 
 
 def test_dataclasses():
-    text, schema = tell(Order(7, [1, 2]))
+    text, schema = summarize(Order(7, [1, 2]))
     assert text.splitlines() == [
         f"{HERE}.Order: dataclass, 2 fields",
         "  number = 7",
@@ -106,11 +106,11 @@ CLASSES = {
 
 @pytest.mark.parametrize("value, text", CLASSES.values(), ids=CLASSES)
 def test_classes_of_fields(value, text):
-    assert tell(value).text == text
+    assert summarize(value).text == text
 
 
 def test_attributes_are_read_where_they_are_stored_and_properties_only_named():
-    text, schema = tell(Plain())
+    text, schema = summarize(Plain())
     assert text.splitlines() == [
         f"{HERE}.Plain: 2 attributes",
         "  count = 3",
@@ -122,7 +122,7 @@ def test_attributes_are_read_where_they_are_stored_and_properties_only_named():
 
 
 def test_a_text_of_its_own_comes_first():
-    text, schema = tell(Shown())
+    text, schema = summarize(Shown())
     assert text.splitlines()[0] == f"{HERE}.Shown: Shown( 3)"
     assert schema.splitlines()[0] == f"{HERE}.Shown"
 
@@ -130,7 +130,7 @@ def test_a_text_of_its_own_comes_first():
 def test_many_attributes_are_counted():
     value = Plain()
     value.__dict__.update({f"a{number}": None for number in range(100)})
-    assert tell(value).text.splitlines()[-1].endswith("more cut")
+    assert summarize(value).text.splitlines()[-1].endswith("more cut")
 
 
 def add(left: int, right: "list[int]" = (1, 2), *, key=None) -> int:
@@ -163,27 +163,27 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("value, text, schema", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_functions(value, text, schema):
-    told = tell(value)
-    assert text is None or told.text == text
-    assert schema is None or told.schema == schema
-    assert "raises" not in told.text
+    summary = summarize(value)
+    assert text is None or summary.text == text
+    assert schema is None or summary.schema == schema
+    assert "raises" not in summary.text
 
 
 def test_classes():
-    text = tell(Order).text
+    text = summarize(Order).text
     assert text.splitlines() == [
         f"type: {HERE}.Order(number: int, lines: list = ..., _private: int = ...) -> None",
         "  An order.",
         "  fields: number: int, lines: list, _private: int",
         "  methods: total(rate: float = ..., *extra, strict: bool = ...) -> float, empty()",
     ]
-    assert tell(Shown).text.splitlines()[0] == f"type: {HERE}.Shown(), based on {HERE}.Plain"
-    assert tell(json.JSONDecoder).text.startswith("type: json.JSONDecoder(*, object_hook=...")
+    assert summarize(Shown).text.splitlines()[0] == f"type: {HERE}.Shown(), based on {HERE}.Plain"
+    assert summarize(json.JSONDecoder).text.startswith("type: json.JSONDecoder(*, object_hook=...")
 
 
-def test_a_documentation_that_holds_values_is_not_told():
+def test_a_documentation_that_contains_values_is_not_shown():
     made = dataclass(type("Made", (), {"__annotations__": {"key": str}, "key": "s3cret"}))
-    text, schema = tell(made)
+    text, schema = summarize(made)
     assert "s3cret" not in text + schema
 
 
@@ -194,14 +194,14 @@ def chosen(
 
 
 def test_constants_in_annotations_are_no_part_of_the_schema():
-    assert tell(chosen).schema.splitlines()[0] == (
+    assert summarize(chosen).schema.splitlines()[0] == (
         f"function: {HERE}.chosen(way: Literal[...], size: Annotated[int, ...] = ..., kind: Literal = ...)"
         " -> Literal[..., ...]"
     )
 
 
 def test_modules_by_name_and_version():
-    assert tell(pydantic).text == f"module: pydantic {pydantic.__version__}"
+    assert summarize(pydantic).text == f"module: pydantic {pydantic.__version__}"
 
 
 def test_exceptions_with_their_cause():
@@ -211,9 +211,9 @@ def test_exceptions_with_their_cause():
         except KeyError as inner:
             raise ValueError("outer") from inner
     except ValueError as error:
-        assert tell(error) == ("ValueError: outer\n  caused by KeyError", "ValueError\n  caused by KeyError")
-    assert tell(OSError(2, "gone")).text == "FileNotFoundError: [Errno 2] gone"
-    assert tell(ValueError()).text == "ValueError: no message"
+        assert summarize(error) == ("ValueError: outer\n  caused by KeyError", "ValueError\n  caused by KeyError")
+    assert summarize(OSError(2, "gone")).text == "FileNotFoundError: [Errno 2] gone"
+    assert summarize(ValueError()).text == "ValueError: no message"
 
 
 class Declared(Protocol):

@@ -50,7 +50,7 @@ async def streaming():
     yield 1
 
 
-def tell(value):
+def summarize(value):
     (summary,) = Summarizer().tell([value])
     return summary
 
@@ -59,7 +59,7 @@ def head(path, line):
     return f"{path}: {line}"
 
 
-TOLD = {
+EXPECTED = {
     "int": (-3, "int: -3", "int"),
     "huge int": (-(2**40_000), "int: -(about 12,042 digits)", "int"),
     "none": (None, "NoneType: None", "NoneType"),
@@ -135,23 +135,23 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("value, text, schema", TOLD.values(), ids=TOLD)
-def test_what_is_told(value, text, schema):
-    summary = tell(value)
+@pytest.mark.parametrize("value, text, schema", EXPECTED.values(), ids=EXPECTED)
+def test_values_are_described(value, text, schema):
+    summary = summarize(value)
     assert summary.text == text
     if schema is not None:
         assert summary.schema == schema
 
 
-def test_a_long_text_is_told_by_its_ends():
-    text, schema = tell("begin\n" + "x" * 10_000 + "end")
+def test_a_long_text_is_described_by_its_ends():
+    text, schema = summarize("begin\n" + "x" * 10_000 + "end")
     assert text.startswith("str: 10,009 characters, 2 lines\n  begins 'begin\\nxxx")
     assert text.endswith("xxxend'")
     assert schema == "str: 10,009 characters, 2 lines"
 
 
-def test_large_mappings_are_told_in_few_lines():
-    text, schema = tell(dict.fromkeys(range(1000), 0))
+def test_large_mappings_are_described_in_few_lines():
+    text, schema = summarize(dict.fromkeys(range(1000), 0))
     lines = text.splitlines()
     assert lines[0] == "dict: 1,000 items: int to int (as 100 of them are)"
     assert lines[1].startswith("  0: 0, 1: 0, 2: 0")
@@ -161,42 +161,42 @@ def test_large_mappings_are_told_in_few_lines():
 
 def test_generators_are_not_advanced():
     generator = counting(3)
-    assert tell(generator).text.startswith("generator: of counting, not started at line ")
+    assert summarize(generator).text.startswith("generator: of counting, not started at line ")
     next(generator)
-    told = tell(generator)
-    assert told.text.startswith("generator: of counting, waits at line ")
-    assert "variables: limit=3" in told.text
-    assert "variables: limit" in told.schema and "3" not in told.schema.splitlines()[1]
+    summary = summarize(generator)
+    assert summary.text.startswith("generator: of counting, waits at line ")
+    assert "variables: limit=3" in summary.text
+    assert "variables: limit" in summary.schema and "3" not in summary.schema.splitlines()[1]
     assert list(generator) == [1, 2]
-    assert tell(generator).text.startswith("generator: of counting, finished, not read")
+    assert summarize(generator).text.startswith("generator: of counting, finished, not read")
 
 
 def test_coroutines_are_not_awaited():
     coroutine = waiting()
-    assert tell(coroutine).text.startswith("coroutine: of waiting, not started at line ")
+    assert summarize(coroutine).text.startswith("coroutine: of waiting, not started at line ")
     asyncio.run(coroutine)
-    assert tell(coroutine).text.startswith("coroutine: of waiting, finished")
+    assert summarize(coroutine).text.startswith("coroutine: of waiting, finished")
 
 
 def test_asynchronous_generators_are_not_advanced():
-    assert tell(streaming()).text.startswith("async_generator: of streaming, ")
+    assert summarize(streaming()).text.startswith("async_generator: of streaming, ")
 
 
 def test_files_keep_their_position_and_what_they_hold_back(tmp_path):
     path = tmp_path / "f"
     with path.open("w+", encoding="utf-8") as file:
         file.write("held back")
-        assert tell(file).text == f"_io.TextIOWrapper: {str(path)!r}, mode 'w+', open\n  encoding utf-8"
-        assert tell(file).schema == "_io.TextIOWrapper: open, mode 'w+'\n  encoding utf-8"
+        assert summarize(file).text == f"_io.TextIOWrapper: {str(path)!r}, mode 'w+', open\n  encoding utf-8"
+        assert summarize(file).schema == "_io.TextIOWrapper: open, mode 'w+'\n  encoding utf-8"
         assert path.read_text() == ""
-    assert tell(file).text.startswith(f"_io.TextIOWrapper: {str(path)!r}, mode 'w+', closed")
+    assert summarize(file).text.startswith(f"_io.TextIOWrapper: {str(path)!r}, mode 'w+', closed")
     with path.open("rb") as file:
         file.read(4)
-        assert tell(file).text.endswith("at byte 4")
+        assert summarize(file).text.endswith("at byte 4")
         assert file.read() == b" back"
     path.write_text("abc")
     with path.open() as lines:
-        tell(lines)
+        summarize(lines)
         assert list(lines) == ["abc"]
 
 
@@ -204,20 +204,20 @@ def test_files_keep_their_position_and_what_they_hold_back(tmp_path):
 def test_files_in_memory(make):
     file = make("abc")
     file.read(1)
-    text, schema = tell(file)
+    text, schema = summarize(file)
     assert "in memory, 3 " in text and "at 1" in text and "begins" in text
     assert "abc" not in schema
     assert file.tell() == 1
     file.close()
-    assert tell(file).text.endswith("in memory, closed")
+    assert summarize(file).text.endswith("in memory, closed")
 
 
 def test_paths_say_what_lies_there(tmp_path):
     (tmp_path / "f").write_text("abc")
     kind = f"pathlib.{type(Path()).__name__}"
-    assert tell(tmp_path).text == f"{kind}: {str(tmp_path)!r}, a folder"
-    assert tell(tmp_path / "f").schema == f"{kind}: a file of 3 bytes"
-    assert tell(tmp_path / "no").text == f"{kind}: {str(tmp_path / 'no')!r}, does not exist"
+    assert summarize(tmp_path).text == f"{kind}: {str(tmp_path)!r}, a folder"
+    assert summarize(tmp_path / "f").schema == f"{kind}: a file of 3 bytes"
+    assert summarize(tmp_path / "no").text == f"{kind}: {str(tmp_path / 'no')!r}, does not exist"
 
 
 STRUCTURES = {
@@ -233,8 +233,8 @@ STRUCTURES = {
 
 @pytest.mark.parametrize("value, expected", STRUCTURES.values(), ids=STRUCTURES)
 def test_structure(value, expected):
-    told = value_text.describe_structure(value)
-    assert told == expected if expected else told.endswith("f11: int, ...)")
+    structure = value_text.describe_structure(value)
+    assert structure == expected if expected else structure.endswith("f11: int, ...)")
 
 
 CHANGES = {

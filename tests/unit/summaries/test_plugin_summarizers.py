@@ -16,32 +16,32 @@ describers = {"tidebook.Ledger": ledger, "builtins.list": ledger}
 """
 
 
-def _tell(register_plugin, code, value, name="tidebook"):
+def _summarize(register_plugin, code, value, name="tidebook"):
     register_plugin({"summarizers": f"{name} = explora_tides"}, code)
     (summary,) = Summarizer().tell([value])
     return summary
 
 
 def test_a_plugin_describes_values_of_its_package_in_the_child_alone(register_plugin):
-    summary = _tell(register_plugin, CODE, Ledger())
+    summary = _summarize(register_plugin, CODE, Ledger())
     text = "tidebook.books.Ledger: 3 lines\n  first: [1, 2]\n  total 9"
     assert summary == Summary(text, "tidebook.books.Ledger: 3 lines\n  total: int")
     assert "explora_tides" not in sys.modules
 
 
 def test_a_subclass_of_a_described_class_is_described_too(register_plugin):
-    assert _tell(register_plugin, CODE, type("More", (Ledger,), {})()).text.endswith("total 9")
+    assert _summarize(register_plugin, CODE, type("More", (Ledger,), {})()).text.endswith("total 9")
 
 
 def test_no_built_in_describer_is_replaced(register_plugin):
-    assert "3 lines" not in _tell(register_plugin, CODE, [1], name="builtins").text
+    assert "3 lines" not in _summarize(register_plugin, CODE, [1], name="builtins").text
     assert "1 item" in Summarizer().tell([Lines([1])])[0].text
 
 
 def test_a_plugin_that_cannot_be_loaded_is_named_and_the_attributes_are_shown(register_plugin):
     value = Ledger()
     value.total = 9
-    text = _tell(register_plugin, "import missing_tides", value).text
+    text = _summarize(register_plugin, "import missing_tides", value).text
     assert "the summarizer 'tidebook' of explora-tides 0.1 cannot be loaded: ModuleNotFoundError" in text
     assert "total = 9" in text
 
@@ -55,7 +55,7 @@ def test_a_plugin_that_hangs_or_exits_costs_one_value(register_plugin):
 
 def test_a_plugin_that_raises_or_exits_is_noted(register_plugin):
     code = CODE.replace('    yield f"first', '    raise SystemExit\n    yield f"first')
-    assert _tell(register_plugin, code, Ledger()).text == (
+    assert _summarize(register_plugin, code, Ledger()).text == (
         "tidebook.books.Ledger: 3 lines\n  (to tell more raises SystemExit)"
     )
 
@@ -64,4 +64,4 @@ def test_a_file_in_the_working_directory_is_not_imported_instead(register_plugin
     (tmp_path / "explora_tides.py").write_text(CODE.replace("3 lines", "planted"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("")
-    assert "3 lines" in _tell(register_plugin, CODE, Ledger()).text
+    assert "3 lines" in _summarize(register_plugin, CODE, Ledger()).text

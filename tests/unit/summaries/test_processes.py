@@ -1,4 +1,4 @@
-"""Threads and processes are told in the state that they are in."""
+"""Threads and processes are described in their current state."""
 
 import multiprocessing
 import threading
@@ -15,42 +15,45 @@ class Worker(threading.Thread):
         self.count = count
 
 
-def told(value: object) -> list[str]:
+def describe(value: object) -> list[str]:
     (summary,) = Summarizer().tell([value])
     return [summary.text, summary.schema]
 
 
-def test_a_thread_is_told_from_before_its_start_to_its_end() -> None:
-    goes_on = threading.Event()
-    thread = threading.Thread(target=goes_on.wait, name="waiter", daemon=True)
-    assert told(thread) == ["threading.Thread: 'waiter', not started, daemon", "threading.Thread: not started, daemon"]
+def test_a_thread_is_described_from_before_its_start_to_its_end() -> None:
+    finish = threading.Event()
+    thread = threading.Thread(target=finish.wait, name="waiter", daemon=True)
+    assert describe(thread) == [
+        "threading.Thread: 'waiter', not started, daemon",
+        "threading.Thread: not started, daemon",
+    ]
     thread.start()
-    assert told(thread) == ["threading.Thread: 'waiter', running, daemon", "threading.Thread: running, daemon"]
-    goes_on.set()
+    assert describe(thread) == ["threading.Thread: 'waiter', running, daemon", "threading.Thread: running, daemon"]
+    finish.set()
     thread.join()
-    assert told(thread)[1] == "threading.Thread: finished, daemon"
+    assert describe(thread)[1] == "threading.Thread: finished, daemon"
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_process_that_waits_to_be_started_is_told(method: str) -> None:
+def test_a_process_that_waits_to_be_started_is_described(method: str) -> None:
     process = multiprocessing.get_context(method).Process(target=print, name="idle")
-    assert told(process)[0].endswith("Process: 'idle', not started")
+    assert describe(process)[0].endswith("Process: 'idle', not started")
 
 
-def test_a_process_is_told_from_its_start_to_its_end() -> None:
-    goes_on = multiprocessing.get_context("fork").Event()
-    process = multiprocessing.get_context("fork").Process(target=goes_on.wait, name="waiter")
+def test_a_process_is_described_from_its_start_to_its_end() -> None:
+    finish = multiprocessing.get_context("fork").Event()
+    process = multiprocessing.get_context("fork").Process(target=finish.wait, name="waiter")
     process.start()
-    assert told(process)[1] == "multiprocessing.context.ForkProcess: running"
-    goes_on.set()
+    assert describe(process)[1] == "multiprocessing.context.ForkProcess: running"
+    finish.set()
     process.join()
-    assert told(process)[1] == "multiprocessing.context.ForkProcess: finished with exit code 0"
+    assert describe(process)[1] == "multiprocessing.context.ForkProcess: finished with exit code 0"
     process.close()
-    assert told(process)[1] == "multiprocessing.context.ForkProcess: closed"
+    assert describe(process)[1] == "multiprocessing.context.ForkProcess: closed"
 
 
-def test_no_wrong_state_is_told_of_a_class_based_on_threads() -> None:
+def test_a_class_based_on_threads_is_described_without_a_wrong_state() -> None:
     worker = Worker(98761)
     path = f"{__name__}.Worker"
-    assert told(worker) == [f"{path}: 'worker'\n  count: 98761", f"{path}\n  count: int"]
+    assert describe(worker) == [f"{path}: 'worker'\n  count: 98761", f"{path}\n  count: int"]
     assert ShortFormatter(apart=True, letters=100)([worker]) == f"[{path}]"

@@ -1,4 +1,4 @@
-"""What is told of values within values."""
+"""How values within values are described."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
 
-HELD = [
+SMALL_VALUES = [
     (np.array([1, 2]), "numpy.ndarray: [1, 2] of int64"),
     (np.array([[1, 2], [3, 4]]), "numpy.ndarray: [[1, 2], [3, 4]] of int64"),
     (np.array([0.1], "float32"), "numpy.ndarray: [0.1] of float32"),
@@ -23,14 +23,14 @@ HELD = [
 ]
 
 
-@pytest.mark.parametrize(("value", "told"), HELD, ids=lambda value: type(value).__name__)
-def test_small_values_are_told_by_what_they_hold(value: Any, told: str) -> None:
+@pytest.mark.parametrize(("value", "expected"), SMALL_VALUES, ids=lambda value: type(value).__name__)
+def test_small_values_are_described_by_their_content(value: Any, expected: str) -> None:
     short = ShortFormatter(apart=True, letters=60)
-    assert short(value) == told
-    assert short((value,)) == f"({told},)"
+    assert short(value) == expected
+    assert short((value,)) == f"({expected},)"
 
 
-def test_what_lives_in_this_process_alone_is_told_there() -> None:
+def test_values_of_this_process_alone_are_described_there() -> None:
     assert ShortFormatter(apart=False, letters=60)([pl.Series([1, None])]) == "[polars.Series: [1, null] of Int64]"
     assert ShortFormatter(apart=True, letters=60)([pl.Series([1, None])]) == "[polars.Series: 2 values of Int64]"
 
@@ -46,7 +46,7 @@ def test_what_lives_in_this_process_alone_is_told_there() -> None:
         (pa.array(range(9)), "pyarrow.Int64Array: 9 values"),
     ],
 )
-def test_others_are_told_by_their_size(value: Any, beginning: str) -> None:
+def test_others_are_described_by_their_size(value: Any, beginning: str) -> None:
     assert ShortFormatter(apart=True, letters=60)(value).startswith(beginning)
 
 

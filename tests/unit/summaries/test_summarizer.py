@@ -1,4 +1,4 @@
-"""Any value is told in a few lines: whatever it does, and without a trace in it."""
+"""Any value is summarized in a few lines, whatever it does, and is left unchanged."""
 
 import sys
 import time
@@ -18,7 +18,7 @@ NOTE = 120
 """A summary may be longer by one note."""
 
 
-def tell(value, **formatter):
+def summarize(value, **formatter):
     (summary,) = Summarizer(**formatter).tell([value])
     assert len(summary.text) <= MAX_LENGTH + NOTE
     assert len(summary.schema) <= MAX_LENGTH + NOTE
@@ -120,14 +120,14 @@ HOSTILE = {
 
 @pytest.mark.parametrize("make, expected", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_value_costs_a_line(make, expected):
-    text = tell(make()).text  # that it ends at all is half of it
+    text = summarize(make()).text  # that it ends at all is half of it
     assert expected in text
 
 
 def test_a_value_that_hangs_takes_nothing_from_the_others():
     hang, plain = hostile(__repr__=forever)(), [1, 2]
-    told = Summarizer().tell([plain, hang, plain, 3, hang, plain])
-    assert [one.text.splitlines()[0] for one in told] == [
+    summaries = Summarizer().tell([plain, hang, plain, 3, hang, plain])
+    assert [one.text.splitlines()[0] for one in summaries] == [
         "list: 2 items: int",
         "Hostile",
         "list: 2 items: int",
@@ -151,11 +151,11 @@ class Counts:
 
 def test_nothing_is_changed_printed_or_kept(capfd):
     value, numbers = Counts(), iter(range(3))
-    assert tell(value).text.startswith(f"{__name__}.Counts: told")
-    tell(numbers)
+    assert summarize(value).text.startswith(f"{__name__}.Counts: told")
+    summarize(numbers)
     assert (value.__dict__, Counts.seen, list(numbers)) == ({}, 0, [0, 1, 2])
     references = sys.getrefcount(value)
-    tell(value)
+    summarize(value)
     assert sys.getrefcount(value) == references
     assert capfd.readouterr() == ("", "")
 
@@ -165,7 +165,7 @@ SCALARS = [1, 1.5, True, None, 2j, "abc", b"abc", sys]
 
 def test_what_is_built_in_through_and_through_needs_no_process(monkeypatch):
     monkeypatch.setattr(forked_probe, "possible", lambda: False)
-    assert [tell(value).text for value in SCALARS[:6]] == [
+    assert [summarize(value).text for value in SCALARS[:6]] == [
         "int: 1",
         "float: 1.5",
         "bool: True",
@@ -173,19 +173,19 @@ def test_what_is_built_in_through_and_through_needs_no_process(monkeypatch):
         "complex: 2j",
         "str: 'abc'",
     ]
-    assert tell(sys) == ("module: sys", "module: sys")
-    assert tell({"a": [(1, 2.5)], "b": {3}}).text.endswith("  'a': [(1, 2.5)]\n  'b': {3}")
+    assert summarize(sys) == ("module: sys", "module: sys")
+    assert summarize({"a": [(1, 2.5)], "b": {3}}).text.endswith("  'a': [(1, 2.5)]\n  'b': {3}")
 
 
-def test_without_a_process_the_type_is_told_and_nothing_is_run(monkeypatch):
+def test_without_a_process_the_type_is_named_and_nothing_is_run(monkeypatch):
     monkeypatch.setattr(forked_probe, "possible", lambda: False)
-    assert tell(hostile(__repr__=forever)()) == Summary("Hostile", "Hostile")
-    assert tell([1, object()]) == Summary("list", "list")
+    assert summarize(hostile(__repr__=forever)()) == Summary("Hostile", "Hostile")
+    assert summarize([1, object()]) == Summary("list", "list")
 
 
-def test_a_class_tells_itself_and_its_schema_is_its_type():
-    told = tell(hostile(_repr_llm_=lie("two lines\n  of data"))())
-    assert told == Summary("Hostile: two lines\n    of data", "Hostile")
+def test_a_class_describes_itself_and_its_schema_is_its_type():
+    summary = summarize(hostile(_repr_llm_=lie("two lines\n  of data"))())
+    assert summary == Summary("Hostile: two lines\n    of data", "Hostile")
 
 
 class Formatter:
@@ -203,16 +203,18 @@ class Formatter:
 
 def test_what_is_registered_comes_before_what_is_known():
     formatter = Formatter(list=lambda value: f"{len(value)} things", int=lambda value: ("a number", {"meta": 1}))
-    assert tell([1, 2], formatter=formatter) == Summary("list: 2 things", "list")
-    assert tell(5, formatter=formatter).text == "int: a number"
-    assert tell((1,), formatter=formatter).text == "tuple: 1 item: int\n  (1,)"
+    assert summarize([1, 2], formatter=formatter) == Summary("list: 2 things", "list")
+    assert summarize(5, formatter=formatter).text == "int: a number"
+    assert summarize((1,), formatter=formatter).text == "tuple: 1 item: int\n  (1,)"
 
 
 def test_a_foreign_formatter_is_asked_for_everything_and_may_have_nothing_to_say():
     formatter = Formatter(every=lambda value: "seen" if value else None)
-    assert tell([1], formatter=formatter, foreign=True).text == "list: seen"
-    assert tell([], formatter=formatter, foreign=True).text == "list: empty"
-    assert tell([1], formatter=Formatter(every=bad), foreign=True).text == "list\n  (to tell more raises ValueError)"
+    assert summarize([1], formatter=formatter, foreign=True).text == "list: seen"
+    assert summarize([], formatter=formatter, foreign=True).text == "list: empty"
+    assert (
+        summarize([1], formatter=Formatter(every=bad), foreign=True).text == "list\n  (to tell more raises ValueError)"
+    )
 
 
 @pytest.fixture
@@ -231,7 +233,7 @@ class Known:
     """Of a type that a family knows."""
 
 
-def test_what_was_told_before_a_fault_counts(family):
+def test_facts_before_a_fault_count(family):
     def describe(value, look):
         yield Fact("first")
         yield Fact("data", shows=True, schema="shape")
@@ -241,19 +243,19 @@ def test_what_was_told_before_a_fault_counts(family):
     family(describe)
     head = f"{__name__}.Known"
     note = "\n  (to tell more raises KeyError)"
-    assert tell(Known()) == (f"{head}: first\n  data\n  secret{note}", f"{head}: first\n  shape{note}")
+    assert summarize(Known()) == (f"{head}: first\n  data\n  secret{note}", f"{head}: first\n  shape{note}")
 
 
-def test_what_was_told_before_a_hang_counts(family):
+def test_facts_before_a_hang_count(family):
     def describe(value, look):
         yield Fact("first")
         forever()
 
     family(describe)
-    assert tell(Known()).text == f"{__name__}.Known: first\n  (to tell more takes too long)"
+    assert summarize(Known()).text == f"{__name__}.Known: first\n  (to tell more takes too long)"
 
 
-def test_what_a_fork_does_not_carry_is_told_in_this_process(family):
+def test_what_a_fork_does_not_carry_is_described_in_this_process(family):
     looked = []
 
     def describe(value, look):
@@ -261,13 +263,13 @@ def test_what_a_fork_does_not_carry_is_told_in_this_process(family):
         yield Fact("seen")
 
     family(describe, in_process=True)
-    assert tell(Known()).text == f"{__name__}.Known: seen"
+    assert summarize(Known()).text == f"{__name__}.Known: seen"
     assert (len(looked), Counts.seen) == (1, 0)
 
 
 def test_what_is_left_out_is_counted(family):
     family(lambda value, look: (Fact(f"{number} {'x' * 50}") for number in range(100)))
-    lines = tell(Known()).text.splitlines()
+    lines = summarize(Known()).text.splitlines()
     whole = sum(line.endswith("x" * 50) for line in lines)
     assert lines[-1] == f"  ... {100 - whole} more cut"
 
@@ -278,12 +280,12 @@ def test_a_describer_that_never_ends_is_not_counted(family):
             yield Fact("x" * 100)
 
     family(describe)
-    assert tell(Known()).text.endswith("... more cut")
+    assert summarize(Known()).text.endswith("... more cut")
 
 
 def test_a_first_fact_without_schema_leaves_the_line_to_the_type(family):
     family(lambda value, look: iter([Fact("42", shows=True), Fact("id: int64")]))
-    assert tell(Known()).schema == f"{__name__}.Known\n  id: int64"
+    assert summarize(Known()).schema == f"{__name__}.Known\n  id: int64"
 
 
 def test_a_fact_of_several_lines_is_indented():
@@ -316,7 +318,7 @@ VALUES = {
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 def test_a_schema_holds_no_data(value):
-    assert SECRET not in tell(value).schema
+    assert SECRET not in summarize(value).schema
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.complex_numbers() | st.text() | st.binary()
@@ -331,11 +333,11 @@ nested = st.recursive(
 
 
 @given(st.lists(nested, max_size=5))
-def test_any_nesting_is_told_within_bounds_and_stays_as_it_is(values):
+def test_any_nesting_is_described_within_bounds_and_stays_as_it_is(values):
     before = repr(values)
-    told = Summarizer().tell(values)
+    summaries = Summarizer().tell(values)
     assert repr(values) == before
-    assert len(told) == len(values)
-    for summary in told:
+    assert len(summaries) == len(values)
+    for summary in summaries:
         assert len(summary.text) <= MAX_LENGTH and len(summary.schema) <= MAX_LENGTH
         assert summary.text.encode() and "to tell more" not in summary.text

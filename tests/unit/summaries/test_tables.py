@@ -1,4 +1,4 @@
-"""What is told of the tables of pandas, Polars and Arrow."""
+"""Summaries of the tables of pandas, Polars and Arrow."""
 
 import datetime
 import pickle
@@ -40,7 +40,7 @@ def sales() -> pd.DataFrame:
     return frame
 
 
-def test_a_frame_is_told_by_its_columns() -> None:
+def test_a_frame_is_described_by_its_columns() -> None:
     head, *lines = text(sales()).splitlines()
     assert head.startswith("10 rows x 7 columns, ")
     assert lines[:11] == [
@@ -81,17 +81,17 @@ def test_of_a_longer_frame_statistics_come_before_the_first_rows() -> None:
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_numbers_that_differ_late_are_told_apart(kind: Any) -> None:
-    told = text(kind({"amount": [12345.678912, 12345.68, 1234567.891]}))
-    assert "12345.678912\n  12345.68\n  1234567.891" in told
+def test_numbers_that_differ_late_are_distinguished(kind: Any) -> None:
+    summary = text(kind({"amount": [12345.678912, 12345.68, 1234567.891]}))
+    assert "12345.678912\n  12345.68\n  1234567.891" in summary
     assert "12345.678912 to 12345.68," in text(kind({"amount": [12345.678912, 12345.68]}))
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_where_rows_are_long_numbers_have_the_digits_that_tell_them_apart(kind: Any) -> None:
+def test_where_rows_are_long_numbers_have_the_digits_that_distinguish_them(kind: Any) -> None:
     thirds = {name: [1 / 3, 2 / 3, 1.0] * 2 for name in "abcd"}
-    told = text(kind({**thirds, "near": [12345.678912, 12345.678955] * 3}))
-    assert "  0.333333 | 0.333333 | 0.333333 | 0.333333 | 12345.678912" in told
+    summary = text(kind({**thirds, "near": [12345.678912, 12345.678955] * 3}))
+    assert "  0.333333 | 0.333333 | 0.333333 | 0.333333 | 12345.678912" in summary
 
 
 @pytest.mark.parametrize("kind", [pd.Series, pl.Series, pa.array])
@@ -100,22 +100,22 @@ def test_short_floats_have_only_their_own_digits(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_all_rows_of_a_small_table_are_told(kind: Any) -> None:
+def test_all_rows_of_a_small_table_are_shown(kind: Any) -> None:
     lines = text(kind({"k": list("abcdefghij"), "v": [*range(10)]})).splitlines()
     assert lines[3] == "all rows:"
     assert lines[5:15] == [f"  {letter} | {place}" for place, letter in enumerate("abcdefghij")]
 
 
-def test_all_of_a_short_series_is_told() -> None:
+def test_all_of_a_short_series_is_shown() -> None:
     assert text(pd.Series([3, 1, 2, 9, 7], index=list("vwxyz"))).endswith("v | 3\n  w | 1\n  x | 2\n  y | 9\n  z | 7")
     assert text(pd.Series(range(10))).endswith("all: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9")
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_texts_that_could_be_taken_for_something_else_are_quoted(kind: Any) -> None:
-    told = text(kind({" s": [" a ", "a", ""], "n": ["nan", None, "1"]}))
+    summary = text(kind({" s": [" a ", "a", ""], "n": ["nan", None, "1"]}))
     gone = "nan" if kind is pd.DataFrame else "null"
-    assert f"  ' s' | n\n  ' a ' | 'nan'\n  a | {gone}\n  '' | '1'" in told
+    assert f"  ' s' | n\n  ' a ' | 'nan'\n  a | {gone}\n  '' | '1'" in summary
 
 
 def test_the_schema_of_a_frame_names_columns_and_counts() -> None:
@@ -315,18 +315,18 @@ ARROW = [
 
 
 @pytest.mark.parametrize(("value", "parts"), [*PANDAS, *POLARS, *ARROW], ids=lambda value: type(value).__name__)
-def test_tells_what_a_table_or_a_part_of_one_is(value: object, parts: list[str]) -> None:
-    told = text(value)
+def test_a_table_or_a_part_of_one_is_described(value: object, parts: list[str]) -> None:
+    summary = text(value)
     for part in parts:
-        assert part in told
+        assert part in summary
 
 
 @pytest.mark.parametrize("value", [value for value, _ in PANDAS], ids=lambda value: type(value).__name__)
-def test_telling_changes_nothing_in_pandas(value: Any) -> None:
-    held = [value, *[getattr(value, "index", None), getattr(value, "columns", None)]]
-    before = [pickle_of(part) for part in held], memory(value)
+def test_describing_changes_nothing_in_pandas(value: Any) -> None:
+    parts = [value, *[getattr(value, "index", None), getattr(value, "columns", None)]]
+    before = [pickle_of(part) for part in parts], memory(value)
     drain(value)
-    assert ([pickle_of(part) for part in held], memory(value)) == before
+    assert ([pickle_of(part) for part in parts], memory(value)) == before
 
 
 def pickle_of(value: Any) -> bytes | None:
@@ -399,16 +399,16 @@ def test_samples_are_shares_and_not_counts(convert: Any) -> None:
 
 @pytest.mark.parametrize("convert", [pl.Series, pa.array, lambda values: pd.Series(values, dtype="string")])
 def test_of_long_texts_few_are_taken(convert: Any) -> None:
-    told = text(convert(["x" * 1_000_000 + str(place) for place in range(30)]))
-    assert "x" * 40 + "..." in told
-    assert "x" * 200 not in told
+    summary = text(convert(["x" * 1_000_000 + str(place) for place in range(30)]))
+    assert "x" * 40 + "..." in summary
+    assert "x" * 200 not in summary
 
 
 def test_statistics_are_left_out_when_it_is_late() -> None:
     for frame in (sales(), FRAME, TABLE):
-        told = text(frame, deadline=0.0)
-        assert "id: " in told
-        assert "mean" not in told
+        summary = text(frame, deadline=0.0)
+        assert "id: " in summary
+        assert "mean" not in summary
 
 
 class Broken(pd.DataFrame):
@@ -417,7 +417,7 @@ class Broken(pd.DataFrame):
         raise RuntimeError("broken")
 
 
-def test_what_was_told_before_a_fault_counts() -> None:
+def test_facts_before_a_fault_count() -> None:
     frame = Broken({"a": [1]})
     known = find(frame)
     assert known is not None and known.describe is not None
@@ -462,10 +462,10 @@ def test_readers_stay_unread_and_files_unscanned(tmp_path: Path) -> None:
     drain(reader)
     assert reader.read_all().num_rows == 3
     pq.write_table(TABLE.select(["id", "s"]), tmp_path / "secret.parquet")
-    told = ds.dataset(tmp_path / "secret.parquet")
-    assert "1 files of parquet, not scanned" in text(told)
-    assert "secret.parquet" in text(told, cell_width=500)
-    assert "secret" not in schema(told)
+    dataset = ds.dataset(tmp_path / "secret.parquet")
+    assert "1 files of parquet, not scanned" in text(dataset)
+    assert "secret.parquet" in text(dataset, cell_width=500)
+    assert "secret" not in schema(dataset)
     with pq.ParquetFile(tmp_path / "secret.parquet") as file:
         assert "3 rows x 2 columns in 1 row groups" in text(file)
 
@@ -484,7 +484,7 @@ def test_readers_stay_unread_and_files_unscanned(tmp_path: Path) -> None:
     ],
     ids=lambda value: "" if isinstance(value, bool) else type(value).__name__,
 )
-def test_where_a_table_is_told(value, apart, here) -> None:
+def test_where_a_table_can_be_described(value, apart, here) -> None:
     known = find(value)
     assert (known.can_describe(value, in_fork=True), known.can_describe(value, in_fork=False)) == (apart, here)
 
@@ -557,7 +557,7 @@ CELLS = {
     st.sampled_from([object, "narrow", "category"]),
     st.integers(1, 20),
 )
-def test_any_frame_is_told_and_stays_as_it_is(frame: pd.DataFrame, kind: Any, sample: int) -> None:
+def test_any_frame_is_described_and_stays_as_it_is(frame: pd.DataFrame, kind: Any, sample: int) -> None:
     if kind == "narrow":
         frame = frame.infer_objects()
     elif kind == "category":
@@ -572,7 +572,9 @@ def test_any_frame_is_told_and_stays_as_it_is(frame: pd.DataFrame, kind: Any, sa
 
 
 @given(st.lists(st.tuples(CELLS["int"], CELLS["float"], CELLS["text"], CELLS["when"]), max_size=12), st.integers(1, 20))
-def test_any_table_of_other_libraries_is_told_and_stays_as_it_is(lines: list[tuple[Any, ...]], sample: int) -> None:
+def test_any_table_of_other_libraries_is_described_and_stays_as_it_is(
+    lines: list[tuple[Any, ...]], sample: int
+) -> None:
     columns = {name: [line[place] for line in lines] for place, name in enumerate(("i", "f", "s", "w"))}
     frame = pl.DataFrame(columns, strict=False)
     table = frame.to_arrow()
@@ -585,7 +587,7 @@ def test_any_table_of_other_libraries_is_told_and_stays_as_it_is(lines: list[tup
     assert repr(table.to_pylist()) == repr(before[1].to_pylist())
 
 
-def test_the_shape_is_told_before_columns_are_looked_at() -> None:
+def test_the_shape_is_described_before_columns_are_read() -> None:
     known = find(sales())
     assert known is not None and known.describe is not None
     (first,) = islice(known.describe(sales(), look()), 1)

@@ -1,4 +1,4 @@
-"""Tensors of libraries that are too large to be there always; told in a fork whose parent's thread pools are up."""
+"""Tensors of large optional libraries, described in a fork whose parent's thread pools are running."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.unit.summaries.described import measure, schema, text
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def told_apart(value):
+def summarize_in_fork(value):
     """The summary as it is made for a cell: in a forked child."""
     (summary,) = Summarizer().tell([value])
     assert "takes too long" not in summary.text and "raises" not in summary.text
@@ -24,16 +24,16 @@ class TestTorch:
         torch.rand(2_000_000).mul(2).sum()
         return torch
 
-    def test_a_large_tensor_is_told_by_a_sample(self, torch):
+    def test_a_large_tensor_is_described_by_a_sample(self, torch):
         tensor = torch.arange(4_000_000).float().reshape(2000, 2000)
-        told = text(tensor)
-        assert told.startswith("shape 2000 x 2000, float32, on cpu, 16.0 MB\nvalues 0 to ")
-        assert "(of 20,000 of its values)" in told and "first 0, 1, 2, 3, 4, 5, ..." in told
+        summary = text(tensor)
+        assert summary.startswith("shape 2000 x 2000, float32, on cpu, 16.0 MB\nvalues 0 to ")
+        assert "(of 20,000 of its values)" in summary and "first 0, 1, 2, 3, 4, 5, ..." in summary
         assert schema(tensor) == "shape 2000 x 2000, float32, on cpu, 16.0 MB"
-        assert "(of 20,000 of its values)" in told_apart(tensor).text
-        assert "(of 20,000 of its values)" in told_apart(tensor.T).text
+        assert "(of 20,000 of its values)" in summarize_in_fork(tensor).text
+        assert "(of 20,000 of its values)" in summarize_in_fork(tensor.T).text
 
-    def test_gradients_are_told_and_none_is_made(self, torch):
+    def test_gradients_are_described_and_none_is_made(self, torch):
         leaf = torch.ones(3, requires_grad=True)
         made = (leaf * 2).sum()
         assert "requires grad, a leaf, no grad yet" in text(leaf)
@@ -60,7 +60,7 @@ class TestTorch:
     )
     def test_kinds_of_tensors(self, torch, make, expected):
         assert expected in text(make(torch))
-        told_apart(make(torch))
+        summarize_in_fork(make(torch))
 
     def test_the_measure_changes_with_a_change_in_place(self, torch):
         tensor = torch.zeros(3)
@@ -100,25 +100,25 @@ class TestJax:
         (wide @ wide).block_until_ready()
         return jnp
 
-    def test_an_array_is_told_by_a_sample(self, jnp):
+    def test_an_array_is_described_by_a_sample(self, jnp):
         array = jnp.arange(4_000_000.0).block_until_ready()
-        assert told_apart(array).text.count("(of 20,000 of its values)") == 1
+        assert summarize_in_fork(array).text.count("(of 20,000 of its values)") == 1
         assert schema(array) == "shape 4000000, float32, on cpu:0, 16.0 MB"
 
     def test_an_array_that_is_still_computed_is_not_waited_for(self, jnp):
         wide = lazy = jnp.ones((2000, 2000))
         for _ in range(20):
             lazy = lazy @ wide / 2000
-        assert "still being computed" in told_apart(lazy).text
+        assert "still being computed" in summarize_in_fork(lazy).text
         lazy.block_until_ready()
-        assert "values always 1" in told_apart(lazy).text
+        assert "values always 1" in summarize_in_fork(lazy).text
 
     def test_tracers_keys_halves_and_deleted_arrays(self, jnp):
         import jax
 
-        told = []
-        jax.jit(lambda x: (told.append(text(x)), x)[1])(jnp.ones(3))
-        assert told == ["shape 3, float32, a tracer: it has no values"]
+        summaries = []
+        jax.jit(lambda x: (summaries.append(text(x)), x)[1])(jnp.ones(3))
+        assert summaries == ["shape 3, float32, a tracer: it has no values"]
         assert "a key of random numbers" in text(jax.random.key(0))
         assert "values [1.0, 1.0]" in text(jnp.ones(2, dtype=jnp.bfloat16).block_until_ready())
         gone = jnp.ones(3)
@@ -136,13 +136,13 @@ class TestTensorflow:
 
     def test_tensors_and_variables(self, tf):
         tensor = tf.reshape(tf.range(4_000_000), (2000, 2000))
-        assert "(of 20,000 of its values)" in told_apart(tensor).text
+        assert "(of 20,000 of its values)" in summarize_in_fork(tensor).text
         assert schema(tensor) == "shape 2000 x 2000, int32, on CPU:0"
-        assert "trainable" in told_apart(tf.Variable([1.0])).text
+        assert "trainable" in summarize_in_fork(tf.Variable([1.0])).text
         assert text(tf.constant(["a"])) == "shape 1, string, on CPU:0"
 
     def test_models_are_not_run_and_datasets_are_not_read(self, tf):
         model = tf.keras.Sequential([tf.keras.layers.Input((4,)), tf.keras.layers.Dense(3)])
-        assert "15 parameters" in told_apart(model).text and "Dense: 15 parameters" in text(model)
+        assert "15 parameters" in summarize_in_fork(model).text and "Dense: 15 parameters" in text(model)
         assert "not built" in text(tf.keras.Sequential())
-        assert "not read" in told_apart(tf.data.Dataset.range(3)).text
+        assert "not read" in summarize_in_fork(tf.data.Dataset.range(3)).text

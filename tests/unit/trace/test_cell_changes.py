@@ -189,7 +189,7 @@ def test_code_that_is_only_blank_has_no_cell():
     assert not by_candidate(viewed([started(), planned("a"), proposed("1.1", " \n")]))
 
 
-def test_the_heading_tells_apis_and_reasons():
+def test_the_heading_has_apis_and_reasons():
     heading = role(viewed(complete_events()), "subtask")[0]["source"]
     assert heading.startswith(
         "### Subtask 1: Load the graph\n\n<details><summary>Recommended APIs (2)</summary>\n<table>"
@@ -198,7 +198,7 @@ def test_the_heading_tells_apis_and_reasons():
     assert "**Candidate 1.2 carried forward**: ran; gives the same as 1 other." in heading
 
 
-def test_the_plan_tells_statuses_in_words_and_cost():
+def test_the_plan_has_statuses_in_words_and_cost():
     events = complete_events()
     at = next(index for index, event in enumerate(events) if isinstance(event, SubtaskStarted))
     plan = role(viewed(events[: at + 1]), "plan")[0]["source"]
@@ -352,7 +352,7 @@ EXPLORED = [
 ]
 
 
-def told_back(*events, after=EXPLORED, show="all"):
+def cells_after(*events, after=EXPLORED, show="all"):
     """The cells after these events, built by changes alone."""
     view, cells = CellView(show=show), []
     for state in states(recorded([started(), *after, *events])):
@@ -373,7 +373,7 @@ def fates(cells):
 
 
 def test_what_a_retry_gives_up_stays_folded_away_and_what_follows_is_planned_again():
-    cells = told_back(Steered("retry", subtask="1", hint="use *two*"))
+    cells = cells_after(Steered("retry", subtask="1", hint="use *two*"))
     assert fates(cells) == {
         "1.1": ("ok", False, True),
         "1.2": ("ok", False, True),
@@ -393,11 +393,11 @@ def test_after_a_retry_new_candidates_follow_the_old_ones_and_one_of_them_is_car
         proposed("1.3r1", "x = 4", round=1),
         proposed("1.4", "x = 5"),
     ]
-    cells = told_back(Steered("retry", subtask="1"), *again, ran("1.4"))
+    cells = cells_after(Steered("retry", subtask="1"), *again, ran("1.4"))
     assert [id for id in by_candidate(cells) if id.startswith("1")] == ["1.1", "1.2", "1.3", "1.4", "1.3r1"]
     assert fates(cells)["1.4"] == ("ok", None, False)
     chosen = [CandidateSelected(Selection("1", "1.4", ("ran",))), SubtaskFinished("1", "done")]
-    cells = told_back(Steered("retry", subtask="1"), *again, ran("1.4"), *chosen)
+    cells = cells_after(Steered("retry", subtask="1"), *again, ran("1.4"), *chosen)
     assert [id for id, fate in fates(cells).items() if fate[1]] == ["1.4"]
 
 
@@ -408,14 +408,14 @@ def test_a_chosen_candidate_stands_where_it_stood_and_the_one_before_it_folds_aw
         CandidateSelected(Selection("1", "1.2", ("chosen by the user",))),
         SubtaskFinished("1", "done"),
     ]
-    cells = told_back(*events)
+    cells = cells_after(*events)
     assert list(by_candidate(cells)) == ["1.1", "1.2", "2.1", "2.2"]
     assert (fates(cells)["1.1"], fates(cells)["1.2"]) == (("ok", False, True), ("ok", True, False))
     assert by_candidate(cells)["1.2"]["outputs"] == [stream("again\n")]
-    assert list(by_candidate(told_back(*events, show="selected"))) == ["1.2"]
+    assert list(by_candidate(cells_after(*events, show="selected"))) == ["1.2"]
 
 
-def test_going_back_while_the_solution_is_written_folds_its_attempts_and_numbers_go_on():
+def test_going_back_while_the_solution_is_written_folds_its_attempts_and_numbers_continue():
     solving = [
         *EXPLORED,
         SubtaskFinished("2", "failed"),
@@ -423,7 +423,7 @@ def test_going_back_while_the_solution_is_written_folds_its_attempts_and_numbers
         failed("s1"),
         proposed("s2", "2/0", round=1),
     ]
-    cells = told_back(Steered("retry", subtask="2"), proposed("s3", "3/0"), after=solving)
+    cells = cells_after(Steered("retry", subtask="2"), proposed("s3", "3/0"), after=solving)
     assert [id for id in by_candidate(cells) if id.startswith("s")] == ["s1", "s2", "s3"]
     assert (fates(cells)["s1"], fates(cells)["s2"]) == (("error", False, True), ("interrupted", False, True))
     assert fates(cells)["s3"] == ("running", None, False)
@@ -435,7 +435,7 @@ def test_a_plan_of_the_user_keeps_the_record_of_what_it_leaves_out_in_its_place(
         Steered("replan"),
         PlanMade(Plan((Subtask("1", "a"), Subtask("4", "new"), Subtask("3", "c")), 1), "changed by the user"),
     ]
-    plan = role(told_back(*events), "plan")[0]["source"]
+    plan = role(cells_after(*events), "plan")[0]["source"]
     assert (
         "▶ **1.** a (exploring)\n- ↷ **2.** b (skipped): no longer planned\n"
         "- ○ **4.** new (planned)\n- ○ **3.** c (planned)\n\n*Plan revised: changed by the user*" in plan
@@ -443,7 +443,7 @@ def test_a_plan_of_the_user_keeps_the_record_of_what_it_leaves_out_in_its_place(
 
 
 def test_a_skipped_subtask_carries_nothing_forward():
-    cells = told_back(Steered("skip", subtask="2"), SubtaskFinished("2", "skipped", "skipped by the user"))
+    cells = cells_after(Steered("skip", subtask="2"), SubtaskFinished("2", "skipped", "skipped by the user"))
     assert (fates(cells)["2.1"], fates(cells)["2.2"]) == (("ok", False, True), ("interrupted", False, True))
     assert "↷ **2.** b (skipped): skipped by the user" in role(cells, "plan")[0]["source"]
 
@@ -451,8 +451,8 @@ def test_a_skipped_subtask_carries_nothing_forward():
 @pytest.mark.parametrize("word", [Steered("replan"), finished("stopped", None)])
 def test_a_plan_under_review_says_so_until_the_word_comes(word):
     waits = "**The plan is waiting for your review.**"
-    assert waits in role(told_back(ReviewAsked(), after=EXPLORED[:1]), "plan")[0]["source"]
-    assert waits not in role(told_back(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
+    assert waits in role(cells_after(ReviewAsked(), after=EXPLORED[:1]), "plan")[0]["source"]
+    assert waits not in role(cells_after(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
 
 
 def test_the_record_of_a_steered_run_gives_the_same_notebook_again():
@@ -463,8 +463,8 @@ def test_the_record_of_a_steered_run_gives_the_same_notebook_again():
     assert Steered("choose", subtask="1", candidate="1.2") in [record.event for record in again]
 
 
-def test_going_back_to_a_subtask_never_heard_of_changes_nothing():
-    assert told_back(Steered("retry", subtask="9")) == told_back()
+def test_going_back_to_an_unknown_subtask_changes_nothing():
+    assert cells_after(Steered("retry", subtask="9")) == cells_after()
 
 
 def test_every_cell_is_valid_nbformat_and_every_metadata_obeys_the_schema():

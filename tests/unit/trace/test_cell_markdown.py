@@ -1,4 +1,4 @@
-"""What a heading tells of the candidates, in one line."""
+"""How a heading describes the candidates, in one line."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def test_a_name_of_a_file_is_no_markup():
     assert "wrote <code>&lt;b&gt;x&lt;/b&gt;</code>" in heading(wrote(ran("1.1"), "<b>x</b>"))
 
 
-def told(role, *events):
+def first_source(role, *events):
     """The text of the first cell of this role."""
     view = CellView()
     for state in states(recorded(events)):
@@ -53,28 +53,28 @@ def told(role, *events):
     return next(cell["source"] for cell in view.cells if (found := generated_metadata(cell)) and found["role"] == role)
 
 
-def test_a_solution_that_failed_its_check_is_told_from_a_crash():
+def test_a_solution_that_failed_its_check_is_distinguished_from_a_crash():
     missed, crashed = failed("s1", "AssertionError", "m == 4"), failed("s2", "KeyError", "'x'")
     missed = replace(missed, observation=replace(missed.observation, unmet="check"))
     events = (started(), planned("a"), proposed("s1", "m = 3"), missed, proposed("s2", "{}['x']"), crashed)
-    said = told("subtask", *events)
-    assert "**s1** ran, but its check failed (AssertionError: m == 4)" in said
-    assert "**s2** failed (KeyError: 'x')" in said
+    source = first_source("subtask", *events)
+    assert "**s1** ran, but its check failed (AssertionError: m == 4)" in source
+    assert "**s2** failed (KeyError: 'x')" in source
 
 
-def test_a_failure_that_is_kept_is_not_said_to_be_carried_forward():
+def test_a_failure_that_is_kept_is_not_described_as_carried_forward():
     kept = Selection("1", "1.1", ("none ran", "its failure is kept as experience"))
     events = (started(), planned("a"), SubtaskStarted("1", ()), proposed("1.1", "x"), failed("1.1"))
-    said = told("subtask", *events, CandidateSelected(kept), SubtaskFinished("1", "failed", "KeyError: 'x'"))
-    assert "✗ **None ran**; the failure of candidate 1.1 is kept as experience." in said
-    assert "carried forward" not in said
+    source = first_source("subtask", *events, CandidateSelected(kept), SubtaskFinished("1", "failed", "KeyError: 'x'"))
+    assert "✗ **None ran**; the failure of candidate 1.1 is kept as experience." in source
+    assert "carried forward" not in source
 
 
 def test_steps_are_named_as_people_call_them():
     names = {"introduce": "introduction", "recommend": "APIs", "recommend_global": "APIs for the solution"}
     end = replace(finished(), usage_by_step=dict.fromkeys((*names, "invent", "judge", "plan"), Usage(1)))
-    said = told("summary", started(), planned("a"), end)
-    rows = [line.split("|")[1].strip() for line in said.splitlines() if line.startswith("| ")]
+    summary = first_source("summary", started(), planned("a"), end)
+    rows = [line.split("|")[1].strip() for line in summary.splitlines() if line.startswith("| ")]
     assert rows == [
         "Step",
         "introduction",
@@ -86,11 +86,11 @@ def test_steps_are_named_as_people_call_them():
         "**all**",
     ]
     saved = replace(end, usage_by_step=dict(sorted(end.usage_by_step.items())))
-    assert told("summary", started(), planned("a"), saved) == said
+    assert first_source("summary", started(), planned("a"), saved) == summary
 
 
 def test_the_offline_model_is_sent_requests():
-    plan = told("plan", started(model="offline"), planned("a"), finished())
+    plan = first_source("plan", started(model="offline"), planned("a"), finished())
     assert "Cost: 5 requests, " in plan
 
 

@@ -1,4 +1,4 @@
-"""What correctness testing shows: a cell for each input, what was said of it, the program last; and in the summary."""
+"""What correctness testing shows: a cell for each input with its judgement, the program last; and in the summary."""
 
 from dataclasses import replace
 
@@ -128,7 +128,7 @@ def test_each_round_is_judged_in_words_and_nothing_of_it_is_markup():
     assert "**✓ right**" in second
 
 
-def test_what_was_not_judged_is_said():
+def test_a_missing_judgement_is_reported():
     events = [event for event in run() if event.kind != "solution_judged"]
     [first, _] = (cell.source for cell in about(render(recorded(events)), "judgement"))
     assert first == "**Solution s1** was run on generated inputs, but not judged."
@@ -137,7 +137,7 @@ def test_what_was_not_judged_is_said():
     assert cell.source == "**Solution s1** is being judged by its outputs."
 
 
-def test_a_program_that_is_wrong_because_of_one_input_is_not_said_to_be_wrong_on_another():
+def test_a_program_that_is_wrong_because_of_one_input_is_not_called_wrong_on_another():
     judgement = Judgement("wrong", "x", (Opinion("t1", "wrong", "x"),))
     events = [replace(event, judgement=judgement) if event.kind == "solution_judged" else event for event in run()]
     assert "judged" not in generated_metadata(about(render(recorded(events)), "test")[1])
@@ -162,7 +162,7 @@ def test_changes_of_cells_lead_to_what_is_rendered(kept):
     assert cells == view.cells
 
 
-def test_the_summary_tells_the_inputs_of_the_solution():
+def test_the_summary_lists_the_inputs_of_the_solution():
     assert summarize_run(fold_all(recorded(run())))["tests"] == [
         {"title": "NaN in both rows", "status": "ok", "judged": "right"},
         {"title": "<b>no</b> row", "status": "error", "judged": "right"},
@@ -178,19 +178,19 @@ def test_records_of_testing_come_back_as_they_were():
 
 def test_the_panel_and_the_sidebar_follow():
     after = states(recorded(run()))
-    told = [state.activity for state in after]
-    assert "Testing the solution on 3 generated inputs." in told
-    assert "Judging the outputs of solution s1." in told
-    assert "Solution s1 is judged wrong: NaN is paired with NaN." in told
+    activities = [state.activity for state in after]
+    assert "Testing the solution on 3 generated inputs." in activities
+    assert "Judging the outputs of solution s1." in activities
+    assert "Solution s1 is judged wrong: NaN is paired with NaN." in activities
     view = run_view(after[-1], RunContext("k", None, None))
     assert [one.line for one in view.solution.candidates] == ["judged wrong: NaN is paired with NaN", "judged right"]
 
 
-def test_the_command_line_tells_each_step():
+def test_the_command_line_reports_each_step():
     lines = []
-    tell = EventLines(lines.append)
+    take = EventLines(lines.append)
     for record in recorded(run()):
-        tell(record)
+        take(record)
     text = "\n".join(lines)
     assert "NaN in both rows; <b>no</b> row; broken." in text
     assert "Solution s1 ran to its end on 1 of 3 generated inputs." in text

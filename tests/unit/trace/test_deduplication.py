@@ -66,7 +66,7 @@ def changed(path, tmp_path, change):
     return target
 
 
-def test_a_large_trace_is_told_again_exactly(trace):
+def test_a_large_trace_is_loaded_exactly(trace):
     assert load(trace) == large()
     assert render(load(trace)).cells == render(large()).cells
     assert find_problems(nbformat.read(trace, 4)) == []
@@ -94,7 +94,7 @@ def test_a_trace_that_is_not_large_keeps_everything_in_its_records(tmp_path):
     assert load(cleared) == records
 
 
-def test_where_outputs_were_cleared_the_rest_is_still_told(trace, tmp_path):
+def test_where_outputs_were_cleared_the_rest_is_still_loaded(trace, tmp_path):
     def clear(notebook):
         for cell in notebook.cells:
             if cell.cell_type == "code":

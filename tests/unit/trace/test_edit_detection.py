@@ -1,4 +1,4 @@
-"""What somebody has changed in a trace is told by cell; what a person may do to a notebook is passed over."""
+"""Edits of a trace are reported by cell; what a person may do to a notebook is ignored."""
 
 import copy
 import json
@@ -22,7 +22,7 @@ def notebook():
 def cell(notebook, role, **mark):
     """The cell of this role and these marks."""
     marks = [(one, one.metadata.get("exploracoder_jupyter", {})) for one in notebook.cells]
-    [found] = [one for one, said in marks if {"role": role, **mark}.items() <= said.items()]
+    [found] = [one for one, metadata in marks if {"role": role, **mark}.items() <= metadata.items()]
     return found
 
 
@@ -115,7 +115,7 @@ def test_what_the_notebook_says_of_the_run_is_what_the_records_say(notebook, fac
     assert edited(notebook) == {"notebook": f"its metadata about the run was edited: {fact}"}
 
 
-def test_words_that_were_edited_are_told_with_the_line_that_differs(notebook):
+def test_edited_text_is_reported_with_the_line_that_differs(notebook):
     cell(notebook, "summary").source += "\n- Mine"
     assert edited(notebook) == {"summary": "its text was edited: nothing -> - Mine"}
 
@@ -134,7 +134,7 @@ def test_what_only_another_version_says_of_the_run_is_no_difference(notebook):
     assert edited(notebook) == {}
 
 
-def test_cells_of_any_notebook_that_were_edited_since_are_told(notebook):
+def test_edited_cells_of_any_notebook_are_reported(notebook):
     assert edited_cell_names(notebook) == ()
     candidate(notebook, "1.1").source += "\n1"
     assert edited_cell_names(notebook) == ("1.1",)

@@ -35,12 +35,12 @@ def test_there_is_a_step_from_every_version_before():
     assert list(STEPS) == list(range(1, SCHEMA_VERSION))
 
 
-def test_a_trace_of_version_1_is_told_as_ever(tmp_path):
+def test_a_trace_of_version_1_is_read_as_before(tmp_path):
     assert facts(json.loads(OLD.read_text()))["schema_version"] == 1
     records = load(OLD)
-    told = summarize_run(fold_all(records))
-    assert told["status"] == "solved"
-    assert [subtask["status"] for subtask in told["subtasks"]] == ["done", "done"]
+    summary = summarize_run(fold_all(records))
+    assert summary["status"] == "solved"
+    assert [subtask["status"] for subtask in summary["subtasks"]] == ["done", "done"]
     parents = {one.id: one.parent for one in executions(records)}
     assert {id: parent for id, parent in parents.items() if parent} == {"2.1": "1.2", "2.2": "1.2"}
     assert [one.id for one in executions(records) if one.selected] == ["1.2", "2.1", "s2"]

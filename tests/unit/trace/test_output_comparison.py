@@ -42,7 +42,7 @@ def test_one_execution_anew_that_differs_is_a_change_with_the_first_line_that_di
     assert (judged.result, judged.why) == ("changed", "stdout: 1 -> 2")
 
 
-def test_a_difference_far_into_a_line_is_told_from_a_little_before_it():
+def test_a_difference_far_into_a_line_is_shown_from_a_little_before_it():
     judged = compare_with_record(printed("x" * 200 + " 1 end"), [printed("x" * 200 + " 2 end")])
     assert judged.why == f"stdout: …{'x' * 19} 1 end -> …{'x' * 19} 2 end"
 

@@ -232,8 +232,8 @@ def test_large_html_gives_way_and_says_so():
     limits = Limits(output=1000)
     [kept] = sanitize([shown(text_html="<b>x</b>" * 1000, text_plain="x")], limits=limits)
     assert kept["data"] == {"text/plain": "x"}
-    [said] = sanitize([shown(text_html="<b>x</b>" * 1000)], limits=limits)
-    assert said["data"] == {"text/plain": "[text/html left out: more than 1,000 bytes]"}
+    [output] = sanitize([shown(text_html="<b>x</b>" * 1000)], limits=limits)
+    assert output["data"] == {"text/plain": "[text/html left out: more than 1,000 bytes]"}
 
 
 def test_a_cell_has_a_size_and_a_count():

@@ -1,4 +1,4 @@
-"""What was executed in a run, and from which state: told by marks that candidates leave in the state they ran in."""
+"""What was executed in a run, and from which state: identified by marks that candidates leave in their state."""
 
 import ast
 from collections import Counter
@@ -96,7 +96,7 @@ async def test_repairs_start_where_what_they_repair_did():
     assert (found["2.1"].parent, found["2.1r1"].parent, found["3.1"].parent) == ("1.1", "1.1", "2.1r1")
 
 
-def test_each_is_told_once_with_what_was_seen_last_and_what_did_not_run_is_not_told():
+def test_each_execution_is_listed_once_with_its_last_observation_and_only_if_it_ran():
     found = executions(complete_run())
     assert [one.id for one in found] == ["1.1", "1.2", "2.1", "2.1r1", "s1", "s2"]
     assert [one.id for one in found if one.selected] == ["1.2", "2.1r1", "s2"]
@@ -113,6 +113,6 @@ def test_inputs_run_with_the_program_from_the_start():
     assert {one.parent for one in found} == {""}
 
 
-def test_every_beginning_of_a_run_is_told():
+def test_executions_of_every_beginning_of_a_run_are_listed():
     for length in range(0, len(complete_run()), 4):
         assert len(executions(complete_run()[:length])) <= length

@@ -263,7 +263,7 @@ def test_a_picture_is_not_read_as_text():
 @pytest.mark.parametrize(
     "text", [b"Author\0hunter2-hunter2", b"Comment\0sk-proj-abc123def456ghi789", b"Source\0/home/maria/x.svg"]
 )
-def test_a_picture_that_tells_a_secret_is_left_out(text):
+def test_a_picture_that_contains_a_secret_is_left_out(text):
     output = shown(image_png=picture(b"tEXt" + text + b" and more"), text_plain="<Figure>")
     record = Redactor(["hunter2-hunter2"], homes=Homes()).record(Record(0, 0.0, ran("1.1", output)))
     assert record.event.observation.outputs[0]["data"] == {"image/png": "[redacted]", "text/plain": "<Figure>"}

@@ -136,13 +136,13 @@ def test_the_summary_of_a_complete_run(tmp_path):
 
 def test_the_summary_of_a_run_that_was_cut_off():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
-    told = summarize_run(fold_all(recorded(events)))
-    assert (told["status"], told["reason"], told["solution"]) == (
+    summary = summarize_run(fold_all(recorded(events)))
+    assert (summary["status"], summary["reason"], summary["solution"]) == (
         "stopped",
         "The run was cut off before its end.",
         None,
     )
-    assert told["usage"] == {
+    assert summary["usage"] == {
         "calls": 2,
         "prompt_tokens": 200,
         "completion_tokens": 40,

@@ -48,7 +48,7 @@ def test_traces_of_before_are_valid(path):
     assert find_problems(nbformat.read(path, 4)) == []
 
 
-def test_what_is_wrong_is_said_with_its_place():
+def test_problems_are_reported_with_their_place():
     notebook = render(complete_run())
     facts(notebook).pop("task")
     facts(notebook)["shiny"] = 1
@@ -63,14 +63,14 @@ def test_what_is_wrong_is_said_with_its_place():
     assert f"cell {notebook.cells[2].id}, role: 'hero' is not one of" in found
 
 
-def test_what_is_no_trace_and_what_is_too_new_is_said():
+def test_a_notebook_that_is_no_trace_or_too_new_is_reported():
     assert find_problems(nbformat.v4.new_notebook()) == ["It is not a trace: its metadata contains no run."]
     notebook = render(complete_run())
     facts(notebook)["schema_version"] = SCHEMA_VERSION + 1
     assert "later version" in find_problems(notebook)[0]
 
 
-def test_no_more_is_said_than_can_be_read():
+def test_no_more_problems_are_reported_than_can_be_read():
     notebook = render(complete_run())
     facts(notebook)["records"] = [{"event": {"kind": "x" * 10_000}}] * 100
     found = find_problems(notebook)
@@ -91,7 +91,7 @@ def test_no_more_is_said_than_can_be_read():
         {"metadata": {"exploracoder_jupyter": {"schema_version": 1, "records": ["x"]}}},
     ],
 )
-def test_what_is_no_notebook_at_all_is_told_in_sentences(change):
+def test_a_file_that_is_no_notebook_is_reported_in_sentences(change):
     notebook = nbformat.from_dict({**json.loads(json.dumps(render(complete_run()))), **change})
     assert find_problems(notebook)
     assert all(found.endswith(".") for found in find_problems(notebook))

@@ -1,4 +1,4 @@
-"""A trace has room for so much of what was shown. It tells what it leaves out: never what was run or how that ended."""
+"""A trace limits the size of its outputs. It says what it omits: never what was run or how that ended."""
 
 import base64
 import json

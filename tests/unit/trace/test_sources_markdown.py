@@ -36,7 +36,7 @@ def test_a_subtask_that_was_searched_for_once_says_nothing_of_it():
     assert "Searched" not in heading and "Passages" not in heading
 
 
-def test_two_rounds_that_agree_say_so_and_a_search_without_a_find_is_not_told():
+def test_two_rounds_that_agree_say_so_and_a_search_without_results_is_not_shown():
     agreed = KnowledgeSearched("1.1r1", 2, "error", "q", ("networkx.f0",), agreed=True)
     nothing = KnowledgeSearched("1.1", 1, "error", "q", ())
     _, heading = headings(proposed("1.1r1", "y", round=1, repairs="1.1"), failed("1.1r1"), nothing, agreed)
@@ -71,12 +71,12 @@ def test_look_ups_are_named_once():
     assert heading.count("*Looked up while writing:* <code>count &#96;them&#96;</code>") == 1
 
 
-def test_a_search_for_what_was_never_heard_of_is_passed_over():
+def test_a_search_for_an_unknown_candidate_is_ignored():
     assert headings(KnowledgeSearched("9.9", 1, "error", "q", ("networkx.g",))) == headings()
 
 
 @pytest.mark.parametrize(
-    ("search", "told"),
+    ("search", "expected"),
     [
         (
             AGAIN,
@@ -85,12 +85,12 @@ def test_a_search_for_what_was_never_heard_of_is_passed_over():
         (KnowledgeSearched("1.1", 1, "error", "q", ()), "Searched again after 1.1 (the error): found nothing."),
     ],
 )
-def test_the_command_line_tells_a_search_after_a_failure(search, told):
+def test_the_command_line_reports_a_search_after_a_failure(search, expected):
     lines = []
     take = EventLines(lines.append)
     for record in recorded(events(search)):
         take(record)
-    assert told in lines[-1]
+    assert expected in lines[-1]
     assert not any("Searched" in line for line in lines[:-1])
 
 

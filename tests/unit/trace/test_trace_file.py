@@ -163,7 +163,7 @@ def test_the_notebook_is_whole_at_every_end_of_a_step(tmp_path):
     assert known[-1] == record.seq
 
 
-def test_rendering_is_held_back_to_the_interval(tmp_path):
+def test_rendering_waits_for_the_interval(tmp_path):
     path, records = tmp_path / "run.ipynb", complete_run()
     trace = traced(path, records[:-1], interval=1000)
     assert len(nbformat.read(path, 4).metadata.exploracoder_jupyter.records) == 1
@@ -273,7 +273,7 @@ def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path
     assert load(path) == records
 
 
-def test_what_only_the_last_whole_notebook_tells_is_not_given_up_for_more_cells(tmp_path, monkeypatch):
+def test_records_only_in_the_last_whole_notebook_are_not_given_up_for_more_cells(tmp_path, monkeypatch):
     path, records = tmp_path / "run.ipynb", complete_run()
     trace = traced(path, records[:2], interval=0)
     real_write, real_fsync, most = os.write, os.fsync, 0
@@ -332,7 +332,7 @@ def test_two_runs_at_one_path_lose_nothing_of_each_other(tmp_path):
     assert read(tmp_path / "run.1.journal.jsonl") == complete_run()
 
 
-def test_a_journal_tells_of_the_later_run_where_its_notebook_could_not_be_written(tmp_path):
+def test_a_journal_has_the_later_run_where_its_notebook_could_not_be_written(tmp_path):
     path = tmp_path / "run.ipynb"
     traced(path, complete_run()).close()
     another = recorded([started(run_id="89ef0123"), *[record.event for record in complete_run()[1:9]]])
@@ -431,7 +431,7 @@ def test_a_score_that_is_no_number_costs_nothing(tmp_path, score):
     assert load(tmp_path / "run.ipynb")[2].event.apis[0].score == 0.0
 
 
-def test_a_notebook_that_somebody_else_has_written_over_is_told(tmp_path):
+def test_a_notebook_that_somebody_else_has_overwritten_is_reported(tmp_path):
     path = tmp_path / "run.ipynb"
     trace = traced(path, complete_run())
     path.write_text("{}")
@@ -522,9 +522,9 @@ def test_the_settings_say_which_candidates_get_cells_and_the_records_stay_comple
 
 def test_without_prompts_neither_trace_nor_journal_holds_what_was_asked(tmp_path):
     path = tmp_path / "run.ipynb"
-    said = Message("assistant", "I said this before.")
+    reply = Message("assistant", "This was an earlier reply.")
     call = asked(reply="the reply", prompt="a secret question")
-    exchange = replace(call.exchange, messages=(*call.exchange.messages, said))
+    exchange = replace(call.exchange, messages=(*call.exchange.messages, reply))
     records = recorded([started(settings={"view": {"prompts": False}}), replace(call, exchange=exchange), finished()])
     trace = traced(path, records)
     written = journal_path(path).read_text() if journal_path(path).exists() else ""
@@ -534,7 +534,7 @@ def test_without_prompts_neither_trace_nor_journal_holds_what_was_asked(tmp_path
     assert "a secret question" not in written
     assert "You explore." not in written
     kept = load(path)[1].event.exchange
-    assert kept == replace(exchange, messages=(said,))
+    assert kept == replace(exchange, messages=(reply,))
     assert kept.replies == ("the reply",)
     assert find_problems(render(load(path))) == []
 

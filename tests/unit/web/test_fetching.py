@@ -222,7 +222,7 @@ async def test_what_cannot_be_had_is_one_sentence(response, reason):
     assert reason in await why(Site({"https://a.example/": response}))
 
 
-async def test_an_unknown_name_is_said():
+async def test_an_unknown_name_is_reported():
     assert "not known" in await why(Site({}, {"a.example": OSError("no such host")}))
     assert "not known" in await why(Site({}, {"a.example": []}))
 
@@ -319,7 +319,7 @@ Crawl-delay: 5
         ("/search?lang=en", True),
     ],
 )
-async def test_robots_are_told_by_the_longest_rule_for_us(path, allowed, tmp_path):
+async def test_the_longest_rule_for_us_in_robots_txt_decides(path, allowed, tmp_path):
     assert await is_allowed(path, ROBOTS, tmp_path) is allowed
     assert await is_allowed(path, f"\ufeff{ROBOTS}", tmp_path) is allowed
 

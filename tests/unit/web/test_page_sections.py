@@ -1,4 +1,4 @@
-"""What of a page is told: rules for sites, what is hidden, code that stays code."""
+"""What is extracted from a page: rules for sites, hidden content, code that stays code."""
 
 import json
 import sys
@@ -20,8 +20,8 @@ def page(body, address="https://blog.example/post", head="<title>A post</title>"
     return extract_content(Page(address, "html", f"<html><head>{head}</head><body>{body}</body></html>"))
 
 
-def text_of(told):
-    return "\n\n".join(section.text for section in told.sections)
+def text_of(content):
+    return "\n\n".join(section.text for section in content.sections)
 
 
 def post(body, author, *, score="3", licence="CC BY-SA 4.0", kind="answer", number="11", more=""):
@@ -43,10 +43,10 @@ THREAD = f"""<div id="question-header"><h1><a class="question-hyperlink" href="/
 <div class="sidebar"><p>Related questions that are long enough to be told by mistake here.</p></div>"""
 
 
-def test_a_question_is_told_by_its_accepted_answer_itself_and_the_best_others_with_author_and_licence():
-    told = page(THREAD, "https://stackoverflow.com/questions/5/how-to-drop-axes")
-    assert told.title == "How to drop axes?" and told.ordered
-    assert [(section.title, section.anchor, section.licence) for section in told.sections] == [
+def test_a_question_has_its_accepted_answer_itself_and_the_best_others_with_author_and_licence():
+    content = page(THREAD, "https://stackoverflow.com/questions/5/how-to-drop-axes")
+    assert content.title == "How to drop axes?" and content.ordered
+    assert [(section.title, section.anchor, section.licence) for section in content.sections] == [
         ("How to drop axes? (accepted answer)", "https://stackoverflow.com/a/14", "CC BY-SA 4.0, by Third"),
         (
             "How to drop axes? (the question)",
@@ -56,13 +56,13 @@ def test_a_question_is_told_by_its_accepted_answer_itself_and_the_best_others_wi
         ("How to drop axes? (answer, score 90)", "https://stackoverflow.com/a/13", "CC BY-SA 3.0, by First"),
         ("How to drop axes? (answer, score 2)", "https://stackoverflow.com/a/12", "CC BY-SA 4.0, by Second"),
     ]
-    assert told.sections[0].text == f"The accepted way.\n\n```python\n{CODE}\n```"
-    assert "comment" not in text_of(told) and "Related" not in text_of(told)
+    assert content.sections[0].text == f"The accepted way.\n\n```python\n{CODE}\n```"
+    assert "comment" not in text_of(content) and "Related" not in text_of(content)
 
 
-def test_a_page_that_only_looks_like_a_question_is_told_as_any_other():
-    told = page(f"<main>{THREAD}</main>", "https://stackoverflow.com.evil.example/questions/5")
-    assert not told.ordered and all(section.licence == "" for section in told.sections)
+def test_a_page_that_only_looks_like_a_question_is_extracted_as_any_other():
+    content = page(f"<main>{THREAD}</main>", "https://stackoverflow.com.evil.example/questions/5")
+    assert not content.ordered and all(section.licence == "" for section in content.sections)
 
 
 def test_the_api_of_stack_exchange_gives_the_same_form():
@@ -73,8 +73,8 @@ def test_the_api_of_stack_exchange_gives_the_same_form():
         "question": {"title": "Drop &quot;axes&quot;?", "body": "<p>How?</p>", "owner": {"display_name": "A&amp;B"}},
         "answers": [answer],
     }
-    told = extract_content(Page(thread["address"], "questions", json.dumps(thread)))
-    accepted, question = told.sections
+    content = extract_content(Page(thread["address"], "questions", json.dumps(thread)))
+    accepted, question = content.sections
     assert accepted.text == f"Use `squeeze`.\n\n```python\n{CODE}\n```"
     assert accepted.anchor == "https://stats.stackexchange.com/a/14"
     assert (question.title, question.licence) == ('Drop "axes"? (the question)', "CC BY-SA, by A&B")
@@ -102,7 +102,7 @@ SPHINX = f"""<div class="bd-sidebar"><p>{PROSE}</p></div><main><article class="b
         ("https://matplotlib.org/stable/x.html", "Matplotlib licence (PSF-based)"),
     ],
 )
-def test_documentation_made_by_sphinx_is_told_by_its_apis(address, licence):
+def test_documentation_made_by_sphinx_is_extracted_by_its_apis(address, licence):
     [section] = page(SPHINX, address).sections
     assert section.text == (
         "```python\nnumpy.squeeze(a, axis=None)\n```\n\nRemove axes of length one from a.\n\nParameters\n"
@@ -111,7 +111,7 @@ def test_documentation_made_by_sphinx_is_told_by_its_apis(address, licence):
     assert (section.title, section.apis, section.licence) == ("numpy.squeeze", ("numpy.squeeze",), licence)
 
 
-def test_documentation_of_older_versions_is_told_by_its_apis_too():
+def test_documentation_of_older_versions_is_extracted_by_its_apis_too():
     body = f"""<div class="body"><div class="section" id="numpy-argsort"><h1>numpy.argsort</h1><dl class="function">
     <dt id="numpy.argsort"><code class="descclassname">numpy.</code><code class="descname">argsort</code>(a)</dt>
     <dd><p>{PROSE}</p><table><tr><th>Parameters:</th>
@@ -157,19 +157,19 @@ BLOG = f"""<div class="menu"><a href="/a">Home</a> <a href="/b">About</a></div><
 
 
 @pytest.mark.parametrize("trafilatura", [True, False])
-def test_any_page_is_told_with_and_without_the_extra(trafilatura, monkeypatch):
+def test_any_page_is_extracted_with_and_without_the_extra(trafilatura, monkeypatch):
     if not trafilatura:
         monkeypatch.setitem(sys.modules, "trafilatura", None)
-    told = page(BLOG)
-    assert told.title == "A post"
-    way = told.sections[-1]
+    content = page(BLOG)
+    assert content.title == "A post"
+    way = content.sections[-1]
     assert (way.title, way.anchor, way.licence) == ("The way", "way", "CC0")
     assert f"```python\n{CODE}\n```\n\n- one point\n- two" in way.text
-    assert ("Other posts" in text_of(told)) != trafilatura
-    assert "Copyright" not in text_of(told)
+    assert ("Other posts" in text_of(content)) != trafilatura
+    assert "Copyright" not in text_of(content)
 
 
-def test_a_page_that_breaks_the_extra_is_told_without_it(monkeypatch):
+def test_a_page_that_breaks_the_extra_is_extracted_without_it(monkeypatch):
     def broken(*args, **options):
         raise RuntimeError("a page that nobody has tried")
 
@@ -225,17 +225,17 @@ def test_a_page_may_be_one_form():
 
 
 @pytest.mark.parametrize("hiding", HIDING)
-def test_what_a_reader_does_not_see_is_not_told(hiding):
-    told = text_of(page(f"<main><p>{PROSE}</p></main><main>{hiding}</main><p>{hiding}</p>"))
+def test_hidden_content_is_not_extracted(hiding):
+    text = text_of(page(f"<main><p>{PROSE}</p></main><main>{hiding}</main><p>{hiding}</p>"))
     within = text_of(page(f"<main><p>{PROSE}{hiding}</p></main>"))
-    assert PROSE.strip() in told and PROSE.strip() in within
-    assert "EVIL" not in told + within
+    assert PROSE.strip() in text and PROSE.strip() in within
+    assert "EVIL" not in text + within
     assert not [char for char in within if ord(char) > 0xE0000]
 
 
 def test_characters_that_are_not_seen_are_taken_out():
-    told = page(f"<main><p>{PROSE}<code>x\u200b</code></p><pre>y\u200b</pre><table><td>z\u200b</td></table></main>")
-    assert "\u200b" not in text_of(told) and "`x`" in text_of(told)
+    content = page(f"<main><p>{PROSE}<code>x\u200b</code></p><pre>y\u200b</pre><table><td>z\u200b</td></table></main>")
+    assert "\u200b" not in text_of(content) and "`x`" in text_of(content)
     assert (
         strip_invisible("a\u200bb\u202ec\u2066d\ufe0fe\x1b[0m\x07\r\nf\tg é 中 😀\U000e0100")
         == "abcde[0m\nf\tg é 中 😀"
@@ -263,15 +263,15 @@ def test_elements_without_an_end_are_beside_one_another():
 @pytest.mark.timeout(30)
 def test_elements_of_any_depth_and_width_cost_no_more_than_others():
     wide = " ".join(f"b{at}='<'" for at in range(200_000))
-    told = text_of(page(f"<main><p>{PROSE}</p>{'<div>' * 2000}EVIL{'</div>' * 2000}<a {wide}>wide</a><p>{MORE}</p>"))
-    assert PROSE.strip() in told and "wide" in told and MORE.strip() in told and "EVIL" not in told
+    text = text_of(page(f"<main><p>{PROSE}</p>{'<div>' * 2000}EVIL{'</div>' * 2000}<a {wide}>wide</a><p>{MORE}</p>"))
+    assert PROSE.strip() in text and "wide" in text and MORE.strip() in text and "EVIL" not in text
 
 
 def test_a_page_need_not_say_where_its_head_ends():
-    told = extract_content(
+    content = extract_content(
         Page("https://a.example", "html", f"<title>T</title><meta name=x><main><p>{PROSE}</p></main>")
     )
-    assert (told.title, text_of(told)) == ("T", PROSE.strip())
+    assert (content.title, text_of(content)) == ("T", PROSE.strip())
 
 
 def test_attributes_are_read_in_every_way_of_writing():
@@ -287,7 +287,7 @@ def test_markdown_is_divided_at_headings_and_not_in_code():
     assert [section.title for section in split_markdown(text)] == ["", "First", "Second"]
 
 
-def test_a_long_section_is_told_in_parts_that_are_whole_markdown():
+def test_a_long_section_is_split_into_parts_of_valid_markdown():
     lines = "\n".join(f"x{at} = {at}" for at in range(800))
     parts = page(f"<main><h1>Long</h1><p>{PROSE}</p><pre>{lines}</pre></main>").sections
     assert [part.title for part in parts[:2]] == ["Long", "Long (2)"] and len(parts) > 2

@@ -1,4 +1,4 @@
-"""A run that needs what only a page tells: the plan marks it, the web is searched once, the page is quoted as data."""
+"""A run that needs facts from the web: the plan marks it, the web is searched once, the page is quoted as data."""
 
 import json
 from contextlib import AsyncExitStack

@@ -1,4 +1,4 @@
-"""The web as a source: what is asked of search engines, what comes back, what a user is told."""
+"""The web as a source: queries to search engines, their results, and the messages to the user."""
 
 import inspect
 import json
@@ -89,7 +89,7 @@ async def test_searxng_is_asked_for_json_at_the_users_own_address(httpserver):
             ]
 
 
-async def test_a_searxng_without_json_is_said_with_the_remedy():
+async def test_a_searxng_without_json_is_reported_with_the_remedy():
     site = Site({"https://searx.example/search?q=x&format=json": httpx2.Response(403)})
     async with http(site) as client:
         with pytest.raises(WebError, match=r"responded with status 403\. Its settings must list `json`"):
@@ -133,7 +133,7 @@ async def test_any_site_is_searched_by_its_address(answer, hits):
         assert await UrlTemplate(client, "https://docs.example/find?q={query}").find("drop axes&", 5) == hits
 
 
-async def test_what_is_no_json_is_said():
+async def test_an_answer_that_is_no_json_is_reported():
     broken = httpx2.Response(200, content=b"{", headers={"content-type": "application/json"})
     async with http(Site({"https://docs.example/x": broken})) as client:
         with pytest.raises(WebError, match="did not return JSON"):
@@ -171,23 +171,23 @@ async def test_duckduckgo_and_no_other_engine_is_asked(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (RuntimeError("202 Ratelimit"), "Searching DuckDuckGo failed (RuntimeError)"),
         (RuntimeError("No results found."), None),
     ],
 )
-async def test_what_ddgs_raises_is_a_sentence(error, said, monkeypatch):
+async def test_what_ddgs_raises_is_a_sentence(error, message, monkeypatch):
     fake_ddgs(monkeypatch, error)
-    if said is None:
+    if message is None:
         assert await DuckDuckGo().find("x", 5) == []
     else:
         with pytest.raises(WebError) as caught:
             await DuckDuckGo().find("x", 5)
-        assert said in str(caught.value)
+        assert message in str(caught.value)
 
 
-async def test_a_missing_ddgs_is_said_with_the_remedy(monkeypatch):
+async def test_a_missing_ddgs_is_reported_with_the_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "ddgs", None)
     with pytest.raises(WebError, match=r"pip install 'exploracoder-jupyter\[web\]'"):
         await DuckDuckGo().find("x", 5)
@@ -232,22 +232,24 @@ class Shelf:
 
 
 def source(engine, pages, tmp_path, **more):
-    said = []
-    made = WebSource(engine, Shelf(pages), WebCache(tmp_path), name="test", say=said.append, **more)
-    return made, said
+    messages = []
+    made = WebSource(engine, Shelf(pages), WebCache(tmp_path), name="test", say=messages.append, **more)
+    return made, messages
 
 
 def hit(at, summary=""):
     return SearchHit(f"Hit {at}", f"https://{at}.example/", summary)
 
 
-async def test_one_page_is_told_by_the_sections_that_the_query_is_about(tmp_path):
-    web, said = source(Engine(hit("a"), hit("b")), {"https://a.example/": HTML, "https://b.example/": HTML}, tmp_path)
+async def test_one_page_yields_the_sections_that_the_query_is_about(tmp_path):
+    web, messages = source(
+        Engine(hit("a"), hit("b")), {"https://a.example/": HTML, "https://b.example/": HTML}, tmp_path
+    )
     found = await web.search("squeeze the axes", 3)
     assert [item.passage.origin for item in found] == ["https://a.example/#s"]
     passage = found[0].passage
     assert (passage.source, passage.title, passage.text, passage.code) == ("web", "Axes: Drop", SQUEEZE, False)
-    assert web.kind == "web" and said == []
+    assert web.kind == "web" and messages == []
 
 
 async def test_at_most_k_passages_each_with_a_place_of_its_own(tmp_path):
@@ -261,16 +263,16 @@ async def test_at_most_k_passages_each_with_a_place_of_its_own(tmp_path):
 
 async def test_a_page_that_cannot_be_read_makes_way_for_the_next_of_three(tmp_path):
     engine = Engine(*map(hit, "abcd"))
-    web, said = source(engine, {"https://b.example/": "<p>too short</p>", "https://c.example/": HTML}, tmp_path)
+    web, messages = source(engine, {"https://b.example/": "<p>too short</p>", "https://c.example/": HTML}, tmp_path)
     [item] = await web.search("squeeze", 5)
     assert item.passage.origin.startswith("https://c.example/")
-    web, said = source(engine, {"https://d.example/": HTML}, tmp_path / "other")
+    web, messages = source(engine, {"https://d.example/": HTML}, tmp_path / "other")
     assert await web.search("squeeze", 5) == []
     assert web._reader.read_of == ["https://a.example/", "https://b.example/", "https://c.example/"]
-    assert said == []
+    assert messages == []
 
 
-async def test_where_no_page_can_be_read_the_engines_own_words_are_told(tmp_path):
+async def test_where_no_page_can_be_read_the_engines_own_summary_is_returned(tmp_path):
     web, _ = source(Engine(hit("a", "use\u200b squeeze"), hit("b")), {}, tmp_path)
     [item] = await web.search("squeeze", 5)
     assert item.passage.text == "use squeeze" and item.passage.origin == "https://a.example/"
@@ -286,7 +288,7 @@ async def test_a_page_without_a_word_of_the_query_is_none(tmp_path):
     assert [item.passage.origin for item in await web.search("squeeze", 5)] == ["https://b.example/#s"]
 
 
-async def test_what_people_have_written_around_a_page_is_told_on_one_short_line(tmp_path):
+async def test_title_and_licence_of_a_page_are_shortened_to_one_line(tmp_path):
     head = f"<title>Axes\u200b\n{'x' * 500}</title><a rel=license>CC0\u202e {'y' * 500}</a>"
     page = f"{head}<main><h2 id='do this now'>Drop</h2><p>{SQUEEZE * 3}</p></main>"
     web, _ = source(Engine(hit("a")), {"https://a.example/": page}, tmp_path)
@@ -297,13 +299,13 @@ async def test_what_people_have_written_around_a_page_is_told_on_one_short_line(
 
 async def test_what_takes_too_long_makes_way_for_what_the_engine_shows(monkeypatch):
     monkeypatch.setattr("exploracoder_jupyter.web.web_source._SECONDS", 0.2)
-    engine, shelf, said = Engine(hit("a", "use squeeze")), Shelf({}), []
-    web = WebSource(engine, shelf, None, name="test", say=said.append)
+    engine, shelf, messages = Engine(hit("a", "use squeeze")), Shelf({}), []
+    web = WebSource(engine, shelf, None, name="test", say=messages.append)
     shelf.read = lambda address: anyio.sleep(60)
     assert [item.passage.text for item in await web.search("squeeze", 5)] == ["use squeeze"]
     engine.find = lambda query, most: anyio.sleep(60)
     assert await web.search("axes", 5) == ()
-    assert said == ["Searching the web timed out after 0.2 s."]
+    assert messages == ["Searching the web timed out after 0.2 s."]
 
 
 async def test_what_was_found_is_found_again_without_asking(tmp_path):
@@ -315,7 +317,7 @@ async def test_what_was_found_is_found_again_without_asking(tmp_path):
     assert engine.asked == ["squeeze"]
 
 
-async def test_only_what_may_be_said_is_asked(tmp_path):
+async def test_only_what_may_be_shared_is_sent_to_the_engine(tmp_path):
     engine = Engine(hit("a"))
     web, _ = source(engine, {}, tmp_path, clean=lambda text: text.replace("tiger", ""))
     await web.search("squeeze tiger /home/ann/x.csv", 5)
@@ -324,55 +326,55 @@ async def test_only_what_may_be_said_is_asked(tmp_path):
     assert engine.asked == ["squeeze"]
 
 
-async def test_failures_are_said_once_and_end_the_asking(tmp_path):
+async def test_failures_are_reported_once_and_end_the_searches(tmp_path):
     engine = Engine(WebError("The engine wants fewer requests."))
-    web, said = source(engine, {}, tmp_path)
+    web, messages = source(engine, {}, tmp_path)
     for query in "abcd":
         assert await web.search(query, 5) in ((), [])
-    assert said == ["The engine wants fewer requests.", NO_MORE]
+    assert messages == ["The engine wants fewer requests.", NO_MORE]
     assert engine.asked == ["a", "b"]
 
 
-async def test_two_slow_searches_end_the_asking_and_that_is_said_once(monkeypatch):
+async def test_two_slow_searches_end_the_searches_and_are_reported_once(monkeypatch):
     monkeypatch.setattr("exploracoder_jupyter.web.web_source._SECONDS", 0.1)
-    engine, asked, said = Engine(hit("a")), [], []
+    engine, asked, messages = Engine(hit("a")), [], []
 
     async def find(query, most):
         asked.append(query)
         await anyio.sleep(60)
 
     engine.find = find
-    web = WebSource(engine, Shelf({}), None, name="test", say=said.append)
+    web = WebSource(engine, Shelf({}), None, name="test", say=messages.append)
     for query in "abcd":
         assert await web.search(query, 5) in ((), [])
-    assert said == ["Searching the web timed out after 0.1 s.", NO_MORE]
+    assert messages == ["Searching the web timed out after 0.1 s.", NO_MORE]
     assert asked == ["a", "b"]
 
 
 async def test_a_search_that_nobody_waits_for_any_more_is_no_failure(tmp_path):
-    engine, said = Engine(hit("a")), []
-    web = WebSource(engine, Shelf({"https://a.example/": HTML}), None, name="test", say=said.append)
+    engine, messages = Engine(hit("a")), []
+    web = WebSource(engine, Shelf({"https://a.example/": HTML}), None, name="test", say=messages.append)
     usual, engine.find = engine.find, lambda query, most: anyio.sleep(60)
     for query in "ab":
         with anyio.move_on_after(0.05):
             await web.search(query, 5)
     engine.find = usual
-    assert len(await web.search("squeeze", 5)) == 1 and said == []
+    assert len(await web.search("squeeze", 5)) == 1 and messages == []
 
 
 async def test_nothing_that_happens_ends_a_run(tmp_path):
-    web, said = source(Engine(ZeroDivisionError()), {}, tmp_path)
+    web, messages = source(Engine(ZeroDivisionError()), {}, tmp_path)
     assert await web.search("a", 5) == ()
-    assert said == ["The web search failed (ZeroDivisionError)."]
+    assert messages == ["The web search failed (ZeroDivisionError)."]
 
 
 async def test_a_run_searches_so_many_times(tmp_path):
     engine = Engine(hit("a"))
-    web, said = source(engine, {}, tmp_path)
+    web, messages = source(engine, {}, tmp_path)
     for at in range(25):
         await web.search(f"query {at}", 5)
     assert len(engine.asked) == 20
-    assert said == ["The web was searched 20 times in this run, which is the limit."]
+    assert messages == ["The web was searched 20 times in this run, which is the limit."]
 
 
 @pytest.fixture
@@ -393,7 +395,7 @@ def saved(tmp_path):
     return folder
 
 
-async def test_a_folder_is_searched_and_told_by_where_its_pages_are_from(saved):
+async def test_a_folder_is_searched_and_its_pages_have_their_original_addresses(saved):
     pages = SavedPages(saved)
     web = WebSource(pages, pages, None, name="folder", say=pytest.fail)
     origins = [
@@ -452,17 +454,17 @@ async def test_nothing_is_opened_where_the_web_is_off(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("where", "told"),
+    ("where", "destination"),
     [
         ("ddgs", "are sent to DuckDuckGo."),
         ("https://searx.example:8888/", "are sent to searx.example, which asks other search engines."),
         ("https://docs.example/?key={key}&q={query}", "are sent to docs.example."),
     ],
 )
-async def test_a_user_is_told_where_queries_go(where, told, tmp_path):
+async def test_a_message_says_where_queries_go(where, destination, tmp_path):
     settings = resolve({"retrieval": {"web": where}}).retrieval
     source, [text] = await opened(settings, tmp_path)
-    assert source.kind == "web" and told in text
+    assert source.kind == "web" and destination in text
 
 
 async def test_a_folder_is_opened_beside_the_work(saved, tmp_path):
@@ -481,7 +483,7 @@ async def test_a_folder_that_cannot_be_is_one_sentence(where, tmp_path):
 
 
 @pytest.mark.parametrize(("missing", "where"), [("ddgs", "ddgs"), ("lxml", "https://searx.example"), ("lxml", "pages")])
-async def test_a_missing_package_is_said_at_the_start(missing, where, tmp_path, monkeypatch):
+async def test_a_missing_package_is_reported_at_the_start(missing, where, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "exploracoder_jupyter.runs.construction.web_source_factory.find_spec", lambda name: name != missing or None
     )
