@@ -1,7 +1,7 @@
 """`%%explora` in a notebook whose variables nobody named: experiments see them where that is safe.
 
-Where it is not, the page says why. A variable that the task or its check names is told to the model; `eval` in a check
-keeps the others from it.
+Where it is not, the page says why. The prompt describes the variables that the task or its check names; `eval` in a
+check hides the others from the model.
 """
 
 import shutil
@@ -74,9 +74,9 @@ async def background():
     try:
         async with live_kernel(folder) as kernel:
             for code in ("%load_ext exploracoder_jupyter", GIVEN):
-                assert (await kernel.run(code)).said == "ok"
+                assert (await kernel.run(code)).outcome == "ok"
             yield kernel
-            assert (await kernel.run("%unload_ext exploracoder_jupyter")).said == "ok"
+            assert (await kernel.run("%unload_ext exploracoder_jupyter")).outcome == "ok"
     finally:
         shutil.rmtree(folder)
 
@@ -122,7 +122,7 @@ async def test_experiments_see_what_nobody_named_and_change_nothing(tmp_path, op
         pytest.param(KEY, "variables look like credentials (api_key)", id="credential"),
     ],
 )
-async def test_what_speaks_against_a_fork_is_said_and_the_run_starts_fresh(tmp_path, given, why):
+async def test_the_reason_against_a_fork_is_shown_and_the_run_starts_fresh(tmp_path, given, why):
     explore = EXPLORE.format(options="--use prices", check=FRESH)
     _, explored, look = await execute(tmp_path, given, explore, LOOK)
     assert "Solved." in text(explored)
@@ -152,21 +152,21 @@ async def test_a_named_variable_that_cannot_be_sent_is_there_in_a_fork(tmp_path)
 @unasked
 async def test_experiments_in_the_background_see_what_was_there_when_the_cell_was_run():
     async with background() as kernel:
-        assert (await kernel.run("x = 1")).said == "ok"
+        assert (await kernel.run("x = 1")).outcome == "ok"
         explore = kernel.send_cell(EXPLORE.format(options="", check="assert result and eval('x') == 1"))
         change = kernel.send_cell("x = 2\nx")
-        assert (await kernel.finish(explore)).said == "ok"
+        assert (await kernel.finish(explore)).outcome == "ok"
         assert (await kernel.finish(change)).data[0]["text/plain"] == "2"
         assert "state live: " in await until_solved(kernel)
-        assert (await kernel.run("assert x == 2")).said == "ok"
+        assert (await kernel.run("assert x == 2")).outcome == "ok"
 
 
 async def test_cells_go_on_while_a_run_in_the_background_starts_from_them():
     async with background() as kernel:
-        assert (await kernel.run("counts = []")).said == "ok"
+        assert (await kernel.run("counts = []")).outcome == "ok"
         explore = EXPLORE.format(options="--state live", check=f"{CHECK} and eval('counts == []')")
-        assert (await kernel.finish(kernel.send_cell(explore))).said == "ok"
+        assert (await kernel.finish(kernel.send_cell(explore))).outcome == "ok"
         busy = await kernel.run("import time\nfor n in range(30):\n    counts.append(n); time.sleep(0.05)\nlen(counts)")
         assert busy.data[0]["text/plain"] == "30"
         assert "state live: " in await until_solved(kernel)
-        assert (await kernel.run(f"assert ({LOOK}) == {UNCHANGED} and counts == list(range(30))")).said == "ok"
+        assert (await kernel.run(f"assert ({LOOK}) == {UNCHANGED} and counts == list(range(30))")).outcome == "ok"

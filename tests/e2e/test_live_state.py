@@ -30,7 +30,7 @@ LOOK = "import os\n[list(numbers), list(held), 'SPOILED' in os.environ, sorted(o
 
 
 def content(prompt, _):
-    """What the prompt asks for, told from what it says."""
+    """The reply that the prompt asks for, chosen by a phrase in it."""
     replies = {'"subtasks"': {"subtasks": ["Take the rest"]}, '"planners"': {"planners": []}, '"apis"': {"apis": []}}
     return next((json.dumps(fitting) for mark, fitting in replies.items() if mark in prompt), CODE)
 
@@ -77,7 +77,7 @@ def test_experiments_start_from_the_live_kernel_and_leave_it_as_it_was(url, tmp_
     assert (tmp_path / "out" / "rest.txt").read_text() == "2"
 
 
-def test_a_kernel_that_looks_as_if_it_held_credentials_is_not_forked_unless_asked(url, tmp_path):
+def test_a_kernel_that_seems_to_contain_credentials_is_not_forked_unless_asked(url, tmp_path):
     given = "rest = [0]\nnumbers = [1, 2, 3]\nheld = {}\nservice_token = 'ghp_' + 36 * 'a'"
     explore = EXPLORE.format(url=url, options="--use numbers held")
     _, explored, _ = execute(tmp_path, given, explore, LOOK)
@@ -91,7 +91,7 @@ def test_without_a_fork_what_cannot_be_sent_is_one_sentence(url, tmp_path):
     given = f"{GIVEN}\nservice_token = 'ghp_' + 36 * 'a'"
     explore = EXPLORE.format(url=url, options="--use numbers")
     _, explored, look = execute(tmp_path, given, explore, LOOK)
-    said = text(explored)
-    assert "UsageError: --use: The variable 'numbers' holds a builtins.generator" in said
-    assert "service_token" in said
+    output = text(explored)
+    assert "UsageError: --use: The variable 'numbers' holds a builtins.generator" in output
+    assert "service_token" in output
     assert text(look) == "[[1, 2, 3], ['lock'], False, []]"

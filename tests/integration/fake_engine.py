@@ -49,20 +49,20 @@ from exploracoder_jupyter.protocol.engine_messages import (
 _seq = 0
 
 
-def tell(event):
+def send_event(event):
     global _seq
     _seq += 1
-    say(RecordMessage(record=Record(_seq, time.time(), event)))
+    send(RecordMessage(record=Record(_seq, time.time(), event)))
 
 
-def say(message):
+def send(message):
     sys.stdout.write(encode(message))
     sys.stdout.flush()
 
 
 def end(outcome, reason, code=None):
-    tell(RunFinished(Verdict(outcome, reason), Solution(code, "s1") if code else None, Usage(2, 30, 12, 0.5, 1)))
-    say(Finished(summary={"status": outcome, "reason": reason, "solution": code, "trace": "explorations/fake.ipynb"}))
+    send_event(RunFinished(Verdict(outcome, reason), Solution(code, "s1") if code else None, Usage(2, 30, 12, 0.5, 1)))
+    send(Finished(summary={"status": outcome, "reason": reason, "solution": code, "trace": "explorations/fake.ipynb"}))
 
 
 def until_stopped():
@@ -75,7 +75,7 @@ def until_stopped():
 def answer_of_a_fork():
     """What the kernel says when it is asked to fork, and how long that took."""
     before = time.monotonic()
-    say(ForkKernel(number=7, address="/run/engine"))
+    send(ForkKernel(number=7, address="/run/engine"))
     answer = decode_to_engine(sys.stdin.readline())
     return {**answer.model_dump(), "seconds": time.monotonic() - before}
 
@@ -86,19 +86,19 @@ def cell(name, source, **fields):
 
 
 def insert(name, after, source=""):
-    say(CellsChanged(changes=[CellChange(action="insert", id=name, after=after, cell=cell(name, source))]))
+    send(CellsChanged(changes=[CellChange(action="insert", id=name, after=after, cell=cell(name, source))]))
 
 
 def be_steered(anchor):
-    """Tell what is asked for, and show it as a cell each."""
-    tell(PlanMade(Plan((Subtask("1", "Look"), Subtask("2", "Leap")))))
-    tell(SubtaskStarted("1", ()))
+    """Insert a cell for each control that arrives."""
+    send_event(PlanMade(Plan((Subtask("1", "Look"), Subtask("2", "Leap")))))
+    send_event(SubtaskStarted("1", ()))
     insert("plan", anchor)
-    tell(CandidateProposed(Candidate("1.1", "1", "x = 1")))
-    tell(CandidateProposed(Candidate("1.2", "1", "x = 2")))
-    tell(CandidateObserved("1.1", Observation("ok", text="1", seconds=0.5)))
-    tell(CandidateObserved("1.2", Observation("ok")))
-    tell(CandidateSelected(Selection("1", "1.1", ("it ran",))))
+    send_event(CandidateProposed(Candidate("1.1", "1", "x = 1")))
+    send_event(CandidateProposed(Candidate("1.2", "1", "x = 2")))
+    send_event(CandidateObserved("1.1", Observation("ok", text="1", seconds=0.5)))
+    send_event(CandidateObserved("1.2", Observation("ok")))
+    send_event(CandidateSelected(Selection("1", "1.1", ("it ran",))))
     last = "plan"
     for number, line in enumerate(sys.stdin, 1):
         asked = decode_to_engine(line)
@@ -108,8 +108,8 @@ def be_steered(anchor):
         if asked.type == "replan" and asked.titles == ("end",):
             end("unchecked", "It ran.", "answer = 42")
             return
-        insert(f"said-{number}", last, arguments(asked))
-        last = f"said-{number}"
+        insert(f"control-{number}", last, arguments(asked))
+        last = f"control-{number}"
 
 
 def arguments(control):
@@ -124,16 +124,16 @@ def main():
     if kind == "hesitates":
         how = until_stopped()
         Path("ended").write_text(how)
-        say(Failed(error="The run was stopped before it began."))
+        send(Failed(error="The run was stopped before it began."))
         return
     if kind == "cannot":
-        say(Failed(error="There is no memory."))
+        send(Failed(error="There is no memory."))
         time.sleep(600)
     if kind == "forks-late":
         time.sleep(1)
         Path("forked.json").write_text(json.dumps(answer_of_a_fork()))
         time.sleep(1)
-    tell(
+    send_event(
         RunStarted(
             "0123abcd",
             Task(start.task, tuple(start.libraries)),
@@ -144,17 +144,17 @@ def main():
         )
     )
     if kind == "refuses":
-        say(Failed(error="The library is unknown.", remedy="Install it."))
+        send(Failed(error="The library is unknown.", remedy="Install it."))
         return
     if kind == "steered":
         be_steered(start.cell)
         return
-    tell(Notice("Nothing is sent anywhere."))
-    tell(PlanMade(Plan((Subtask("1", "Look <around>"),))))
-    tell(CandidateProposed(Candidate("1.1", "1", "x = 1")))
-    tell(CandidateObserved("1.1", Observation("ok")))
+    send_event(Notice("Nothing is sent anywhere."))
+    send_event(PlanMade(Plan((Subtask("1", "Look <around>"),))))
+    send_event(CandidateProposed(Candidate("1.1", "1", "x = 1")))
+    send_event(CandidateObserved("1.1", Observation("ok")))
     if kind == "dies" and len(start.libraries) > 1:
-        say(TraceAt(path="/notes/explorations/dies.ipynb"))
+        send(TraceAt(path="/notes/explorations/dies.ipynb"))
     if kind == "dies":
         sys.stderr.write("a last cry\n")
         os.kill(os.getpid(), signal.SIGKILL)
@@ -170,7 +170,7 @@ def main():
         Path("forked.draft").write_text(json.dumps(answer_of_a_fork()))
         Path("forked.draft").rename("forked.json")
     if kind == "writes":
-        tell(FilesKept(str(Path("kept").resolve()), ("a.csv", "new/b.csv")))
+        send_event(FilesKept(str(Path("kept").resolve()), ("a.csv", "new/b.csv")))
     if kind == "slow":
         how = until_stopped()
         Path("ended").write_text(how)
@@ -180,11 +180,11 @@ def main():
         insert("plan", start.cell)
         insert("solution", "plan")
     if kind == "reviewed":
-        tell(PlanMade(Plan((Subtask("1", "Look"), Subtask("2", "Leap")))))
-        tell(ReviewAsked())
+        send_event(PlanMade(Plan((Subtask("1", "Look"), Subtask("2", "Leap")))))
+        send_event(ReviewAsked())
         asked = decode_to_engine(sys.stdin.readline())
         Path("accepted.json").write_text(json.dumps(asdict(asked)))
-        tell(Steered("replan"))
+        send_event(Steered("replan"))
     if kind == "unsolved":
         end("unsolved", "No solution ran.", "answer = 1 / 0")
         return

@@ -60,7 +60,7 @@ class Reply:
     """MIME bundles of results and displays."""
 
     @property
-    def said(self):
+    def outcome(self):
         """`ok`, or the error in one line."""
         return self.problem or self.status
 
@@ -168,7 +168,7 @@ async def live_kernel(folder, *, transport="tcp"):
         await client.wait_for_ready(timeout=patience(_SECONDS))
         kernel = LiveKernel(manager, client, str(folder / "forks"))
         served = await kernel.run(_SERVE.format(address=str(folder / "forks")), silent=True)
-        assert served.said == "ok", served
+        assert served.outcome == "ok", served
         yield kernel
     finally:
         client.stop_channels()

@@ -21,10 +21,10 @@ class Page:
         self._client.start_channels()
         self._client.shell_channel.socket.linger = self._client.iopub_channel.socket.linger = 0
         self._comm, self._requests, self._subshell = None, 0, None
-        self._answers, self._events, self._replies = {}, set(), {}
+        self._answers, self._event_comms, self._replies = {}, set(), {}
         self.deaf = False
         """Whether it answers nothing that the kernel asks."""
-        self.openings, self.states, self.told, self.displays = [], {}, [], {}
+        self.openings, self.states, self.events, self.displays = [], {}, [], {}
         self.cells, self.seq = {}, {}
 
     @property
@@ -35,16 +35,16 @@ class Page:
         self._client.stop_channels()
 
     def listen(self):
-        """Wait until what the kernel publishes is heard."""
+        """Wait until messages that the kernel publishes arrive."""
         began = time.monotonic()
         while not is_over(began, 30):
             self._client.kernel_info()
             try:
-                self._hear(self._client.get_iopub_msg(timeout=0.5))
+                self._handle(self._client.get_iopub_msg(timeout=0.5))
                 return self
             except Empty:
                 continue
-        raise AssertionError("nothing is heard")
+        raise AssertionError("no message arrives")
 
     def connect(self, *, subshell=True):
         """Open the control comm, over a subshell, and say hello."""
@@ -113,15 +113,15 @@ class Page:
         return next(data for data in self.displays.values() if text in data.get("text/plain", ""))
 
     def until(self, holds, what, seconds=20):
-        """Hear the kernel until this holds."""
+        """Process the kernel's messages until this holds."""
         began = time.monotonic()
         while not holds():
             assert not is_over(began, seconds), f"{self.name} waits for {what}: {self.states} {self.displays}"
-            self.hear(0.05)
+            self.receive(0.05)
 
-    def hear(self, seconds):
+    def receive(self, seconds):
         try:
-            self._hear(self._client.get_iopub_msg(timeout=seconds))
+            self._handle(self._client.get_iopub_msg(timeout=seconds))
         except Empty:
             return
 
@@ -148,17 +148,17 @@ class Page:
             self._replies[reply["parent_header"].get("msg_id")] = reply["content"]
         return True
 
-    def _hear(self, message):
+    def _handle(self, message):
         content, kind = message["content"], message["msg_type"]
         if kind in ("display_data", "update_display_data"):
             self.displays[content.get("transient", {}).get("display_id")] = content["data"]
         elif kind == "comm_open" and content["target_name"] == EVENTS:
-            self._events.add(content["comm_id"])
+            self._event_comms.add(content["comm_id"])
             self.openings.append({**content["data"], "session": message["parent_header"].get("session")})
             self._answer_call(self.openings[-1])
         elif kind == "comm_msg" and content["comm_id"] == self._comm:
             self._answers[content["data"]["request"]] = content["data"]
-        elif kind == "comm_msg" and content["comm_id"] in self._events:
+        elif kind == "comm_msg" and content["comm_id"] in self._event_comms:
             self._take(content["data"])
 
     def _answer_call(self, opening):
@@ -166,7 +166,7 @@ class Page:
             self.post("hello", version=VERSION, page=self.name, session=self.session)
 
     def _take(self, event):
-        self.told.append(event)
+        self.events.append(event)
         match event["type"]:
             case "state":
                 self.states[event["state"]["key"]] = event["state"]

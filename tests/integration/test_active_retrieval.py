@@ -34,8 +34,8 @@ DOCUMENTED = f"{DATA}cuts = statistics.quantiles(data, n=4)\nprint(cuts)"
 
 def model():
     def write(request):
-        told = request.messages[1].content
-        return fenced(DOCUMENTED if "statistics.quantiles(" in told else GUESSED)
+        prompt = request.messages[1].content
+        return fenced(DOCUMENTED if "statistics.quantiles(" in prompt else GUESSED)
 
     steps = dict.fromkeys(("propose", "debug", "solve", "repair"), write)
     explained = "It divides data into intervals with equal probability."
@@ -77,11 +77,11 @@ async def replayed(recording, tmp_path):
     exploration = Exploration(**started.settings["exploration"])
     folder = tmp_path / "folder"
     shutil.copytree(EXAMPLES / "tidebook", folder / "tidebook")
-    told = []
+    records = []
     async with open_siblings(Sandbox(), workdir=folder) as siblings:
         library = await TaskLibraries.open(["tidebook"], inspect=siblings.inspect, cache=tmp_path / "cache")
         model, meter = ReplayModel(exchanges), Meter(Budget())
-        run = Run(started.task, exploration, model, library, await siblings.root(), told.append, NoSteering(), meter)
+        run = Run(started.task, exploration, model, library, await siblings.root(), records.append, NoSteering(), meter)
         run = replace(run, retrieval=Retrieval(**started.settings["retrieval"]))
         ending = await run_task(run)
     return run, ending.verdict.outcome

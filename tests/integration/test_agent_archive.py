@@ -73,12 +73,12 @@ def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
     assert '"mylib.own"' in done.stdout
 
 
-@pytest.mark.parametrize(("given", "said"), [({"PYTHONHASHSEED": "7"}, "7"), ({"PYTHONHASHSEED": ""}, "random")])
-def test_the_environment_tells_what_results_depend_on(tmp_path, given, said):
+@pytest.mark.parametrize(("given", "hash_seed"), [({"PYTHONHASHSEED": "7"}, "7"), ({"PYTHONHASHSEED": ""}, "random")])
+def test_the_environment_report_lists_what_results_depend_on(tmp_path, given, hash_seed):
     archive = write_agent_archive(tmp_path / "kernel_agent.zip")
     command = [sys.executable, archive, "{}", "introspection.environment_report"]
     environ = {**os.environ, **given, "TZ": "UTC"}
     done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=environ)
     found = json.loads(done.stdout)
-    assert (found["hash_seed"], found["time_zone"]) == (said, "UTC+0000")
+    assert (found["hash_seed"], found["time_zone"]) == (hash_seed, "UTC+0000")
     assert any(line.startswith("pytest==") for line in found["packages"])

@@ -118,16 +118,16 @@ def _plain(text):
 
 
 def differences(chains, wanted, seen):
-    """Where two lists of observed chains differ, for people."""
-    told = []
+    """Readable descriptions of where two lists of observed chains differ."""
+    found = []
     for chain, one, other in zip(chains, wanted, seen, strict=True):
         for step, (left, right) in enumerate(zip(one, other, strict=True)):
             if left != right:
                 ran = "\n--\n".join(chain.steps[: step + 1])
                 parts = [f"{key}:\n  {left[key]}\n  {right[key]}" for key in left if left[key] != right[key]]
-                told.append("\n".join([f"{chain.topics}, step {step + 1}:", ran, *parts]))
+                found.append("\n".join([f"{chain.topics}, step {step + 1}:", ran, *parts]))
                 break
-    return told
+    return found
 
 
 async def test_the_chains_do_what_they_are_meant_to(reference):
@@ -151,5 +151,5 @@ async def test_forked_after_each_step_a_chain_shows_the_same(reference, level, c
 
 
 def agree(chains, wanted, seen):
-    told = differences(chains, wanted, seen)
-    assert told == [], f"{len(told)} of {len(chains)}:\n\n" + "\n\n".join(told)
+    found = differences(chains, wanted, seen)
+    assert found == [], f"{len(found)} of {len(chains)}:\n\n" + "\n\n".join(found)

@@ -156,7 +156,7 @@ async def test_what_does_not_answer_to_the_interrupt_is_ended_in_time(root):
 
 
 @at_one_rerun_level
-async def test_a_state_that_was_cut_off_is_forked_or_said_to_be_lost(root, level):
+async def test_a_state_that_was_cut_off_is_forked_or_reported_as_lost(root, level):
     await run(root, "x = []\nwhile True: x = [1]", timeout=patience(0.3))
     (fork,) = await root.fork(1)
     observation = await run(fork, "x")
@@ -168,7 +168,7 @@ async def test_a_state_that_was_cut_off_is_forked_or_said_to_be_lost(root, level
 
 
 @at_one_rerun_level
-async def test_a_state_that_differs_when_repeated_is_forked_or_said_to_be_lost(root, level):
+async def test_a_state_that_differs_when_repeated_is_forked_or_reported_as_lost(root, level):
     await run(root, "import time")  # what follows is measured from here: the kernel has started
     late = time.time() + patience(1)
     await run(root, f"assert time.time() < {late}")
@@ -201,7 +201,7 @@ DEATHS = {
 
 
 _OF_CHILDREN = ("status", "SIG")
-"""How a process ended is told to its parent alone: forks are not children of the engine."""
+"""Only its parent learns how a process ended: forks are not children of the engine."""
 
 
 @pytest.mark.parametrize("code, note", DEATHS.values(), ids=DEATHS)
@@ -209,8 +209,8 @@ async def test_a_death_is_an_observation_and_soon_noticed(root, level, code, not
     await run(root, "x = 1")
     observation = await run(root, code, timeout=patience(60))
     assert (observation.status, observation.error.name) == ("died", "KernelDied")
-    told = LEVELS[level].branching == "rerun" or not note.startswith(_OF_CHILDREN)
-    assert (note if told else "the kernel process ended") in observation.note
+    status_is_known = LEVELS[level].branching == "rerun" or not note.startswith(_OF_CHILDREN)
+    assert (note if status_is_known else "the kernel process ended") in observation.note
     assert observation.seconds < patience(20)
     after = await run(root, "x")
     assert after.status == "died"
@@ -450,7 +450,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("code, name", ENDINGS.values(), ids=ENDINGS)
-async def test_an_ending_is_told_and_the_state_lives_on(shared, code, name):
+async def test_an_ending_is_reported_and_the_state_lives_on(shared, code, name):
     await run(shared, "x = 1")
     observation = await run(shared, code)
     assert (observation.status, observation.error.name) == ("error", name), observation
@@ -508,6 +508,6 @@ lines = plt.plot([1, 2, 4])
 
 
 @at_one_rerun_level
-async def test_names_are_told(root):
+async def test_names_are_reported(root):
     names = dict((await run(root, "import fractions\nhalf = fractions.Fraction(1, 2)\n_hidden = 1")).names)
     assert names == {"fractions": "module", "half": "fractions.Fraction"}

@@ -148,7 +148,7 @@ def test_exactly_the_cells_that_were_edited_in_the_file_are_named(copy):
     ]
 
 
-def test_a_record_that_was_changed_without_its_cell_is_told_from_an_edited_cell(copy):
+def test_a_record_that_was_changed_without_its_cell_is_distinguished_from_an_edited_cell(copy):
     trace = json.loads(copy.read_text())
     for record in trace["metadata"]["exploracoder_jupyter"]["records"]:
         if record["event"].get("candidate") == "2.1" and "observation" in record["event"]:
@@ -347,7 +347,7 @@ def observed(trace):
     return [record for record in load(trace) if record.event.kind == "candidate_observed"]
 
 
-def test_the_command_tells_by_its_status_and_in_json(copy):
+def test_the_command_reports_by_its_status_and_in_json(copy):
     done = subprocess.run([*COMMAND, str(copy), "--json"], capture_output=True, text=True, timeout=patience(240))
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[0] == "Starting kernels"
@@ -369,9 +369,9 @@ def test_several_are_checked_one_after_the_other_and_the_worst_counts(copy):
     assert "2.1  edited" in second
     done = command_line.explora("check", "nowhere.ipynb", copy, "--selected", "--json", folder=copy.parent)
     assert done.returncode == 2
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(one["trace"], one.get("same")) for one in told] == [("nowhere.ipynb", None), (str(copy), True)]
-    assert "no file" in told[0]["error"]
+    reports = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["trace"], one.get("same")) for one in reports] == [("nowhere.ipynb", None), (str(copy), True)]
+    assert "no file" in reports[0]["error"]
 
 
 def test_the_notebook_that_explored_leads_to_its_trace_and_makes_its_variables(live, tmp_path):
@@ -384,7 +384,7 @@ def test_the_notebook_that_explored_leads_to_its_trace_and_makes_its_variables(l
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reason"),
     [
         (["nowhere.ipynb"], "no file"),
         (["notes.ipynb"], "not the trace of a run"),
@@ -396,7 +396,7 @@ def test_the_notebook_that_explored_leads_to_its_trace_and_makes_its_variables(l
         (["explorations/trace.ipynb", "--workdir", "none-such"], "none-such"),
     ],
 )
-def test_what_cannot_be_checked_is_said_in_one_sentence(copy, arguments, said):
+def test_what_cannot_be_checked_is_reported_in_one_sentence(copy, arguments, reason):
     folder = copy.parent.parent
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), folder / "notes.ipynb")
     call = nbformat.v4.new_code_cell("%%explora statistics --out explorations/gone.ipynb\nDo it.")
@@ -404,7 +404,7 @@ def test_what_cannot_be_checked_is_said_in_one_sentence(copy, arguments, said):
     done = command_line.explora("check", *arguments, folder=folder)
     assert done.returncode == 2, done.stderr
     [sentence] = [line for line in done.stderr.splitlines() if line.startswith("jupyter explora: ")]
-    assert said in sentence
+    assert reason in sentence
     assert "Traceback" not in done.stderr
 
 

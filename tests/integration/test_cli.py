@@ -54,12 +54,12 @@ def explora(tmp_path, _cache, monkeypatch):
 
 
 def _refused(done, *, status=2):
-    """The command said one sentence and ended with this status; returns the sentence."""
-    told = [line for line in done.stderr.splitlines() if line.startswith("jupyter explora: ")]
+    """Asserts that the command printed one sentence and ended with this status; returns the sentence."""
+    sentences = [line for line in done.stderr.splitlines() if line.startswith("jupyter explora: ")]
     assert done.returncode == status, done.stderr
-    assert len(told) == 1, done.stderr
+    assert len(sentences) == 1, done.stderr
     assert "Traceback" not in done.stderr
-    return told[0]
+    return sentences[0]
 
 
 def _valid(path):
@@ -210,7 +210,7 @@ def test_index_and_search_answer(explora):
     assert len(found) == 5
 
 
-def test_the_doctor_starts_a_sibling_and_tells_what_it_found(explora):
+def test_the_doctor_starts_a_sibling_and_reports_what_it_found(explora):
     done = explora("doctor", "--json")
     found = json_result("doctor", done.stdout)
     assert found["state"].startswith("fresh")
@@ -237,7 +237,7 @@ UNSOLVABLE = [*SMALL_RUN, "--check", "assert middle == 123456", "--out", "t.ipyn
 
 @contextmanager
 def _running(folder, *, until):
-    """The command at work, as far as its progress has said `until`; with its child processes at that moment."""
+    """The running command once its progress contains `until`, and its child processes at that moment."""
     progress = folder / "progress.txt"
     with progress.open("w") as err:
         process = subprocess.Popen([*COMMAND, *UNSOLVABLE], cwd=folder, stdout=subprocess.PIPE, stderr=err, text=True)

@@ -50,7 +50,7 @@ def in_child(action):
 
 
 def cut_off(keep, carried=(), *, prepare=lambda: None, **others):
-    """What a branch does between its fork and its first message. Only the test's own descriptors are told of."""
+    """What a branch does between its fork and its first message. Reports only the test's own descriptors."""
     inherited = InheritedDescriptors.survey([keep])
     assert make_private() == []
     prepare()
@@ -58,7 +58,7 @@ def cut_off(keep, carried=(), *, prepare=lambda: None, **others):
     return inherited.replace_all(carried, **others)
 
 
-def told(keep, *numbers, carried=(), **others):
+def clauses_of(keep, *numbers, carried=(), **others):
     """The clauses about these descriptors."""
     every = {int(path.name) for path in Path("/proc/self/fd").iterdir()}
     return cut_off(keep, carried, quiet=every - {*numbers}, **others)
@@ -108,7 +108,7 @@ def test_a_file_half_read_goes_on_in_both(letters, carried):
         before = os.lseek(file.fileno(), 0, os.SEEK_CUR)
 
         def rest(keep):
-            assert told(keep, file.fileno(), carried=[str(letters.parent)] if carried else []) == []
+            assert clauses_of(keep, file.fileno(), carried=[str(letters.parent)] if carried else []) == []
             return file.readlines()
 
         in_child_rest = in_child(rest)
@@ -127,7 +127,7 @@ def test_what_a_child_writes_stays_with_it(letters, mode):
         file.write("buffered before the fork\n")
 
         def write(keep):
-            assert told(keep, file.fileno()) == []
+            assert clauses_of(keep, file.fileno()) == []
             file.write("child\n")
             file.flush()
             return os.pread(os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY), 1000, 0).decode()
@@ -150,7 +150,7 @@ def test_a_carried_file_is_written_in_the_copy(letters, tmp_path):
         file.seek(file.tell())
 
         def write(keep):
-            assert told(keep, file.fileno(), carried={str(tmp_path): str(copy), "": ""}) == []
+            assert clauses_of(keep, file.fileno(), carried={str(tmp_path): str(copy), "": ""}) == []
             file.write("LINE 1")
             file.flush()
 
@@ -207,7 +207,7 @@ def test_a_file_replaced_or_missing_in_the_new_view_is_not_mistaken(letters):
                 letters.rename(letters.with_name("moved"))
                 letters.write_text("something else")
 
-            assert told(keep, file.fileno(), prepare=other_view) == []
+            assert clauses_of(keep, file.fileno(), prepare=other_view) == []
             return os.read(file.fileno(), 2)
 
         os.lseek(file.fileno(), 5, os.SEEK_SET)
@@ -237,7 +237,7 @@ def test_what_is_too_large_is_read_only_or_closed_and_named(tmp_path):
         file.flush()
 
         def use(keep):
-            clauses = told(keep, file.fileno())
+            clauses = clauses_of(keep, file.fileno())
             with pytest.raises(OSError):
                 os.write(file.fileno(), b"no")
             return clauses, os.pread(file.fileno(), 5, 0)
@@ -248,7 +248,7 @@ def test_what_is_too_large_is_read_only_or_closed_and_named(tmp_path):
         path.unlink()
 
         def null(keep):
-            return told(keep, file.fileno()), is_null(file.fileno())
+            return clauses_of(keep, file.fileno()), is_null(file.fileno())
 
         assert in_child(null) == ([f"{path} (deleted) is closed: it cannot be copied"], True)
 
@@ -262,7 +262,7 @@ def test_a_carried_file_without_room_for_a_copy_can_be_read(tmp_path, views):
         carried = {str(tmp_path / "mine"): str(tmp_path / "copy")}
 
         def use(keep):
-            return told(keep, file.fileno(), carried=carried, prepare=enter_view), os.read(file.fileno(), 4)
+            return clauses_of(keep, file.fileno(), carried=carried, prepare=enter_view), os.read(file.fileno(), 4)
 
         clauses, content = in_child(use)
         assert ["can only be read" in clause for clause in clauses] == [True]
@@ -279,7 +279,7 @@ def test_what_a_carried_folder_was_copied_without_is_not_given_back(tmp_path):
 
         def use(keep):
             carried = {str(tmp_path): str(tmp_path / "copy")}
-            clauses = told(keep, file.fileno(), other.fileno(), carried=carried)
+            clauses = clauses_of(keep, file.fileno(), other.fileno(), carried=carried)
             return clauses, is_null(file.fileno()), other.read()
 
         assert in_child(use) == ([f"{secret} is closed: experiments have no copy of it"], True, "temporary")
@@ -304,7 +304,7 @@ def test_what_is_hidden_is_not_given_back(letters):
     with letters.open() as file:
 
         def use(keep):
-            return told(keep, file.fileno(), hidden=[str(letters.parent)]), is_null(file.fileno())
+            return clauses_of(keep, file.fileno(), hidden=[str(letters.parent)]), is_null(file.fileno())
 
         assert in_child(use) == ([f"{letters} is closed"], True)
 
@@ -350,7 +350,7 @@ def test_folders_are_those_of_the_new_view(tmp_path):
     assert in_child(use) == (["there"], True)
 
     def without(keep):
-        return told(keep, folder, prepare=lambda: tmp_path.rename(f"{tmp_path}-moved")), is_null(folder)
+        return clauses_of(keep, folder, prepare=lambda: tmp_path.rename(f"{tmp_path}-moved")), is_null(folder)
 
     assert in_child(without) == ([f"the folder {tmp_path} is closed"], True)
     os.close(folder)
@@ -362,7 +362,7 @@ def test_devices():
     master, terminal = os.openpty()
 
     def use(keep):
-        clauses = told(keep, terminal)
+        clauses = clauses_of(keep, terminal)
         assert is_null(null)
         assert os.read(zero, 2) == b"\0\0"
         assert len(os.read(random, 8)) == 8
@@ -383,7 +383,7 @@ def test_network_connections_are_replaced_and_named():
         with socket.create_connection(("127.0.0.1", port)) as client, server.accept()[0] as accepted:
 
             def use(keep):
-                clauses = told(keep, server.fileno(), client.fileno())
+                clauses = clauses_of(keep, server.fileno(), client.fileno())
                 with pytest.raises(OSError):
                     client.sendall(b"from the child")
                 client.close()
@@ -400,7 +400,7 @@ def test_a_default_timeout_does_not_reach_the_parents_sockets():
         before = socket.getdefaulttimeout()
         socket.setdefaulttimeout(5)
         try:
-            assert in_child(lambda keep: told(keep, server.fileno())) != []
+            assert in_child(lambda keep: clauses_of(keep, server.fileno())) != []
         finally:
             socket.setdefaulttimeout(before)
         assert os.get_blocking(server.fileno())
@@ -425,9 +425,9 @@ def test_local_sockets_are_named_by_their_path(tmp_path):
         server.listen()
         client.connect(path)
         left, right = socket.socketpair()
-        assert in_child(lambda keep: told(keep, server.fileno())) == [f"{path} is not served"]
-        assert in_child(lambda keep: told(keep, client.fileno())) == [f"the connection to {path} is closed"]
-        assert in_child(lambda keep: told(keep, left.fileno())) == []  # as event loops have them
+        assert in_child(lambda keep: clauses_of(keep, server.fileno())) == [f"{path} is not served"]
+        assert in_child(lambda keep: clauses_of(keep, client.fileno())) == [f"the connection to {path} is closed"]
+        assert in_child(lambda keep: clauses_of(keep, left.fileno())) == []  # as event loops have them
         left.close()
         right.close()
 
@@ -437,7 +437,7 @@ def test_pipes_to_others_are_named_and_pipes_to_oneself_are_not():
         reading, writing = os.pipe()
 
         def use(keep):
-            clauses = told(keep, process.stdin.fileno(), process.stdout.fileno(), reading, writing)
+            clauses = clauses_of(keep, process.stdin.fileno(), process.stdout.fileno(), reading, writing)
             os.write(process.stdin.fileno(), b"child")
             os.write(writing, b"child")
             return clauses
@@ -460,7 +460,7 @@ def test_a_named_pipe_does_not_hold_the_child_up(tmp_path):
     path = str(tmp_path / "fifo")
     os.mkfifo(path)
     pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    assert in_child(lambda keep: (told(keep, pipe, carried=[str(tmp_path)]), is_null(pipe))) == (
+    assert in_child(lambda keep: (clauses_of(keep, pipe, carried=[str(tmp_path)]), is_null(pipe))) == (
         [f"the pipe {path} is closed"],
         True,
     )
@@ -474,7 +474,7 @@ def test_the_parents_selectors_stay_as_they_are():
         others = [os.pidfd_open(os.getpid()), ctypes.CDLL(None).eventfd(0, 0)]
 
         def use(keep):
-            assert [clause for number in (poll.fileno(), *others) for clause in told(keep, number)] == []
+            assert [clause for number in (poll.fileno(), *others) for clause in clauses_of(keep, number)] == []
             for number in (poll.fileno(), *others):
                 assert is_null(number)
             with pytest.raises(OSError):
@@ -518,7 +518,7 @@ def test_the_parents_memory_is_not_reached_through_proc():
     memory = os.open("/proc/self/mem", os.O_RDWR)
 
     def use(keep):
-        return told(keep, memory), is_null(memory)
+        return clauses_of(keep, memory), is_null(memory)
 
     assert in_child(use) == ([f"/proc/{os.getpid()}/mem is closed"], True)
     os.close(memory)
@@ -529,7 +529,7 @@ def test_no_descriptor_leads_back_to_where_files_can_be_written(letters, views):
     tries = [f"/proc/self/fd/{file}", f"/proc/self/fd/{folder}/{letters.name}"]
 
     def use(keep):
-        assert told(keep, file, folder, prepare=enter_view) == []
+        assert clauses_of(keep, file, folder, prepare=enter_view) == []
         assert os.read(file, 4) == b"line"
         assert [entry for entry in os.listdir(folder) if entry == letters.name]  # noqa: PTH208 - by its descriptor
         for path in tries:
@@ -560,7 +560,7 @@ def test_a_database_in_a_transaction_stays_whole(tmp_path, views, carried, journ
 
     def use(keep):
         show = [(copy, folder)] if carried else []
-        told(keep, carried=[str(folder)] if carried else [], prepare=lambda: enter_view(show))
+        clauses_of(keep, carried=[str(folder)] if carried else [], prepare=lambda: enter_view(show))
         rows = database.execute("select n from rows").fetchall()
         try:
             database.execute("insert into rows values (3)")

@@ -64,26 +64,26 @@ def test_a_library_that_is_not_here_is_found_in_documents_and_explored_as_far_as
 
 
 def test_documents_beside_an_installed_library_add_to_it(explora, tmp_path):
-    told = "# More on JSON\n\n## `json.dumps(obj)`\n\nZebras are told compactly, where separators have no space.\n"
-    (tmp_path / "more.md").write_text(told)
+    document = "# More on JSON\n\n## `json.dumps(obj)`\n\nZebras are told compactly, where separators have no space.\n"
+    (tmp_path / "more.md").write_text(document)
     done = explora("search", "json", "zebras told compactly", "-k", "1", "--docs", "more.md", "--json")
     (result,) = json.loads(done.stdout)["results"]
     assert result["path"] == "json.dumps" and "From more.md, line 3:" in result["documentation"]
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "verdict"),
     [
         ("from IPython import get_ipython\nget_ipython().user_ns\ndef connect(host, port=80): ...\n", "can import"),
         ("raise ImportError('libacme.so is missing')\n", "cannot import"),
     ],
     ids=["in a kernel", "nowhere"],
 )
-def test_whether_experiments_can_import_what_could_not_be_read_is_tried(explora, tmp_path, source, said):
+def test_whether_experiments_can_import_what_could_not_be_read_is_tried(explora, tmp_path, source, verdict):
     """Issue 14, item 19: a library that cannot be imported to be read may be importable in experiments."""
     (tmp_path / "acmekit.py").write_text(source)
     task = "Open a connection to the device 10.0.0.1"
     ran = explora("run", "-t", task, "--library", "acmekit", "--docs", "ref", "--model", "offline")
-    told = " ".join((ran.stderr + ran.stdout).split())
-    assert f"{said} 'acmekit'" in told
-    assert ("all that use it will fail" in told) == (said == "cannot import")
+    output = " ".join((ran.stderr + ran.stdout).split())
+    assert f"{verdict} 'acmekit'" in output
+    assert ("all that use it will fail" in output) == (verdict == "cannot import")

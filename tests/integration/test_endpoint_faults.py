@@ -139,7 +139,7 @@ async def test_a_busy_server_is_asked_again(httpserver):
     assert (reply.text, reply.usage.calls) == ("x", 1)
 
 
-async def test_a_key_is_sent_as_a_header_and_never_said(httpserver):
+async def test_a_key_is_sent_as_a_header_and_never_shown(httpserver):
     httpserver.expect_request(CHAT, headers={"Authorization": f"Bearer {KEY}"}).respond_with_json(
         {"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401
     )
@@ -155,7 +155,7 @@ async def test_an_unknown_model_is_answered_with_those_that_exist(httpserver):
         await answers(endpoint(httpserver.url_for("/v1")))
 
 
-async def test_an_address_without_v1_is_said(httpserver):
+async def test_an_address_without_v1_is_reported(httpserver):
     httpserver.expect_request(re.compile(".*")).respond_with_data("Not Found", 404)
     with pytest.raises(EndpointError, match=r"\(404\).*/v1") as caught:
         await answers(endpoint(httpserver.url_for("/")))
@@ -283,7 +283,7 @@ async def test_probe_says_what_answers(httpserver):
     assert found.reachable and "does not list 'big'" in found.sentence and "small" in found.remedy
 
 
-async def test_probe_tells_refused_from_unreachable_and_from_no_list(httpserver):
+async def test_probe_distinguishes_refused_from_unreachable_and_from_no_list(httpserver):
     httpserver.expect_request("/closed/models").respond_with_json({}, 401)
     closed = await probe(endpoint(httpserver.url_for("/closed")), Secrets(api_key=KEY))
     assert not closed.reachable and "refused the key" in closed.sentence and closed.remedy
@@ -634,7 +634,7 @@ async def test_a_connection_that_is_cut_was_reached(begin, words, hard):
     assert f"tried {count} times" in message
 
 
-async def test_why_nothing_was_reached_is_told_apart(httpserver):
+async def test_why_nothing_was_reached_is_distinguished(httpserver):
     """Issue 14, item 14: a refused connection, an unknown name, and TLS where there is none."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -694,7 +694,7 @@ async def test_a_redirect_within_the_server_is_followed():
 
 
 async def test_a_probe_reports_the_seconds_that_it_waited():
-    """Issue 14, item 14: "did not answer within 120 seconds" was said after 5 s."""
+    """Issue 14, item 14: "did not answer within 120 seconds" was reported after 5 s."""
     release = threading.Event()
     with served(lambda wire: release.wait(20)) as url:
         began = time.monotonic()

@@ -110,7 +110,7 @@ def test_without_an_order_it_says_so(engine, line):
     assert engine.process.wait(patience(5)) == 2
 
 
-def test_what_cannot_be_done_is_said(engine):
+def test_what_cannot_be_done_is_reported(engine):
     engine.order("no_such_library_at_all")
     last = engine.last()
     assert last.type == "failed"
@@ -122,9 +122,9 @@ def test_what_cannot_be_done_is_said(engine):
 def test_what_is_asked_before_the_beginning_is_answered(engine):
     engine.order("statistics")
     engine.write(encode(Skip(subtask="9")))
-    while (said := engine.until("notice")).level != "warning":
+    while (notice := engine.until("notice")).level != "warning":
         pass
-    assert said.text in ("There is no plan yet: nothing was changed.", "There is no subtask 9 to skip.")
+    assert notice.text in ("There is no plan yet: nothing was changed.", "There is no subtask 9 to skip.")
 
 
 def test_a_stop_before_the_beginning_is_obeyed_at_once(engine):
@@ -189,14 +189,14 @@ from exploracoder_jupyter import engine
 from exploracoder_jupyter.core.errors import KernelError
 
 async def run(order, listen, *, steering, begun, cells, solution):
-    said = []
+    answers = []
     for _ in range(2):
         try:
             await order.live.fork("/run/x")
-            said.append("forked")
+            answers.append("forked")
         except KernelError as error:
-            said.append(str(error))
-    return {"said": said, "hazards": [hazard.what for hazard in order.live.hazards]}
+            answers.append(str(error))
+    return {"answers": answers, "hazards": [hazard.what for hazard in order.live.hazards]}
 
 # whoever looks for it in either place
 import_module("exploracoder_jupyter.runs.exploration_run").run = session.run = run
@@ -217,7 +217,7 @@ def test_the_kernel_is_asked_to_fork_over_the_pipe_and_its_end_fails_the_questio
         last = decode_from_engine(process.stdout.readline())
         assert process.wait(patience(6)) == 0
     assert last.summary == {
-        "said": ["forked", "Your kernel could not be forked: it is gone."],
+        "answers": ["forked", "Your kernel could not be forked: it is gone."],
         "hazards": ["2 threads"],
     }
 
@@ -230,18 +230,18 @@ class Slow(io.StringIO):
         return super().write(text)
 
 
-def test_the_last_word_waits_for_a_slow_reader():
-    said = Slow()
-    assert InProcess(io.StringIO("no order"), said).run() == 2
-    assert decode_from_engine(said.getvalue()).error == "The first line is not a start message."
+def test_the_last_message_waits_for_a_slow_reader():
+    output = Slow()
+    assert InProcess(io.StringIO("no order"), output).run() == 2
+    assert decode_from_engine(output.getvalue()).error == "The first line is not a start message."
 
 
-def test_it_tells_where_the_trace_is(tmp_path):
-    said = io.StringIO()
-    engine = InProcess(io.StringIO("no order"), said)
+def test_it_reports_where_the_trace_is(tmp_path):
+    output = io.StringIO()
+    engine = InProcess(io.StringIO("no order"), output)
     engine.send_trace_path(tmp_path / "trace.ipynb")
     engine.run()
-    first, last = (decode_from_engine(line) for line in said.getvalue().splitlines())
+    first, last = (decode_from_engine(line) for line in output.getvalue().splitlines())
     assert (first.type, first.path, last.type) == ("trace_at", str(tmp_path / "trace.ipynb"), "failed")
 
 

@@ -28,7 +28,7 @@ MARK = "marks = [*globals().get('marks', []), {mark!r}]\nprint(marks)"
 
 
 class Author:
-    """Writes code that waits for subtask 2, for subtask 3 unless it is told to be quick, and for the first solution."""
+    """Writes code that waits for subtask 2, for subtask 3 without the hint to be quick, and for the first solution."""
 
     def __init__(self):
         self.solutions = 0
@@ -77,7 +77,7 @@ class Page:
 
 
 class Driven:
-    """An engine, what it told, and the page that follows it."""
+    """An engine, its messages, and the page that follows it."""
 
     def __init__(self, driven, base_url, **start):
         self.engine, self.page, self.records, self.summary = driven, Page(), [], None

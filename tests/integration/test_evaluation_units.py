@@ -214,7 +214,7 @@ async def test_a_unit_is_solved_with_its_setup_and_without_its_tests(httpserver,
     assert spent == usage
 
 
-async def test_failures_of_a_unit_are_told_apart(httpserver, settings, tmp_path):
+async def test_failures_of_a_unit_are_distinguished(httpserver, settings, tmp_path):
     settings["endpoint"]["base_url"] = offer_toy(httpserver, answering("def middle(values):\n    return 2"))
     problem = replace(PROBLEMS[1], folder=tmp_path)
     wrong = await run_unit(Unit(problem, settings=settings), tmp_path / "results")

@@ -1,4 +1,4 @@
-"""Each hostile candidate of the table, tried at each level: what is said to be stopped is, and nothing else."""
+"""Each hostile candidate of the table, tried at each level: it is stopped exactly where the level promises so."""
 
 import os
 import socket

@@ -78,7 +78,7 @@ async def test_errors_keep_user_code_and_the_last_frame(root):
     assert observation.outputs[-1]["output_type"] == "error"
 
 
-async def test_names_are_told_without_running_the_values_code(root):
+async def test_names_are_reported_without_running_the_values_code(root):
     code = """
 import fractions as fr
 class Rude:

@@ -155,12 +155,12 @@ async def test_an_engine_that_does_not_answer_holds_the_kernel_up_for_a_moment_o
 @pytest.mark.skipif(
     sys.version_info >= (3, 12), reason="from 3.12, the warning of a fork cannot be kept back otherwise"
 )
-async def test_what_the_kernel_has_warned_of_once_is_not_told_again(tmp_path):
+async def test_a_warning_that_the_kernel_has_shown_is_not_shown_again(tmp_path):
     async with live_kernel(tmp_path) as kernel:
         await kernel.run(
             "import warnings\nfrom exploracoder_jupyter.kernel_agent.forking import kernel_fork\n"
             "def warn(): warnings.warn('once a place')"
         )
         forked = await kernel.run(f"warn(); kernel_fork.fork(get_ipython(), {str(tmp_path / 'nobody')!r}); warn()")
-        assert forked.said == "ok"
+        assert forked.outcome == "ok"
         assert forked.printed.count("UserWarning: once a place") == 1

@@ -78,9 +78,9 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("job, pieces, ending", ENDINGS.values(), ids=ENDINGS)
-def test_what_was_said_until_the_end_is_heard_and_the_next_job_runs(job, pieces, ending):
-    said = forked_probe.run([job, say("next")], each=patience(0.2), seconds=patience(10))
-    assert said == [forked_probe.Result(pieces, ending), forked_probe.Result(["next"], "done")]
+def test_what_was_sent_until_the_end_is_received_and_the_next_job_runs(job, pieces, ending):
+    results = forked_probe.run([job, say("next")], each=patience(0.2), seconds=patience(10))
+    assert results == [forked_probe.Result(pieces, ending), forked_probe.Result(["next"], "done")]
 
 
 @pytest.mark.parametrize("noise", [b"\0\0\0\5nope!", b"\0\0\0\2{}", b"\xff\xff\xff\xffx", b"\0"])
@@ -94,20 +94,20 @@ def test_noise_on_the_pipe_ends_it(noise):
                 os.write(number, noise)
         hang(out)
 
-    (said,) = forked_probe.run([babble], each=0.2)
-    assert said.pieces == ["begun"]
-    assert said.outcome in ("late", "died")
+    (result,) = forked_probe.run([babble], each=0.2)
+    assert result.pieces == ["begun"]
+    assert result.outcome in ("late", "died")
 
 
 def test_a_flood_is_bounded():
-    (said,) = forked_probe.run([flood], each=5, seconds=5)
-    assert said.outcome in ("died", "late")
-    assert sum(map(len, said.pieces)) < 5_000_000
+    (result,) = forked_probe.run([flood], each=5, seconds=5)
+    assert result.outcome in ("died", "late")
+    assert sum(map(len, result.pieces)) < 5_000_000
 
 
 def test_what_comes_after_the_time_of_all_is_not_run():
-    said = forked_probe.run([hang, hang, hang, say(1)], each=0.2, seconds=0.3)
-    assert (said[0].outcome, said[-1].outcome) == ("late", "unrun")
+    results = forked_probe.run([hang, hang, hang, say(1)], each=0.2, seconds=0.3)
+    assert (results[0].outcome, results[-1].outcome) == ("late", "unrun")
 
 
 def test_no_process_is_left(monkeypatch):
@@ -120,21 +120,21 @@ def test_no_process_is_left(monkeypatch):
 def test_who_reaps_by_himself_is_not_in_the_way(handler):
     before = signal.signal(signal.SIGCHLD, handler)
     try:
-        said = forked_probe.run([hang, die, say(1)], each=patience(0.3), seconds=patience(20))
+        results = forked_probe.run([hang, die, say(1)], each=patience(0.3), seconds=patience(20))
     finally:
         signal.signal(signal.SIGCHLD, before)
-    assert [one.outcome for one in said] == ["late", "died", "done"]
+    assert [one.outcome for one in results] == ["late", "died", "done"]
 
 
-def test_a_handler_hears_of_the_users_own_children_only():
-    heard = []
-    before = signal.signal(signal.SIGCHLD, lambda *_: heard.append(1))
+def test_a_handler_is_called_for_the_users_own_children_only():
+    signals = []
+    before = signal.signal(signal.SIGCHLD, lambda *_: signals.append(1))
     try:
         forked_probe.run([die, say(1)], each=20, seconds=20)
-        assert heard == []
+        assert signals == []
         own = os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "0.1")
-        (said,) = forked_probe.run([lambda out: time.sleep(1)], each=20, seconds=20)
-        assert (said.outcome, heard) == ("done", [1])
+        (result,) = forked_probe.run([lambda out: time.sleep(1)], each=20, seconds=20)
+        assert (result.outcome, signals) == ("done", [1])
         assert os.waitpid(own, 0)[0] == own
         assert signal.getsignal(signal.SIGCHLD) not in (signal.SIG_DFL, before)
     finally:
@@ -142,15 +142,15 @@ def test_a_handler_hears_of_the_users_own_children_only():
 
 
 def test_in_another_thread_the_handlers_stay_as_they_are():
-    said = []
+    results = []
     before = signal.signal(signal.SIGCHLD, lambda *_: None)
     try:
-        thread = threading.Thread(target=lambda: said.extend(forked_probe.run([say(1)], each=20, seconds=20)))
+        thread = threading.Thread(target=lambda: results.extend(forked_probe.run([say(1)], each=20, seconds=20)))
         thread.start()
         thread.join()
     finally:
         signal.signal(signal.SIGCHLD, before)
-    assert said == [forked_probe.Result([1], "done")]
+    assert results == [forked_probe.Result([1], "done")]
 
 
 def reap():
@@ -159,10 +159,10 @@ def reap():
 
 
 def test_nothing_that_happens_there_reaches_this_process(capfd):
-    held = []
+    calls = []
 
     def spoil(out):
-        held.append(1)
+        calls.append(1)
         sys.stderr.write("printed")
         os.write(1, b"written")
         os.system("echo from a shell")
@@ -170,11 +170,11 @@ def test_nothing_that_happens_there_reaches_this_process(capfd):
         out("done")
 
     assert forked_probe.run([spoil], each=20, seconds=20) == [forked_probe.Result(["done"], "done")]
-    assert held == []
+    assert calls == []
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell what is open")
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list open files")
 def test_files_and_connections_stay_where_they_are(tmp_path):
     path = tmp_path / "file"
     path.write_text("abcdef")
@@ -196,8 +196,8 @@ def test_files_and_connections_stay_where_they_are(tmp_path):
             with contextlib.suppress(OSError):
                 file.write(b"xx")
 
-        (said,) = forked_probe.run([use], each=20, seconds=20)
-        assert said == forked_probe.Result(["cd", 0], "done")
+        (result,) = forked_probe.run([use], each=20, seconds=20)
+        assert result == forked_probe.Result(["cd", 0], "done")
         assert (file.read(), ours.recv(9), os.read(reading, 9)) == (b"cdef", b"sent", b"piped")
     os.close(reading), os.close(writing)
     assert (tmp_path / "log").read_text() == "held back"
@@ -229,16 +229,16 @@ def test_handlers_of_an_exit_do_not_run_there(tmp_path):
     assert not marker.exists()
 
 
-def test_an_alarm_that_is_held_back_or_handled_ends_a_hang_all_the_same():
-    heard = []
-    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+def test_an_alarm_that_is_blocked_or_handled_ends_a_hang_all_the_same():
+    signals = []
+    before = signal.signal(signal.SIGALRM, lambda *_: signals.append(1))
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
     try:
-        (said,) = forked_probe.run([hang_in_c], each=0.1)
+        (result,) = forked_probe.run([hang_in_c], each=0.1)
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
         signal.signal(signal.SIGALRM, before)
-    assert (said.outcome, heard) == ("late", [])
+    assert (result.outcome, signals) == ("late", [])
 
 
 def test_a_job_that_its_timer_ended_is_late_however_little_time_this_process_counted():

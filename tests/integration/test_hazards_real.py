@@ -1,4 +1,4 @@
-"""Real kernels look at themselves: nothing is said of a fresh one; what would hang a fork is said of real libraries."""
+"""Real kernels inspect themselves: a fresh one reports nothing; libraries that would make a fork hang are reported."""
 
 import ast
 import importlib.util
@@ -56,7 +56,7 @@ def test_credentials_are_named(kernel):
     assert answer(kernel, "del my_api_key")[1] == []
 
 
-def test_a_thread_pool_refuses_while_it_is_held(kernel):
+def test_a_thread_pool_refuses_while_it_is_open(kernel):
     code = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1); pool.submit(int).result()"
     ((kind, _, what),), _ = answer(kernel, code)
     assert kind == "refuse" and what.startswith("a thread pool is open")
@@ -74,7 +74,7 @@ def test_tasks_and_threads_of_the_user_are_named(kernel):
     assert answer(kernel, "task.cancel(); end.set(); poller.join(); await asyncio.sleep(0)")[0] == []
 
 
-def test_files_of_sqlite_are_told_but_not_the_history(kernel, tmp_path):
+def test_files_of_sqlite_are_reported_but_not_the_history(kernel, tmp_path):
     path = str(tmp_path / "data.db")
     found, _ = answer(kernel, f"import sqlite3; db = sqlite3.connect({path!r}); db.execute('create table t(a)')")
     assert {(kind, library) for kind, library, _ in found} == {("warn", "sqlite3")}
@@ -127,5 +127,5 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-def test_arrow_is_told_in_a_fork_after_its_threads_ran():
+def test_arrow_is_described_in_a_fork_after_its_threads_ran():
     assert subprocess.run([sys.executable, "-c", APART], timeout=patience(120)).returncode == 0

@@ -6,12 +6,12 @@ import signal
 import subprocess
 
 from exploracoder_jupyter.core.configuration.settings_sources import history_path
-from tests.integration.test_resume import COMMAND, TASK, author, begun, cache, explora, run_of  # noqa: F401
+from tests.integration.test_resume import COMMAND, TASK, author, cache, explora, run_of, start_run  # noqa: F401
 from tests.patience import patience
 
 
-def test_a_run_that_was_killed_is_told_and_goes_on_as_the_history_says(author, tmp_path):  # noqa: F811
-    process = begun(author, tmp_path, until="Subtask 2:")
+def test_a_run_that_was_killed_is_listed_and_resumes_as_the_history_says(author, tmp_path):  # noqa: F811
+    process = start_run(author, tmp_path, until="Subtask 2:")
     process.send_signal(signal.SIGSTOP)  # it must not end while the history is read
     [running] = explora(tmp_path, "history")["runs"]
     assert (running["status"], running["ended"], running["resume_with"]) == ("running", None, None)
@@ -40,7 +40,7 @@ def test_a_run_that_was_killed_is_told_and_goes_on_as_the_history_says(author, t
 
 
 def test_a_run_that_was_stopped_by_its_user_can_be_gone_on_from(author, tmp_path):  # noqa: F811
-    process = begun(author, tmp_path, until="Subtask 2:")
+    process = start_run(author, tmp_path, until="Subtask 2:")
     process.send_signal(signal.SIGINT)
     process.wait(patience(60))
     [run] = explora(tmp_path, "history")["runs"]

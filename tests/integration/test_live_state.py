@@ -1,6 +1,6 @@
 """The user's running kernel is forked between cells, from another thread, and during a cell; nothing of it changes.
 
-One story is told for each transport: a kernel gets everything of `live_aspects`, is forked in the three ways, branches
+One story runs for each transport: a kernel gets everything of `live_aspects`, is forked in the three ways, branches
 look at all of it and spoil all of it, and then the kernel looks. Each test is about one part of the story.
 """
 
@@ -41,28 +41,28 @@ class Story:
     """What happened."""
 
     branches: dict = field(default_factory=dict)
-    """Way, aspect -> what its look said in a branch."""
+    """Way, aspect -> the outcome of its look in a branch."""
     spoiled: dict = field(default_factory=dict)
     kernel: dict = field(default_factory=dict)
-    """Aspect -> what its look and its `after` said in the kernel."""
+    """Aspect -> the outcomes of its look and its `after` in the kernel."""
     cells: dict = field(default_factory=dict)
     """Other cells -> their reply, or observation, where they were run in a branch."""
     censuses: list = field(default_factory=list)
     strays: list = field(default_factory=list)
-    heard: list = field(default_factory=list)
+    received: list = field(default_factory=list)
     """By the server that the kernel is connected to."""
     history: list = field(default_factory=list)
 
 
 @contextmanager
-def echoing(heard):
-    """The port of a server that answers with what it hears."""
+def echo_server(received):
+    """The port of a server that echoes what it receives."""
 
     class Echo(socketserver.BaseRequestHandler):
         def handle(self):
-            while said := self.request.recv(100):
-                heard.append(said)
-                self.request.sendall(said)
+            while data := self.request.recv(100):
+                received.append(data)
+                self.request.sendall(data)
 
     class Server(socketserver.ThreadingTCPServer):
         daemon_threads = True
@@ -73,9 +73,9 @@ def echoing(heard):
         server.shutdown()
 
 
-async def tell(folder, transport):
+async def run_story(folder, transport):
     story = Story()
-    with echoing(story.heard) as port:
+    with echo_server(story.received) as port:
         async with live_kernel(folder, transport=transport) as kernel:
             await begin(kernel, port)
             await anyio.sleep(patience(1))
@@ -99,7 +99,7 @@ async def begin(kernel, port):
     given = [f"PORT, IN_BRANCH = {port}, False", *(aspect.given for aspect in ASPECTS.values()), "6 * 7"]
     for code in given:
         reply = await kernel.run(code)
-        assert reply.said == "ok", (code, reply)
+        assert reply.outcome == "ok", (code, reply)
 
 
 async def branch_off(kernel, way, story):
@@ -120,8 +120,8 @@ async def branch_off(kernel, way, story):
 async def visit(branch, way, story):
     async def run(code):
         observation = await branch.run(code, timeout=patience(_SECONDS))
-        said = observation.status if observation.ran else f"{observation.status}: {observation.error}"
-        return said, observation
+        outcome = observation.status if observation.ran else f"{observation.status}: {observation.error}"
+        return outcome, observation
 
     assert (await run("IN_BRANCH = True"))[0] == "ok"
     if way == "during a cell":
@@ -138,7 +138,7 @@ async def look_again(kernel, story):
     story.cells["history"] = await kernel.run("assert (Out[max(Out)], In[-3][:5]) == (True, 'turns')\n%history -l 3")
     for name, aspect in ASPECTS.items():
         for part, code in (("look", aspect.look), ("after", aspect.after)):
-            story.kernel[name, part] = (await kernel.run(code)).said
+            story.kernel[name, part] = (await kernel.run(code)).outcome
     story.cells["shown"] = await kernel.run(
         "print('printed'); sys.stdout.flush(); os.system('echo written'); time.sleep(0.5); slider"
     )
@@ -154,7 +154,7 @@ async def look_again(kernel, story):
 @pytest.fixture(scope="module", params=["tcp", "ipc"])
 def story(request):
     folder = Path(tempfile.mkdtemp(prefix="live"))
-    yield anyio.run(tell, folder, request.param)
+    yield anyio.run(run_story, folder, request.param)
     shutil.rmtree(folder)
 
 
@@ -174,7 +174,7 @@ def test_the_kernel_behaves_as_if_nothing_had_happened(story, name):
 
 def test_a_cell_goes_on_while_the_kernel_is_forked(story):
     assert story.branches["during a cell", "turns"] == "ok"
-    assert story.cells["busy"].said == "ok"
+    assert story.cells["busy"].outcome == "ok"
     assert story.cells["busy"].printed == "turned\n"
     assert story.cells["busy"].data[0]["text/plain"] == "True"
 
@@ -184,23 +184,23 @@ def test_nothing_is_left_in_the_kernel(story):
     assert after == before
 
 
-def test_what_branches_say_is_heard_of_them_and_not_of_the_kernel(story):
+def test_output_of_branches_comes_from_them_and_not_from_the_kernel(story):
     for way in WAYS:
         assert story.cells[way, "noise"].text.count("from a branch") == 4, way
     assert "from a branch" not in str(story.strays)
-    assert story.heard == [b"before", b"after"]
+    assert story.received == [b"before", b"after"]
 
 
 def test_outputs_widgets_and_figures_go_on(story):
     assert story.cells["shown"].printed == "printed\nwritten\n"
     assert "application/vnd.jupyter.widget-view+json" in story.cells["shown"].data[0]
-    assert story.cells["widget"].said == "ok"
+    assert story.cells["widget"].outcome == "ok"
     if "figures" in ASPECTS:
         assert story.cells["figure"].data[0]["image/png"]
 
 
 def test_the_history_goes_on_and_has_nothing_of_the_branches(story):
-    assert story.cells["history"].said == "ok"
+    assert story.cells["history"].outcome == "ok"
     assert story.cells["history"].printed.startswith("6 * 7\nturns = 0")
     assert story.history[-2:][0] == "'the last cell'"
     assert not any("from a branch" in source for source in story.history)
@@ -230,10 +230,10 @@ await asyncio.sleep(0.01)
 
 
 async def fork_while(folder, busy):
-    """What branches say that were forked while the kernel is busy, and what it says in the end."""
+    """Outputs of branches that were forked while the kernel was busy, and the outcome of its cell."""
     async with live_kernel(folder) as kernel:
-        workdir, said = Path(kernel.process.cwd()), []
-        assert (await kernel.run("import os, time")).said == "ok"
+        workdir, outputs = Path(kernel.process.cwd()), []
+        assert (await kernel.run("import os, time")).outcome == "ok"
         request, replies = kernel.client.execute(busy, allow_stdin=False), []
 
         async def read():
@@ -245,15 +245,15 @@ async def fork_while(folder, busy):
                 sandbox = Sandbox(state="live", branching="fork")
                 async with open_siblings(sandbox, workdir=workdir, live=Offered(kernel.fork)) as siblings:
                     for branch in await (await siblings.root()).fork(2):
-                        said.append((await branch.run(USE_LOCKS, timeout=patience(_SECONDS))).text.split())
+                        outputs.append((await branch.run(USE_LOCKS, timeout=patience(_SECONDS))).text.split())
             (workdir / "stop").touch()
-        return said, replies[0].said
+        return outputs, replies[0].outcome
 
 
 @pytest.mark.parametrize("busy", BUSY_CELLS)
 def test_locks_that_other_threads_take_hold_up_neither_branch_nor_kernel(busy):
     folder = Path(tempfile.mkdtemp(prefix="live"))
-    said, kernel = anyio.run(fork_while, folder, BUSY_CELLS[busy])
+    outputs, kernel = anyio.run(fork_while, folder, BUSY_CELLS[busy])
     shutil.rmtree(folder)
     assert kernel == "ok"
-    assert all({"a", "c", "42"} <= {*words} for words in said), said
+    assert all({"a", "c", "42"} <= {*words} for words in outputs), outputs

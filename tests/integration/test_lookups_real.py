@@ -27,7 +27,7 @@ class Server:
     """Calls a tool before it proposes, and asks in its text before it solves."""
 
     def __init__(self):
-        self.told = []
+        self.lookup_replies = []
 
     def answer(self, request):
         body = json.loads(request.data)
@@ -38,7 +38,7 @@ class Server:
         if '"apis"' in first:
             return stream({"content": json.dumps({"apis": ["statistics.median"]})}, finish="stop")
         if len(body["messages"]) > 2:
-            self.told.append(last)
+            self.lookup_replies.append(last)
             return stream({"content": CODE}, finish="stop")
         if "Write the next cell" in first:
             assert [tool["function"]["name"] for tool in body["tools"]][2] == "get_source"
@@ -60,7 +60,7 @@ def test_a_model_looks_up_what_it_needs_and_the_trace_says_so(httpserver, tmp_pa
     order = Order(Task(TASK, ("statistics",), check="assert m == 2"), (layer,), workdir=tmp_path)
     summary = anyio.run(run, order, lambda record: None)
     assert summary["status"] == "solved"
-    by_tool, in_words = server.told
+    by_tool, in_words = server.lookup_replies
     assert (by_tool["role"], by_tool["tool_call_id"]) == ("tool", "c1")
     assert "data = sorted(data)" in by_tool["content"]
     assert in_words["role"] == "user" and "statistics.median(data)" in in_words["content"]
@@ -75,11 +75,11 @@ def test_a_model_looks_up_what_it_needs_and_the_trace_says_so(httpserver, tmp_pa
 def test_source_says_whether_it_is_the_users_own(tmp_path):
     (tmp_path / "beans.py").write_text('def fill(jar):\n    """Fill it."""\n    return jar\n')
 
-    async def told():
+    async def sources():
         inspect = local_inspector(Sandbox(), workdir=tmp_path)
         library = await TaskLibraries.open(["beans", "statistics"], inspect=inspect, cache=tmp_path / "cache")
         return await library.source("beans.fill"), await library.source("statistics.median")
 
-    own, public = anyio.run(told)
+    own, public = anyio.run(sources)
     assert own.splitlines()[:2] == ["# The user's own, in beans:", "def fill(jar):"]
     assert public.splitlines()[:2] == ["# Installed, in statistics:", "def median(data):"]

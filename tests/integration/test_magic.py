@@ -27,8 +27,8 @@ class Kernel:
         self.displays = {}
 
     def load(self):
-        reply, said = self.run("%reload_ext exploracoder_jupyter")
-        assert (reply["status"], said) == ("ok", "")
+        reply, output = self.run("%reload_ext exploracoder_jupyter")
+        assert (reply["status"], output) == ("ok", "")
         self.run(f"%config ExploraMagics.engine_python = {str(self.folder / 'engine')!r}\nmine = {{'a': [1, 2]}}")
 
     def send(self, code, cell=None):
@@ -204,8 +204,8 @@ def ended(pid, seconds=10):
 
 def test_where_nobody_looks_the_cell_waits_and_offers_the_solution(kernel):
     line = "%%explora quick --candidates 3 --use mine --state fresh --check 'assert answer' --name f"
-    reply, said = kernel.run(f"{line}\nFind the <answer>.")
-    assert (reply["status"], said) == ("ok", "")
+    reply, output = kernel.run(f"{line}\nFind the <answer>.")
+    assert (reply["status"], output) == ("ok", "")
     assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
     shown = kernel.shows("Unchecked")
     assert "Trace: explorations/fake.ipynb" in shown["text/plain"]
@@ -220,42 +220,42 @@ def test_where_nobody_looks_the_cell_waits_and_offers_the_solution(kernel):
     assert (order["uses"], order["check"], order["solution_name"]) == (["mine"], "assert answer", "f")
     assert (order["cell"], order["notebook"], order["workdir"]) == (None, None, str(kernel.folder))
     assert not Path(order["variables"]).exists(), "sent variables are removed at the end"
-    reply, said = kernel.run("%explora status\n%explora history")
-    assert "Unchecked" in said
-    assert "1. quick" in said
+    reply, output = kernel.run("%explora status\n%explora history")
+    assert "Unchecked" in output
+    assert "1. quick" in output
 
 
 def test_what_the_engine_refuses_is_one_sentence(kernel):
-    reply, said = kernel.run("%%explora refuses\ntask")
+    reply, output = kernel.run("%%explora refuses\ntask")
     assert (reply["status"], reply["ename"]) == ("error", "UsageError")
-    assert said == "UsageError: The library is unknown. Install it.\n"
-    assert not any("The library is unknown" in str(shown) for shown in kernel.displays.values()), "it is said once"
+    assert output == "UsageError: The library is unknown. Install it.\n"
+    assert not any("The library is unknown" in str(shown) for shown in kernel.displays.values()), "it is shown once"
 
 
 def test_a_run_that_was_refused_does_not_take_the_place_of_the_last_one(kernel):
     kernel.run("%%explora quick --name f\ntask")
     kernel.run("%%explora refuses\ntask")
-    said = kernel.run("%explora status\n%explora history")[1]
-    assert "The library is unknown" not in said
-    assert "1. quick" in said and "2. " not in said
+    output = kernel.run("%explora status\n%explora history")[1]
+    assert "The library is unknown" not in output
+    assert "1. quick" in output and "2. " not in output
     assert kernel.run("%explora solution")[0]["status"] == "ok"
 
 
 def test_noise_between_messages_does_no_harm(kernel):
-    reply, said = kernel.run("%%explora babbles\ntask")
-    assert (reply["status"], said) == ("ok", "")
+    reply, output = kernel.run("%%explora babbles\ntask")
+    assert (reply["status"], output) == ("ok", "")
 
 
 def test_an_engine_that_dies_is_one_sentence_and_the_kernel_lives_on(kernel):
-    reply, said = kernel.run("%%explora dies\ntask")
+    reply, output = kernel.run("%%explora dies\ntask")
     assert reply["status"] == "error"
-    assert said == "UsageError: The engine ended unexpectedly (killed by signal 9). Its last output: a last cry\n"
+    assert output == "UsageError: The engine ended unexpectedly (killed by signal 9). Its last output: a last cry\n"
     assert kernel.run("mine")[0]["status"] == "ok"
 
 
 def test_an_engine_that_dies_after_it_has_begun_a_trace_names_it(kernel):
-    _, said = kernel.run("%%explora dies late\ntask")
-    assert said.endswith(
+    _, output = kernel.run("%%explora dies late\ntask")
+    assert output.endswith(
         "a last cry The results so far are in /notes/explorations/dies.ipynb; --resume continues from there.\n"
     )
     assert kernel.run("%explora status")[1].count("Trace: /notes/explorations/dies.ipynb") == 1
@@ -263,11 +263,11 @@ def test_an_engine_that_dies_after_it_has_begun_a_trace_names_it(kernel):
 
 def test_an_engine_that_cannot_be_started_is_one_sentence(kernel):
     kernel.run("%config ExploraMagics.engine_python = '/nowhere/python'")
-    _, said = kernel.run("%%explora quick --use mine\ntask")
-    assert said.startswith(
+    _, output = kernel.run("%%explora quick --use mine\ntask")
+    assert output.startswith(
         "UsageError: The engine cannot be started with '/nowhere/python': No such file or directory."
     )
-    assert len(said.splitlines()) == 1
+    assert len(output.splitlines()) == 1
 
 
 def test_interrupt_stops_the_run_and_keeps_the_kernel(kernel):
@@ -297,13 +297,13 @@ def test_a_second_interrupt_does_not_wait_for_a_stubborn_engine(kernel):
 
 
 def test_where_somebody_looks_the_run_is_in_the_background(kernel):
-    reply, said = kernel.run("%%explora slow\ntask", cell="cell-1")
-    assert (reply["status"], said) == ("ok", "")
+    reply, output = kernel.run("%%explora slow\ntask", cell="cell-1")
+    assert (reply["status"], output) == ("ok", "")
     assert kernel.order()["cell"] == "cell-1"
     shown = kernel.shows("Look <around>")
     assert "To stop: %explora stop" in shown["text/plain"]
     assert any("application/vnd.jupyter.widget-view+json" in data for data in kernel.displays.values())
-    reply, said = kernel.run("sum(mine['a'])")
+    reply, output = kernel.run("sum(mine['a'])")
     assert reply["status"] == "ok", "other cells run meanwhile"
     assert "Look <around>" in kernel.run("%explora status")[1]
     assert kernel.run("%explora stop")[1] == "Stopping: slow.\n"
@@ -347,31 +347,31 @@ def test_the_solution_of_a_background_run_is_offered_on_request(kernel):
     shown = kernel.shows("Unchecked")
     assert "answer = 42" in shown["text/plain"]
     assert "%explora solution" in shown["text/html"]
-    reply, said = kernel.run("%explora solution")
+    reply, output = kernel.run("%explora solution")
     assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
-    assert said.startswith("Unchecked")
-    reply, said = kernel.run("%explora solution")
+    assert output.startswith("Unchecked")
+    reply, output = kernel.run("%explora solution")
     assert reply["payload"] == []
-    assert said.endswith("is already in a cell, or this front end does not insert cells. It is:\n\nanswer = 42\n")
+    assert output.endswith("is already in a cell, or this front end does not insert cells. It is:\n\nanswer = 42\n")
 
 
 def test_a_program_that_failed_is_not_offered(kernel):
     kernel.run("%%explora quick\ntask", cell="cell-1")
     kernel.shows("Unchecked")
-    reply, said = kernel.run("%%explora unsolved --wait\ntask", cell="cell-1")
+    reply, output = kernel.run("%%explora unsolved --wait\ntask", cell="cell-1")
     assert (reply["status"], reply["payload"]) == ("ok", [])
-    reply, said = kernel.run("%explora solution")
+    reply, output = kernel.run("%explora solution")
     assert (reply["status"], reply["payload"]) == ("error", [])
     wanted = "There is no solution. Unsolved. No solution ran. The attempts are recorded in explorations/fake.ipynb."
-    assert said == f"UsageError: {wanted}\n"
+    assert output == f"UsageError: {wanted}\n"
 
 
 def test_the_solution_asked_for_is_that_of_the_newest_run_that_began(kernel):
     kernel.run("%%explora quick --wait\ntask", cell="cell-1")
     kernel.run("%%explora unsolved --wait\ntask", cell="cell-1")
     kernel.run("%%explora refuses --wait\ntask", cell="cell-2")
-    _, said = kernel.run("%explora solution")
-    assert said.startswith("UsageError: There is no solution. Unsolved. No solution ran.")
+    _, output = kernel.run("%explora solution")
+    assert output.startswith("UsageError: There is no solution. Unsolved. No solution ran.")
 
 
 def test_wait_waits_although_somebody_looks(kernel):
@@ -429,13 +429,13 @@ def test_a_recorded_candidate_shows_its_recorded_outputs_again(trace_kernel):
 
 def test_a_recorded_candidate_that_is_not_in_the_file_says_so(trace_kernel):
     cell = next(c for c in render(complete_run()).cells if c.source.startswith("%%explored 1.2"))
-    said = [{"output_type": "stream", "name": "stdout", "text": "Candidate 1.2, recorded, not run here.\n"}]
-    assert trace_kernel.outputs(cell.source + "\n# edited", cell.id) == said
-    assert trace_kernel.outputs(cell.source, "another") == said
+    expected = [{"output_type": "stream", "name": "stdout", "text": "Candidate 1.2, recorded, not run here.\n"}]
+    assert trace_kernel.outputs(cell.source + "\n# edited", cell.id) == expected
+    assert trace_kernel.outputs(cell.source, "another") == expected
     (trace_kernel.folder / "trace.ipynb").write_text("no notebook")
-    assert trace_kernel.outputs(cell.source, cell.id) == said
+    assert trace_kernel.outputs(cell.source, cell.id) == expected
     (trace_kernel.folder / "trace.ipynb").unlink()
-    assert trace_kernel.outputs(cell.source, cell.id) == said
+    assert trace_kernel.outputs(cell.source, cell.id) == expected
 
 
 def forked(kernel):
@@ -456,8 +456,8 @@ def test_the_kernel_offers_itself_and_is_forked_while_the_cell_waits(forkable):
 def test_the_kernel_is_forked_in_the_background_although_a_cell_is_busy(forkable):
     forkable.run("%%explora forks busy\ntask", cell="cell-1")
     busy = f"Path('busy').touch()\nimport time\nuntil = time.monotonic() + {patience(15)}\n"
-    reply, said = forkable.run(f"{busy}while not Path('forked.json').exists() and time.monotonic() < until: pass\n0")
-    assert (reply["status"], said) == ("ok", "")
+    reply, output = forkable.run(f"{busy}while not Path('forked.json').exists() and time.monotonic() < until: pass\n0")
+    assert (reply["status"], output) == ("ok", "")
     answer = forked(forkable)
     assert answer["problem"] == ""
     forkable.shows("Unchecked")
@@ -478,9 +478,9 @@ def test_where_a_fresh_kernel_is_wanted_nothing_is_offered(forkable):
 
 def test_a_variable_that_cannot_be_sent_is_an_error_only_where_it_has_to_be_sent(forkable):
     forkable.run("handle = object()")
-    _, said = forkable.run("%%explora quick --use mine handle --state fresh\ntask")
+    _, output = forkable.run("%%explora quick --use mine handle --state fresh\ntask")
     sentence = "The variable 'handle' holds a builtins.object, which cannot be sent to another kernel."
-    assert said == f"UsageError: --use: {sentence}\n"
+    assert output == f"UsageError: --use: {sentence}\n"
     assert not (forkable.folder / "order.json").exists()
     assert forkable.run("%%explora quick --use mine handle\ntask")[0]["status"] == "ok"
     assert (forkable.order()["unsent"], forkable.order()["uses"]) == (sentence, ["mine", "handle"])
@@ -497,11 +497,11 @@ def test_variables_of_which_a_fork_has_all_are_not_written_anywhere(forkable):
     order = forkable.order()
     assert (order["variables"], order["uses"]) == (None, ["mine", "big"])
     assert order["unsent"] == "The variables of --use were not sent; --state fresh sends them."
-    _, said = forkable.run("%%explora quick --use missing --state live\ntask")
-    assert said == "UsageError: --use: There is no variable 'missing'.\n"
+    _, output = forkable.run("%%explora quick --use missing --state live\ntask")
+    assert output == "UsageError: --use: There is no variable 'missing'.\n"
 
 
-def test_the_engine_is_told_which_variables_the_task_speaks_of(forkable):
+def test_the_engine_receives_the_variables_that_the_task_mentions(forkable):
     forkable.run("prices, sizes, other = [1], [2], [3]")
     forkable.run("%%explora quick --check 'assert order == sizes'\nSort `prices` and json, not mine.sizes.")
     assert forkable.order()["live"]["mentioned"] == ["prices", "mine", "sizes"]
@@ -562,8 +562,8 @@ def test_the_files_of_a_solution_are_shown_and_copied_on_request(forkable):
     assert forkable.order()["layers"][0] == {"view": {"keep_files": True}}
     assert "The solution wrote 2 files" in forkable.shows("Unchecked")["text/plain"]
     assert "  new/b.csv\n" in forkable.run("%explora files")[1]
-    said = forkable.run("%explora files --copy")[1]
-    assert said.endswith("Not copied:\n  a.csv: already exists\n")
+    output = forkable.run("%explora files --copy")[1]
+    assert output.endswith("Not copied:\n  a.csv: already exists\n")
     assert (forkable.folder / "a.csv").read_text() == "mine"
     assert (forkable.folder / "new" / "b.csv").read_text() == "theirs"
 

@@ -36,18 +36,18 @@ def changes(observation):
     return {change.name: change for change in observation.changes}
 
 
-async def test_bound_values_are_told_the_last_first(branch):
+async def test_bound_values_are_described_last_first(branch):
     observation = await run(branch, "rows = [1, 2]\nframe = pd.DataFrame({'a': rows})\nimport math")
     assert [change.name for change in observation.changes] == ["frame", "rows", "math"]
-    told = changes(observation)
-    assert told["frame"].summary.startswith("pandas.DataFrame: 2 rows x 1 column")
-    assert told["rows"].summary == "list: 2 items: int\n  [1, 2]"
-    assert told["rows"].schema == "list: 2 items: int"
-    assert told["math"].summary == "module: math"
+    by_name = changes(observation)
+    assert by_name["frame"].summary.startswith("pandas.DataFrame: 2 rows x 1 column")
+    assert by_name["rows"].summary == "list: 2 items: int\n  [1, 2]"
+    assert by_name["rows"].schema == "list: 2 items: int"
+    assert by_name["math"].summary == "module: math"
     assert {change.how for change in observation.changes} == {"new"}
 
 
-async def test_displayed_values_are_told_beside_their_rich_form(branch):
+async def test_displayed_values_are_described_beside_their_rich_form(branch):
     observation = await run(branch, "display(pd.DataFrame({'secret': [17, 18]})); [1.5, 2.5]")
     assert "text/html" in observation.outputs[0]["data"]
     assert "pandas.DataFrame: 2 rows x 1 column" in observation.text
@@ -71,10 +71,10 @@ async def test_scalars_are_displayed_as_they_are(branch):
 async def test_mutations_are_seen_and_iterators_stay_unread(branch):
     await run(branch, "rows, array, lines = [1], np.zeros(3), iter('abc')\nclass Own: pass\nown = Own()")
     observation = await run(branch, "rows.append(2); array[0] = 1; own.x = 3; lines")
-    told = changes(observation)
-    assert {name: change.how for name, change in told.items()} == dict.fromkeys(["rows", "array", "own"], "mutated")
-    assert (told["rows"].before, told["array"].before) == ("1 item", "")
-    assert told["own"].summary.startswith("Own: 1 attribute\n  x = 3")
+    by_name = changes(observation)
+    assert {name: change.how for name, change in by_name.items()} == dict.fromkeys(["rows", "array", "own"], "mutated")
+    assert (by_name["rows"].before, by_name["array"].before) == ("1 item", "")
+    assert by_name["own"].summary.startswith("Own: 1 attribute\n  x = 3")
     assert (await run(branch, "''.join(lines)")).text == "'abc'"
 
 
@@ -85,7 +85,7 @@ async def test_what_was_bound_again_says_its_shape_before(branch):
     assert change.before.startswith("10 ")
 
 
-async def test_warnings_and_log_records_are_told_and_shown_as_ever(branch):
+async def test_warnings_and_log_records_are_reported_and_shown_as_ever(branch):
     code = """
 warnings.simplefilter('always')
 for _ in range(3): warnings.warn('old', FutureWarning)
@@ -105,7 +105,7 @@ logging.info('unheard')
     assert (again.warnings, again.logs) == ((), ())
 
 
-async def test_cells_within_cells_are_told_with_the_outermost_and_captures_see_nothing_of_it(branch):
+async def test_cells_within_cells_are_reported_with_the_outermost_and_captures_see_nothing_of_it(branch):
     code = "%%capture shown\nmade = [1]\nwarnings.warn('inside')\ndisplay(3)"
     observation = await run(branch, code)
     assert set(changes(observation)) == {"made", "shown"}
@@ -124,13 +124,13 @@ async def test_what_hooks_of_forks_warn_of_is_not_shown(branch):
     assert [output["output_type"] for output in (*observation.outputs, *again.outputs)] == ["execute_result"]
 
 
-async def test_a_handler_of_child_signals_hears_of_no_child_that_tells_values(branch):
-    code = "import signal\nheard = []\nsignal.signal(signal.SIGCHLD, lambda *_: heard.append(1))"
+async def test_a_handler_of_child_signals_is_not_called_for_children_that_describe_values(branch):
+    code = "import signal\nsignals = []\nsignal.signal(signal.SIGCHLD, lambda *_: signals.append(1))"
     await run(branch, f"{code}\nclass Own:\n    def __repr__(self): return 'own'\nown = Own()")
-    assert (await run(branch, "len(heard)")).text == "0"
+    assert (await run(branch, "len(signals)")).text == "0"
 
 
-async def test_telling_a_value_moves_no_file(branch):
+async def test_describing_a_value_moves_no_file(branch):
     code = "class Reads:\n    def __repr__(self): return file.read(1)\n"
     await run(branch, f"{code}file = open('data.csv', 'rb', buffering=0)\nreads = Reads()")
     assert (await run(branch, "file.tell()")).text == "0"
@@ -142,7 +142,7 @@ async def test_files_that_were_written_are_named(branch):
     assert (await run(branch, "open('data.csv').read()")).files == ()
 
 
-async def test_memory_that_was_taken_is_told(branch):
+async def test_memory_that_was_taken_is_reported(branch):
     assert (await run(branch, "big = np.ones(4_000_000)")).memory > 16_000_000
 
 
@@ -154,12 +154,12 @@ class Hang:
 """
 
 
-async def test_values_that_hang_are_told_by_their_type_and_the_next_cell_runs(branch):
+async def test_values_that_hang_are_described_by_their_type_and_the_next_cell_runs(branch):
     await run(branch, "import time")
     code = f"{HANG}\na, b, c, d, e = [Hang() for _ in range(5)]\nlast = [1]"
-    told = changes(await run(branch, code))
-    assert {told[name].summary.splitlines()[0] for name in "abcde"} == {"Hang"}
-    assert told["last"].summary.startswith("list: 1 item")
+    by_name = changes(await run(branch, code))
+    assert {by_name[name].summary.splitlines()[0] for name in "abcde"} == {"Hang"}
+    assert by_name["last"].summary.startswith("list: 1 item")
     assert (await run(branch, "1 + 1")).text == "2"
 
 
@@ -200,7 +200,7 @@ async def test_whatever_a_cell_breaks_the_next_one_runs(branch, code):
     assert [change.name for change in observation.changes] == ["y", "x"]
 
 
-async def test_others_tell_their_own_types(branch):
+async def test_other_libraries_describe_their_own_types(branch):
     code = """
 class Own:
     def _repr_llm_(self): return "told by itself"
@@ -209,9 +209,9 @@ formatter.for_type_by_name("fractions", "Fraction", lambda value: f"{value.numer
 """
     await run(branch, code)
     observation = await run(branch, "from fractions import Fraction\nparts = Fraction(3, 4)\nown = Own()\nown")
-    told = changes(observation)
-    assert told["own"].summary == "Own: told by itself"
-    assert told["parts"].summary == "fractions.Fraction: 3 parts"
+    by_name = changes(observation)
+    assert by_name["own"].summary == "Own: told by itself"
+    assert by_name["parts"].summary == "fractions.Fraction: 3 parts"
     assert observation.text == "Own: told by itself"
 
 

@@ -102,7 +102,7 @@ def test_a_page_that_says_hello_gets_a_card_live_cells_and_the_state(kernel, tab
     assert kernel.order()["cells"] is True
 
 
-def test_a_hello_is_heard_while_a_cell_waits_and_the_solution_is_the_pages(kernel, tab):
+def test_a_hello_is_answered_while_a_cell_waits_and_the_solution_is_the_pages(kernel, tab):
     page = tab()
     page.connect()
     sent = page.execute("%%explora steered --wait\ntask")
@@ -128,22 +128,22 @@ def test_controls_take_effect_while_a_cell_is_running(kernel, tab):
         assert page.ask("plan", run=run, titles=["Leap", " ", "Land"])["problem"] == ""
         assert page.ask("skip", run=run, subtask="1")["problem"] == ""
         page.until(lambda: len(page.cells[run]) == 5, "what was asked for")
-        said = [json.loads(cell["source"]) for cell in list(page.cells[run].values())[1:]]
-        assert said == [
+        controls = [json.loads(cell["source"]) for cell in list(page.cells[run].values())[1:]]
+        assert controls == [
             {"subtask": "1", "hint": "smaller"},
             {"candidate": "1.2"},
             {"titles": ["Leap", "Land"]},
             {"subtask": "1"},
         ]
         assert page.ask("stop", run=run)["problem"] == ""
-        statuses = [told["state"]["status"] for told in page.told if told["type"] == "state"]
+        statuses = [event["state"]["status"] for event in page.events if event["type"] == "state"]
         assert "stopping" in statuses
         assert statuses[-1] in ("stopping", "stopped")
         page.state(lambda state: state["status"] == "stopped", "the end", run)
         assert ended(kernel.order()["pid"])
 
 
-def test_what_cannot_be_done_is_said_in_one_sentence(kernel, tab):
+def test_what_cannot_be_done_is_reported_in_one_sentence(kernel, tab):
     page = tab()
     page.connect()
     run = explore(page)["key"]
@@ -175,8 +175,8 @@ def test_controls_run_no_hooks_of_the_shell(kernel, tab):
     page.run(HOOK)
     with busy(kernel, page):
         page.ask("plan", run=run, titles=["one"])
-    _, said = kernel.run("print(set(seen))\nget_ipython().events.callbacks['post_execute'].clear()")
-    assert said == "{'MainThread'}\n"
+    _, output = kernel.run("print(set(seen))\nget_ipython().events.callbacks['post_execute'].clear()")
+    assert output == "{'MainThread'}\n"
 
 
 def test_a_trace_is_exported_and_linked(kernel, tab, monkeypatch):
@@ -199,7 +199,7 @@ def test_a_reloaded_page_goes_on_where_it_was(kernel, tab):
     page.connect()
     run = explore(page)["key"]
     page.ask("plan", run=run, titles=["one"])
-    page.until(lambda: "said-1" in page.cells.get(run, {}), "the first cell")
+    page.until(lambda: "control-1" in page.cells.get(run, {}), "the first cell")
     page.close()
     again = tab()
     again.connect()
@@ -207,7 +207,7 @@ def test_a_reloaded_page_goes_on_where_it_was(kernel, tab):
     answer = again.sync(run)
     assert answer["state"]["owner"] == "tab-1"
     again.ask("plan", run=run, titles=["three"])
-    again.until(lambda: list(again.cells[run]) == ["plan", "said-1", "said-2", "said-3"], "all cells in order")
+    again.until(lambda: list(again.cells[run]) == ["plan", "control-1", "control-2", "control-3"], "all cells in order")
 
 
 def test_the_other_tab_changes_nothing_until_the_owner_is_gone(kernel, tab):
@@ -216,7 +216,7 @@ def test_the_other_tab_changes_nothing_until_the_owner_is_gone(kernel, tab):
     second.connect()
     run = explore(first)["key"]
     number = second.post("sync", page="tab-2", run=run)
-    first.until(lambda: any(told["type"] == "who" for told in first.told), "the question")
+    first.until(lambda: any(event["type"] == "who" for event in first.events), "the question")
     assert second.answer(number)["state"]["owner"] == "tab-1"
     first.deaf = True
     number = second.post("sync", page="tab-2", run=run)
@@ -224,8 +224,8 @@ def test_the_other_tab_changes_nothing_until_the_owner_is_gone(kernel, tab):
         assert second.restore(run, second.answer(number))["state"]["owner"] == "tab-2"
         first.state(lambda state: state["owner"] == "tab-2", "the new owner", run)
         second.ask("plan", run=run, titles=["one"])
-        second.until(lambda: "said-1" in second.cells[run], "a cell")
-    assert "said-1" not in first.cells.get(run, {})
+        second.until(lambda: "control-1" in second.cells[run], "a cell")
+    assert "control-1" not in first.cells.get(run, {})
 
 
 def test_two_tabs_and_one_owner(kernel, tab):
@@ -243,14 +243,14 @@ def test_deleted_cells_stay_away_and_what_follows_them_finds_its_place(kernel, t
     page.connect()
     run = explore(page)["key"]
     page.ask("plan", run=run, titles=["one"])
-    page.until(lambda: "said-1" in page.cells.get(run, {}), "a cell")
-    assert page.ask("dismiss", run=run, cells=["said-1"])["problem"] == ""
-    del page.cells[run]["said-1"]
+    page.until(lambda: "control-1" in page.cells.get(run, {}), "a cell")
+    assert page.ask("dismiss", run=run, cells=["control-1"])["problem"] == ""
+    del page.cells[run]["control-1"]
     page.ask("plan", run=run, titles=["two"])
-    page.until(lambda: list(page.cells[run]) == ["plan", "said-2"], "the next cell")
-    assert [told["changes"][0]["after"] for told in page.told if told["type"] == "cells"][-1] == "plan"
+    page.until(lambda: list(page.cells[run]) == ["plan", "control-2"], "the next cell")
+    assert [event["changes"][0]["after"] for event in page.events if event["type"] == "cells"][-1] == "plan"
     page.sync(run)
-    assert list(page.cells[run]) == ["plan", "said-2"]
+    assert list(page.cells[run]) == ["plan", "control-2"]
     page.ask("dismiss", run=run)
     page.ask("plan", run=run, titles=["three"])
     assert page.sync(run)["cells"] == []
@@ -264,7 +264,7 @@ def test_where_no_page_answers_the_panel_is_as_ever_and_a_late_hello_changes_tha
     assert page.run("%%explora steered\ntask")["status"] == "ok"
     assert "To stop: %explora stop" in page.shows("Look")["text/plain"]
     assert any("application/vnd.jupyter.widget-view+json" in data for data in page.displays.values())
-    assert page.told == []
+    assert page.events == []
     run = page.connect(subshell=False)["runs"][0]
     assert run["owner"] == "tab-1"
     assert [cell["id"] for cell in page.sync(run["key"])["cells"]] == ["plan"]
@@ -286,7 +286,7 @@ def test_a_front_end_with_cell_ids_of_its_own_has_the_panel(kernel, tab):
     page.run("%%explora quick\ntask", cell="vscode-notebook-cell:/a/b.ipynb#W0")
     assert [opening["reason"] for opening in page.openings] == ["call"]
     assert "%explora solution" in page.shows("Unchecked")["text/html"]
-    assert (page.told, kernel.order()["cells"]) == ([], False)
+    assert (page.events, kernel.order()["cells"]) == ([], False)
 
 
 def test_a_run_that_has_ended_is_gone_on_from(kernel, tab):
@@ -341,8 +341,8 @@ def test_clean_is_done_by_the_page_that_asks(kernel, tab):
     first.connect()
     second.connect()
     assert second.run("%explora clean --keep-solution")["status"] == "ok"
-    second.until(lambda: second.told, "the message")
-    assert second.told[-1] == {"type": "clean", "session": second.session, "keep_solution": True}
+    second.until(lambda: second.events, "the message")
+    assert second.events[-1] == {"type": "clean", "session": second.session, "keep_solution": True}
 
 
 def test_a_plan_under_review_is_accepted_by_the_page_or_by_a_line(kernel, tab):
@@ -372,8 +372,8 @@ def test_two_runs_share_the_comm(kernel, tab):
     second = next(key for key in page.states if key != first)
     begun(page, second)
     page.ask("plan", run=first, titles=["one"])
-    page.until(lambda: "said-1" in page.cells.get(first, {}), "its cell")
-    assert "said-1" not in page.cells.get(second, {})
+    page.until(lambda: "control-1" in page.cells.get(first, {}), "its cell")
+    assert "control-1" not in page.cells.get(second, {})
     assert page.states[second]["cell"] == "another-cell"
 
 
@@ -445,4 +445,4 @@ def test_a_page_reads_and_saves_settings_and_the_key_is_in_no_answer(kernel, tab
     assert {row["name"]: row["value"] for row in saved["settings"]}["endpoint.model"] == "qwen"
     assert saved["key"] == "file" and list(refused["problems"]) == ["budget.tokens"]
     assert key in config.read_text() and "other" not in config.read_text()
-    assert key not in json.dumps([before, saved, refused, page.told, page.displays])
+    assert key not in json.dumps([before, saved, refused, page.events, page.displays])

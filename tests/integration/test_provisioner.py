@@ -69,7 +69,7 @@ async def running(folder):
     """A running kernel with something in it."""
     async with live_kernel(folder, transport="ipc") as kernel:
         given = "import os, threading\nitems, lock = [1, 2], threading.Lock()\nopen('data.txt', 'w').write('given')"
-        assert (await kernel.run(given)).said == "ok"
+        assert (await kernel.run(given)).outcome == "ok"
         yield kernel
 
 
@@ -124,7 +124,7 @@ async def started(kernel, **config):
 
 
 async def ended(pid):
-    """Whether the process ends soon; whose child it has become is to be told, and that may take its time."""
+    """Whether the process ends soon; its new parent has to reap it, which may take a while."""
     with anyio.move_on_after(patience(5)):
         while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
             await anyio.sleep(0.05)
@@ -146,7 +146,7 @@ async def test_a_fork_has_the_state_of_the_running_kernel_and_leaves_it_alone(fo
     async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
         assert await ask(client, "items, type(lock).__name__, open('data.txt').read()") == "([1, 2], 'lock', 'given')"
         assert await ask(client, "items.append(3)") == "None"
-        assert (await kernel.run("assert items == [1, 2]")).said == "ok"
+        assert (await kernel.run("assert items == [1, 2]")).outcome == "ok"
         assert manager.provisioner.pid != kernel.process.pid
         assert psutil.pid_exists(manager.provisioner.pid)
 
@@ -157,7 +157,7 @@ async def test_a_cell_that_fails_meanwhile_is_waited_for(folder):
         failing = kernel.client.execute("import time; time.sleep(2); items.append(3); 1 / 0")
         async with started(kernel) as (_, client):
             assert await ask(client, "items") == "[1, 2, 3]"
-        assert (await kernel.finish(failing)).said == "ZeroDivisionError: division by zero"
+        assert (await kernel.finish(failing)).outcome == "ZeroDivisionError: division by zero"
 
 
 async def test_a_confined_fork_writes_to_nobody_else_and_an_open_one_to_the_same_files(folder):
@@ -177,7 +177,7 @@ async def test_a_restart_is_another_fork_at_the_same_address(folder, confined):
         before, file = manager.get_connection_info(), Path(manager.connection_file).read_text()
         first = manager.provisioner.pid
         assert await ask(client, "items.clear()") == "None"
-        assert (await kernel.run("items.append('later')")).said == "ok"
+        assert (await kernel.run("items.append('later')")).outcome == "ok"
         await manager.restart_kernel()
         assert (manager.get_connection_info(), Path(manager.connection_file).read_text()) == (before, file)
         await client.wait_for_ready(timeout=patience(_SECONDS))
@@ -214,7 +214,7 @@ async def test_a_shutdown_leaves_nothing(folder, confined, now):
             assert not await manager.is_alive()
             assert [await ended(process.pid) for process in tree] == [True, True]
             assert not address.exists()
-        assert (await kernel.run("pass")).said == "ok"  # which begins the thread of the history again
+        assert (await kernel.run("pass")).outcome == "ok"  # which begins the thread of the history again
         await wait_until_async(lambda: kernel.census() == census, 5, "the state before the fork")
 
 
@@ -251,7 +251,7 @@ async def test_nbclient_executes_a_notebook_in_a_fork(folder, confined, monkeypa
             await execute("while True: pass", timeout=2)
         with pytest.raises(DeadKernelError):
             await execute("os._exit(3)")
-        assert (await kernel.run("assert items == [1, 2]")).said == "ok"
+        assert (await kernel.run("assert items == [1, 2]")).outcome == "ok"
 
 
 @WAYS
@@ -310,7 +310,7 @@ async def test_a_jupyter_server_starts_interrupts_restarts_and_ends_it(folder, m
 
             assert await attach() == b"[1, 2]\nok\n"
             await post(f"api/kernels/{id}/interrupt")
-            assert (await kernel.run("items.append(3)")).said == "ok"
+            assert (await kernel.run("items.append(3)")).outcome == "ok"
             await post(f"api/kernels/{id}/restart")
             assert await attach() == b"[1, 2, 3]\nok\n"
             await post(f"api/kernels/{id}", method="DELETE")
@@ -322,7 +322,7 @@ async def test_what_cannot_be_forked_is_one_sentence(folder):
         pool = (
             "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1); pool.submit(int).result()"
         )
-        assert (await kernel.run(pool)).said == "ok"
+        assert (await kernel.run(pool)).outcome == "ok"
         with pytest.raises(KernelError, match=r"^The kernel cannot be forked: a thread pool is open, .*\.$"):
             async with started(kernel):
                 pass

@@ -1,4 +1,4 @@
-"""What counts as public where a library does not list it, and how everything public is said to be called."""
+"""What counts as public where a library does not list it, and the signatures of everything public."""
 
 import json
 import os
@@ -231,7 +231,7 @@ def test_the_methods_of_an_accessor_are_found_under_the_path_that_names_it(forge
         ("forge.Table.wide", "", "bool"),
     ],
 )
-def test_how_it_is_called_comes_from_wherever_it_is_said(forge, path, signature, returns):
+def test_the_signature_comes_from_wherever_it_is_declared(forge, path, signature, returns):
     assert (forge[path]["signature"], forge[path]["returns"]) == (signature, returns)
 
 

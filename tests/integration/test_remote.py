@@ -1,5 +1,5 @@
 """Remote siblings over a real Jupyter Server and a real Kernel Gateway on loopback: the promises of a branch, what is
-left behind over there, and what is said when the server cannot be used."""
+left behind over there, and the error messages when the server cannot be used."""
 
 import base64
 import io
@@ -163,7 +163,7 @@ async def test_files_travel_there_and_what_was_written_comes_back(root, workdir,
 
 
 @on_each_server
-async def test_outputs_errors_and_names_are_told_as_everywhere(shared):
+async def test_outputs_errors_and_names_are_reported_as_everywhere(shared):
     rich = await run(shared, f"from IPython.display import Image, display\ndisplay(Image({PIXEL!r}))\nprint('done')\n7")
     assert [output["output_type"] for output in rich.outputs] == ["display_data", "stream", "execute_result"]
     assert base64.b64decode(rich.outputs[0]["data"]["image/png"]) == PIXEL
@@ -375,10 +375,12 @@ FAULTS = {
 
 
 @on_each_server
-@pytest.mark.parametrize("settings, token, kind, said", FAULTS.values(), ids=FAULTS)
-async def test_what_is_wrong_with_the_server_is_said_in_one_sentence(server, tmp_path, settings, token, kind, said):
+@pytest.mark.parametrize("settings, token, kind, message", FAULTS.values(), ids=FAULTS)
+async def test_what_is_wrong_with_the_server_is_reported_in_one_sentence(
+    server, tmp_path, settings, token, kind, message
+):
     sandbox = Sandbox(**{"gateway": server.url, **settings})
-    with pytest.raises(kind, match=said) as caught:
+    with pytest.raises(kind, match=message) as caught:
         async with RemoteSiblings(sandbox, workdir=tmp_path, token=token and SecretStr(token)):
             pass
     assert caught.value.remedy
@@ -395,7 +397,7 @@ class _Page(BaseHTTPRequestHandler):
         """Quiet."""
 
 
-async def test_another_kind_of_server_is_told_apart(tmp_path):
+async def test_another_kind_of_server_is_recognized(tmp_path):
     with HTTPServer(("127.0.0.1", 0), _Page) as page:
         Thread(target=page.serve_forever, daemon=True).start()
         with pytest.raises(MissingRequirement, match="does not answer like a Jupyter Server"):

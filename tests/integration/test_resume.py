@@ -78,18 +78,18 @@ def run_of(author, out="t.ipynb"):
     return [*COMMAND, "run", "-t", TASK, "--library", "statistics", "--out", out, *author.options]
 
 
-def begun(author, folder, *, until):
-    """The command at work, as far as its progress has said `until`."""
-    said = folder / "said.txt"
-    with said.open("w") as err:
+def start_run(author, folder, *, until):
+    """The running command, once its output contains `until`."""
+    output = folder / "output.txt"
+    with output.open("w") as err:
         process = subprocess.Popen(run_of(author), cwd=folder, stdout=err, stderr=err)
-    until_said(process, said, until)
+    wait_for_output(process, output, until)
     return process
 
 
-def until_said(process, said, until):
-    """Wait until the process has said so, or has ended."""
-    wait_until(lambda: until in said.read_text() or process.poll() is not None, 120, until)
+def wait_for_output(process, output, until):
+    """Wait until the output contains `until` or the process has ended."""
+    wait_until(lambda: until in output.read_text() or process.poll() is not None, 120, until)
 
 
 def explora(folder, *arguments, status=0):
@@ -124,7 +124,7 @@ def statuses(records):
 
 @pytest.mark.parametrize("until", ["Read statistics", "Candidate 1.1", "Subtask 2 done"])
 def test_a_command_that_was_killed_goes_on_where_it_was(author, tmp_path, until):
-    process = begun(author, tmp_path, until=until)
+    process = start_run(author, tmp_path, until=until)
     process.send_signal(signal.SIGKILL)
     process.wait(patience(10))
     first = load(tmp_path / "t.ipynb")
@@ -149,7 +149,7 @@ def siblings(folder):
 def test_a_run_whose_siblings_are_killed_ends_in_order_or_is_resumed(author, tmp_path, monkeypatch):
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    process = begun(author, tmp_path, until="Subtask 2:")
+    process = start_run(author, tmp_path, until="Subtask 2:")
     killed = [one for one in siblings(tmp_path) if one.pid != process.pid]
     for one in killed:
         with contextlib.suppress(psutil.Error):
@@ -188,17 +188,17 @@ def test_a_run_whose_kernel_or_engine_was_killed_is_resumed_by_the_same_cell(aut
     assert journal.exists() == (victim == "engine"), "an engine that is left alone closes its trace"
     author.answered.clear()
     with kernel_in(tmp_path) as (_, client):
-        said = []
+        outputs = []
         line = cell.replace("%%explora statistics", "%%explora statistics --resume")
-        reply = client.execute_interactive(line, timeout=patience(120), output_hook=said.append)
-        assert reply["content"]["status"] == "ok", said
+        reply = client.execute_interactive(line, timeout=patience(120), output_hook=outputs.append)
+        assert reply["content"]["status"] == "ok", outputs
     again = load(trace.with_name(f"{trace.stem}-resumed.ipynb"))
     assert again[-1].event.verdict.outcome == "solved"
     assert [one for one in author.answered if one in before] == []
 
 
 def waited_for(folder, kind):
-    """The journal, once it tells of this."""
+    """The journal, once it contains an event of this kind."""
 
     def found():
         journals = (folder / "explorations").glob("*.journal.jsonl")
@@ -248,10 +248,10 @@ def done(author, tmp_path, finished):
 
 
 def test_a_run_that_found_its_solution_is_not_resumed_but_branched_off(author, done):
-    told = explora(done, "run", "--resume", "t.ipynb", status=2)
-    assert told["error"] == "There is nothing to resume: the run of t.ipynb ended solved."
-    told = explora(done, "run", "--resume", "t.ipynb", "--from", "7", status=2)
-    assert told["remedy"].startswith("Use one of: 1, 1.1, 1.2, 2, ")
+    answer = explora(done, "run", "--resume", "t.ipynb", status=2)
+    assert answer["error"] == "There is nothing to resume: the run of t.ipynb ended solved."
+    answer = explora(done, "run", "--resume", "t.ipynb", "--from", "7", status=2)
+    assert answer["remedy"].startswith("Use one of: 1, 1.1, 1.2, 2, ")
     summary = explora(done, "run", "--resume", "t.ipynb", "--from", "2.2", "--out", "other.ipynb")
     assert summary["status"] == "solved"
     chosen = [one.event.selection for one in load(done / "other.ipynb") if one.event.kind == "candidate_selected"]
@@ -296,11 +296,15 @@ def test_where_a_library_behaves_otherwise_a_replay_says_where(author, done):
 
 def test_a_run_is_shown_again_in_a_notebook_in_cells_of_its_own(author, done, httpserver):
     httpserver.clear_all_handlers()
-    said = []
+    outputs = []
     with kernel_in(done) as (_, client):
-        reply = client.execute_interactive("%%explora --replay t.ipynb", timeout=patience(120), output_hook=said.append)
-    assert reply["content"]["status"] == "ok", said
-    assert "It took the same course as the recorded run." in json.dumps([one["content"] for one in said], default=str)
+        reply = client.execute_interactive(
+            "%%explora --replay t.ipynb", timeout=patience(120), output_hook=outputs.append
+        )
+    assert reply["content"]["status"] == "ok", outputs
+    assert "It took the same course as the recorded run." in json.dumps(
+        [one["content"] for one in outputs], default=str
+    )
     again = load(done / "t-replayed.ipynb")
     assert again[-1].event.verdict.outcome == "solved"
     assert steps(again) == steps(load(done / "t.ipynb"))
@@ -314,19 +318,19 @@ def test_what_a_replay_shows_comes_as_changes_of_cells_like_a_runs(author, done,
     with subprocess.Popen(engine_command(), **pipes) as engine:
         engine.stdin.write(encode(order))
         engine.stdin.flush()  # and left open: its end would be the kernel's
-        told = [decode_from_engine(line) for line in engine.stdout]
-    shown = {change.id for message in told if isinstance(message, CellsChanged) for change in message.changes}
+        messages = [decode_from_engine(line) for line in engine.stdout]
+    shown = {change.id for message in messages if isinstance(message, CellsChanged) for change in message.changes}
     cells = [cell.id for cell in nbformat.read(done / "again.ipynb", as_version=4).cells]
     assert any(id_ in shown for id_ in cells)
-    assert told[-1].summary["replay"]["same_course"]
+    assert messages[-1].summary["replay"]["same_course"]
 
 
 def test_a_run_that_is_still_going_on_is_not_resumed(author, tmp_path):
-    process = begun(author, tmp_path, until="Subtask 1 done")
+    process = start_run(author, tmp_path, until="Subtask 1 done")
     process.send_signal(signal.SIGSTOP)
     try:
-        told = explora(tmp_path, "run", "--resume", "t.ipynb", status=2)
-        assert told["error"].startswith("The run of t.ipynb is still active (process ")
+        answer = explora(tmp_path, "run", "--resume", "t.ipynb", status=2)
+        assert answer["error"].startswith("The run of t.ipynb is still active (process ")
     finally:
         process.kill()
         process.wait(patience(10))
@@ -334,14 +338,14 @@ def test_a_run_that_is_still_going_on_is_not_resumed(author, tmp_path):
 
 
 def test_a_resumed_run_that_was_killed_while_it_took_over_is_resumed(author, tmp_path):
-    process = begun(author, tmp_path, until="Subtask 2 done")
+    process = start_run(author, tmp_path, until="Subtask 2 done")
     process.kill()
     process.wait(patience(10))
     before = kept(tmp_path / "t.ipynb")
-    said = tmp_path / "again.txt"
-    with said.open("w") as err:
+    output = tmp_path / "again.txt"
+    with output.open("w") as err:
         again = subprocess.Popen([*COMMAND, "run", "--resume", "t.ipynb"], cwd=tmp_path, stdout=err, stderr=err)
-    until_said(again, said, "Plan:")
+    wait_for_output(again, output, "Plan:")
     again.kill()
     again.wait(patience(10))
     author.answered.clear()

@@ -20,9 +20,9 @@ PRINTS = "import sys, json; print('Reading lib', file=sys.stderr); print(' ', fi
 
 
 def test_the_process_says_what_it_does_and_answers():
-    heard = []
-    found = run_search(command(PRINTS % {"query": "q", "results": [{"path": "lib.f"}]}), on_progress=heard.append)
-    assert (heard, found[0].path) == (["Reading lib"], "lib.f")
+    messages = []
+    found = run_search(command(PRINTS % {"query": "q", "results": [{"path": "lib.f"}]}), on_progress=messages.append)
+    assert (messages, found[0].path) == (["Reading lib"], "lib.f")
 
 
 def test_what_the_process_refuses_is_its_own_sentence():
@@ -51,8 +51,8 @@ def test_an_interrupt_leaves_no_process(monkeypatch, heeds):
     )
     pids = []
 
-    def interrupt(said):
-        pids.extend(map(int, said.split()))
+    def interrupt(message):
+        pids.extend(map(int, message.split()))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -65,32 +65,34 @@ def test_a_search_is_the_command_with_what_is_set_here(tmp_path, monkeypatch):
     (tmp_path / "none.toml").touch()
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "none.toml"))
     python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nprintf \'%s\\n\' "$@" > {tmp_path}/said\necho \'{{"query": "q", "results": []}}\'\n')
+    python.write_text(
+        f'#!/bin/sh\nprintf \'%s\\n\' "$@" > {tmp_path}/arguments\necho \'{{"query": "q", "results": []}}\'\n'
+    )
     python.chmod(0o700)
     configured = {"sandbox": {"engine_python": str(python), "kernel": "weak"}, "endpoint": {"base_url": "vllm"}}
     finder = LibrarySearcher(jupyter=False, configured=lambda: configured)
     assert len(finder.search("--kernel strong -k 4 mylib what it does")) == 0
-    said = (tmp_path / "said").read_text().splitlines()
-    assert said[:3] == ["-P", "-m", "exploracoder_jupyter.cli"]
-    assert said[3:] == [
+    arguments = (tmp_path / "arguments").read_text().splitlines()
+    assert arguments[:3] == ["-P", "-m", "exploracoder_jupyter.cli"]
+    assert arguments[3:] == [
         *("search", "--json", "-k", "4", "--base-url=vllm", "--kernel=strong", "--", "mylib", "what it does")
     ]
     finder.search("something else")
-    again = (tmp_path / "said").read_text().splitlines()
+    again = (tmp_path / "arguments").read_text().splitlines()
     assert again[-3:] == ["--", "mylib", "something else"]
     assert "--kernel=strong" in again
 
 
 ENGINE = """#!/bin/sh
 echo Indexing >&2
-printf '%s\\n' "$@" > FOLDER/said
+printf '%s\\n' "$@" > FOLDER/arguments
 echo '{"query": "q", "results": [], "libraries": LIBRARIES}'
 """
 
 
 @pytest.fixture
 def engine(tmp_path, monkeypatch):
-    """Settings that name an engine, which keeps what it was asked and answers that it searched these libraries."""
+    """Settings that name an engine, which records its arguments and answers that it searched these libraries."""
 
     def made(*libraries, **sandbox):
         python = tmp_path / "python"
@@ -104,28 +106,28 @@ def engine(tmp_path, monkeypatch):
     return made
 
 
-def test_another_interpreter_is_told_to_look_into_this_one(engine, tmp_path):
+def test_another_interpreter_is_asked_to_look_into_this_one(engine, tmp_path):
     configured = engine()
     LibrarySearcher(jupyter=False, configured=lambda: configured).search("mylib what it does")
-    assert f"--python={sys.executable}" in (tmp_path / "said").read_text().splitlines()
+    assert f"--python={sys.executable}" in (tmp_path / "arguments").read_text().splitlines()
 
 
 @pytest.mark.parametrize("sandbox", [{"kernel": "weak"}, {"gateway": "http://127.0.0.1:9"}, {"python": "/other"}])
-def test_where_to_look_may_be_said(engine, tmp_path, sandbox):
+def test_where_to_look_may_be_configured(engine, tmp_path, sandbox):
     configured = engine(**sandbox)
     LibrarySearcher(jupyter=False, configured=lambda: configured).search("mylib what it does")
-    assert f"--python={sys.executable}" not in (tmp_path / "said").read_text().splitlines()
+    assert f"--python={sys.executable}" not in (tmp_path / "arguments").read_text().splitlines()
 
 
 @pytest.mark.parametrize(
-    ("cached", "said"),
+    ("cached", "notice"),
     [
         ((True, True), ""),
         ((True, False), "blib 2 was read; the results are cached for the next search."),
         ((False, False), "alib 1, blib 2 were read; the results are cached for the next search."),
     ],
 )
-def test_only_what_was_read_is_said_to_have_been(engine, monkeypatch, cached, said):
+def test_only_what_was_read_is_reported_as_read(engine, monkeypatch, cached, notice):
     class Handle:
         def update(self, bundle, raw):
             shown.append(bundle["text/plain"])
@@ -139,4 +141,4 @@ def test_only_what_was_read_is_said_to_have_been(engine, monkeypatch, cached, sa
     names = zip(("alib", "blib"), ("1", "2"), cached, strict=True)
     configured = engine(*({"name": name, "version": version, "cached": kept} for name, version, kept in names))
     LibrarySearcher(jupyter=True, configured=lambda: configured).search("alib,blib what it does")
-    assert shown == ["Indexing …", said]
+    assert shown == ["Indexing …", notice]

@@ -23,7 +23,7 @@ KEY = "sk-planted-0123456789abcdef"
 
 
 def _content(prompt, _):
-    """What the prompt asks for, told from what it says."""
+    """The reply that the prompt asks for, chosen by a phrase in it."""
     replies = {'"subtasks"': {"subtasks": ["Compute the median of [3, 1, 2]"]}, '"planners"': {"planners": []}}
     found = next((json.dumps(reply) for mark, reply in replies.items() if mark in prompt), None)
     return found or (json.dumps({"apis": ["statistics.median"]}) if '"apis"' in prompt else CODE)
@@ -49,14 +49,14 @@ def _run(order, listen=lambda record: None, **options):
 
 def test_a_run_with_an_endpoint_is_solved_recorded_and_holds_no_secret(endpoint, tmp_path):
     secret = endpoint.replace("http://", "http://me:hunter2pw@")
-    told = []
-    summary = _run(_order(tmp_path, secret), told.append)
+    records = []
+    summary = _run(_order(tmp_path, secret), records.append)
     assert summary["status"] == "solved"
     assert summary["model"] == "toy"
-    steps = [record.event.exchange.step for record in told if record.event.kind == "model_called"]
+    steps = [record.event.exchange.step for record in records if record.event.kind == "model_called"]
     assert steps == ["plan", "propose", "solve"]
     [trace] = (tmp_path / "explorations").glob("*.ipynb")
-    text = trace.read_text() + repr(told)
+    text = trace.read_text() + repr(records)
     assert not [planted for planted in (KEY, "hunter2pw") if planted in text]
     assert [record.event.kind for record in load(trace)][-1] == "run_finished"
 
@@ -64,21 +64,21 @@ def test_a_run_with_an_endpoint_is_solved_recorded_and_holds_no_secret(endpoint,
 def test_a_refused_key_is_known_before_anything_is_read_and_leaves_nothing(httpserver, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     httpserver.expect_request("/v1/models").respond_with_json({"error": {"message": f"bad {KEY}"}}, status=401)
-    told = []
+    records = []
     with pytest.raises(EndpointError) as caught:
-        _run(_order(tmp_path, httpserver.url_for("/v1")), told.append)
+        _run(_order(tmp_path, httpserver.url_for("/v1")), records.append)
     assert "401" in str(caught.value)
     assert KEY not in str(caught.value)
-    assert told == []
+    assert records == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_library_that_is_not_there_leaves_nothing(tmp_path):
     order = Order(Task("x", ("statistic5",)), workdir=tmp_path, cell="caller")
-    told, changes = [], []
+    records, changes = [], []
     with pytest.raises(UsageError, match="statistic5"):
-        _run(order, told.append, cells=changes.extend)
-    assert list(tmp_path.iterdir()) == [] and told == changes == []
+        _run(order, records.append, cells=changes.extend)
+    assert list(tmp_path.iterdir()) == [] and records == changes == []
 
 
 def test_a_stop_closes_the_trace_with_what_was_learned(endpoint, tmp_path):
@@ -127,10 +127,10 @@ def test_a_solution_that_writes_nothing_leaves_no_folder(endpoint, tmp_path):
 
 
 def test_without_a_live_kernel_named_variables_have_to_be_there(tmp_path):
-    said, sent = "The variable 'handle' cannot be sent.", tmp_path / "sent"
+    reason, sent = "The variable 'handle' cannot be sent.", tmp_path / "sent"
     sent.mkdir()
-    with pytest.raises(UsageError, match=rf"^--use: {said}") as caught:
-        _run(Order(Task("x", ("statistics",)), workdir=tmp_path, variables=sent, unsent=said))
+    with pytest.raises(UsageError, match=rf"^--use: {reason}") as caught:
+        _run(Order(Task("x", ("statistics",)), workdir=tmp_path, variables=sent, unsent=reason))
     assert "--pickle" in caught.value.remedy
     assert list(tmp_path.iterdir()) == [sent]
 
@@ -168,13 +168,13 @@ def test_without_values_nothing_that_was_printed_is_sent(endpoint, tmp_path, htt
         json.loads(request.data)["messages"] for request, _ in httpserver.log if request.path.endswith("completions")
     ]
     assert asked
-    told = [message["content"] for messages in asked for message in messages if "It ran." in message["content"]]
-    assert told
-    assert all(part.startswith("[printed ") for text in told for part in text.split("\nOutput:\n")[1:])
+    prompts = [message["content"] for messages in asked for message in messages if "It ran." in message["content"]]
+    assert prompts
+    assert all(part.startswith("[printed ") for text in prompts for part in text.split("\nOutput:\n")[1:])
 
 
 @pytest.mark.parametrize("named_now", [False, True])
-def test_of_an_address_that_a_trace_alone_names_it_is_said_where_it_cannot_be_reached(tmp_path, named_now):
+def test_an_unreachable_address_that_only_a_trace_names_is_reported_as_such(tmp_path, named_now):
     endpoint = {"base_url": "http://127.0.0.1:9/v1", "model": "toy", "retries": 0}
     records = recorded([started(settings={"endpoint": endpoint})])
     (tmp_path / "t.journal.jsonl").write_text("".join(f"{dump(record)}\n" for record in records))
@@ -219,8 +219,8 @@ def test_a_fault_in_the_middle_keeps_what_there_is_and_is_resumed(endpoint, tmp_
     assert "median" in summary["solution"] and summary["usage"]["calls"] > 1
     assert str(trace) in caught.value.remedy
     assert not list(trace.parent.glob("*.jsonl"))
-    told = [record.event for record in load(trace)]
-    assert any(event.kind == "notice" and "Traceback" in event.details for event in told)
+    events = [record.event for record in load(trace)]
+    assert any(event.kind == "notice" and "Traceback" in event.details for event in events)
     layers = ({"endpoint": {"base_url": endpoint}},)
     again = _run(resume_order(Order(Task("", ()), layers, tmp_path), trace))
     assert again["status"] == "solved"

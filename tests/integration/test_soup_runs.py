@@ -17,7 +17,7 @@ KEY = "sk-planted-0123456789abcdef"
 
 
 class Endpoint:
-    """A server that answers as a model would, and remembers what it was told."""
+    """A server that answers as a model would, and records its prompts."""
 
     def __init__(self, server):
         self.prompts = []
@@ -43,16 +43,16 @@ def explore(endpoint, tmp_path):
 
     def call(*, share="values", **retrieval):
         endpoint.prompts.clear()
-        told = []
+        records = []
         layer = {
             "endpoint": {"base_url": endpoint.url, "retries": 0, "share": share},
             "exploration": {"candidates": 1, "planners": 0},
             "retrieval": retrieval,
         }
         task = Task("Compute the median of [3, 1, 2] and store it in `m`", ("statistics",), check="assert m == 2")
-        summary = anyio.run(run, Order(task, (layer,), workdir=tmp_path), told.append)
+        summary = anyio.run(run, Order(task, (layer,), workdir=tmp_path), records.append)
         assert summary["status"] == "solved"
-        events = [record.event for record in told if record.event.kind == "knowledge_searched"]
+        events = [record.event for record in records if record.event.kind == "knowledge_searched"]
         return [passage for event in events for passage in event.passages]
 
     return call
@@ -73,7 +73,7 @@ def test_a_run_keeps_what_ran_and_the_next_one_finds_it(explore, endpoint, tmp_p
     assert "# seen 2" not in "".join(endpoint.prompts)
 
 
-def test_the_users_files_are_searched_where_that_is_wanted_and_values_may_be_told(explore, endpoint, tmp_path):
+def test_the_users_files_are_searched_where_that_is_wanted_and_values_may_be_shared(explore, endpoint, tmp_path):
     code = f"def median_of_list(values):\n    return median(values)\n\n\nkey_of_mine = {KEY!r}\n"
     (tmp_path / "mine.py").write_text(code)
     found = explore(snippets=False, workspace=True)

@@ -1,4 +1,4 @@
-"""A process that hangs on a lock is told from those that wait for something; real processes, a short limit."""
+"""A process that hangs on a lock is distinguished from those that wait for something; real processes, a short limit."""
 
 import os
 import signal
@@ -64,7 +64,7 @@ def verdict(code, within=3 * SECONDS + 0.3):
 
 
 @pytest.mark.parametrize("code", HANGS.values(), ids=HANGS)
-def test_hangs_are_told(code):
+def test_hangs_are_detected(code):
     assert verdict(code, within=patience(3)) == (True, True)
 
 

@@ -119,12 +119,12 @@ async def test_a_check_compares_with_the_users_frame_as_it_was(branching, tmp_pa
             [own] = await base.fork(1)
             ending, _ = await explored(scripted(program), own, check="assert result == golden", **given)
             assert ending.verdict.outcome == outcome, program
-            said = "The solution ran and passed its check." if outcome == "solved" else "No "
-            assert ending.verdict.reason.startswith(said), program
+            reason = "The solution ran and passed its check." if outcome == "solved" else "No "
+            assert ending.verdict.reason.startswith(reason), program
             await own.close()
 
 
-async def test_what_could_not_be_copied_is_said(branching, tmp_path):
+async def test_what_could_not_be_copied_is_reported(branching, tmp_path):
     async with prepared(branching, tmp_path, "golden = (item for item in [1])") as base:
         given = {"text": "Make a tally", "uses": ("golden",), "tests": False}
         ending, _ = await explored(scripted("result = golden"), base, check="result == golden", **given)

@@ -78,16 +78,16 @@ def test_a_trace_that_had_no_room_for_what_was_shown_still_holds(tmp_path, monke
     count, _ = count_omitted(load(path))
     assert count == 3
     report = anyio.run(check_trace, CheckRequest(path, workdir=tmp_path), lambda what, done, of: None)
-    told = {row.id: (row.result, row.why) for row in report.rows}
-    assert told["1.1"] == ("same", "not compared: image/png, too large for the trace")
-    assert told["2.1"] == ("same", "not compared: text, text/plain, too large for the trace")
+    results = {row.id: (row.result, row.why) for row in report.rows}
+    assert results["1.1"] == ("same", "not compared: image/png, too large for the trace")
+    assert results["2.1"] == ("same", "not compared: text, text/plain, too large for the trace")
 
 
-def test_code_that_named_a_home_of_another_machine_is_said_to_have_done_so(tmp_path, monkeypatch):
+def test_code_that_named_a_home_of_another_machine_is_reported(tmp_path, monkeypatch):
     named = "place = '/home/mariachen/thesis/data.csv'\nlen(place)"
     path = explore(tmp_path, {"Name": [named, "len('/api/home/a')"]}, "print('end')", monkeypatch=monkeypatch)
     report = anyio.run(check_trace, CheckRequest(path, workdir=tmp_path), lambda what, done, of: None)
-    told = {row.id: (row.result, row.why) for row in report.rows}
-    assert told["1.1"][0] == "changed"
-    assert told["1.1"][1].endswith("; its code contained a home folder or key, which traces redact")
-    assert told["1.2"] == ("same", "")
+    results = {row.id: (row.result, row.why) for row in report.rows}
+    assert results["1.1"][0] == "changed"
+    assert results["1.1"][1].endswith("; its code contained a home folder or key, which traces redact")
+    assert results["1.2"] == ("same", "")

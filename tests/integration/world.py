@@ -26,7 +26,7 @@ _libc = ctypes.CDLL(None)
 
 
 class World:
-    """What a candidate could harm. `harms` tells what has been harmed since it was last asked, and mends it."""
+    """What a candidate could harm. `harms` returns what has been harmed since its last call, and repairs it."""
 
     def __init__(self, home: Path, beside: Path, outside: Path) -> None:
         self.home, self.beside, self.outside, self.workdir = home, beside, outside, home / "work"

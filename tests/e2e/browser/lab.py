@@ -139,10 +139,10 @@ class Tab:
         self.sidebar = Sidebar(self)
         self.complaints = []
         self.page.on("pageerror", lambda error: self._take(error.stack or str(error)))
-        self.page.on("console", self._hear)
+        self.page.on("console", self._on_console)
         self.page.on("dialog", lambda dialog: dialog.accept())
 
-    def _hear(self, message):
+    def _on_console(self, message):
         if message.type == "error":
             self._take(f"{message.text} {message.location}")
 

@@ -1,7 +1,7 @@
-"""A model whose replies are written beforehand, behind a real OpenAI-compatible endpoint, and that can be held.
+"""A scripted model behind a real OpenAI-compatible endpoint; a test can pause its replies.
 
-A `Play` is what the model says in one story; cells name it by `--model NAME`. `hold` stops it before a reply until the
-test lets it go on, so that a test can look at a run that is under way without racing it.
+A `Play` is the script of one test; cells select it by `--model NAME`. `hold` blocks a reply until the test opens the
+gate, so that a test can inspect a running exploration without a race.
 """
 
 import json
@@ -65,7 +65,7 @@ class Gate:
 
 @dataclass
 class Play:
-    """What the model says in one story."""
+    """The script of the model in one test."""
 
     name: str
     scenes: list[Scene]

@@ -36,7 +36,7 @@ def cell(play, *options, task="The median of 3, 1, 2, and how far they are sprea
 _numbers = count(1)
 
 
-def begun(tab, server, play, *options, name="", more=()):
+def start_run(tab, server, play, *options, name="", more=()):
     """A new notebook whose exploration has been called; cell 0 loads the magic, cell 1 calls.
 
     Without a name it gets one of its own: that of an earlier story may still be saved in a tab that is used again.

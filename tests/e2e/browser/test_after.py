@@ -5,7 +5,7 @@ import pytest
 
 from tests.e2e.browser.lab import candidates, ended, metadata, of_role, ours, outline, source, text
 from tests.e2e.browser.play import Scene
-from tests.e2e.browser.stories import begun, cell, two_scenes
+from tests.e2e.browser.stories import cell, start_run, two_scenes
 
 COUNTED = Scene("Count.", ["from pathlib import Path\nPath('ran').touch()\nprint('counted once')", "print('two')"])
 USERS_OWN = """from IPython.display import HTML
@@ -18,7 +18,7 @@ def pictured(cells):
 
 
 def test_removing_is_one_step_and_undo_brings_all_back_with_outputs(tab, server, play):
-    notebook = begun(tab, server, play(*two_scenes()), more=("mine = 1",))
+    notebook = start_run(tab, server, play(*two_scenes()), more=("mine = 1",))
     before = notebook.until_ended()
     notebook.command("exploracoder:remove", keepSolution=False)
     after = notebook.until(lambda cells: not ours(cells))
@@ -30,7 +30,7 @@ def test_removing_is_one_step_and_undo_brings_all_back_with_outputs(tab, server,
 
 
 def test_the_users_undo_takes_back_the_users_steps_only(tab, server, play):
-    notebook = begun(tab, server, play(*two_scenes()), more=("mine = 1",))
+    notebook = start_run(tab, server, play(*two_scenes()), more=("mine = 1",))
     before = notebook.until_ended()
     notebook.select(len(before) - 1)
     notebook.command("notebook:insert-cell-below")
@@ -42,8 +42,8 @@ def test_the_users_undo_takes_back_the_users_steps_only(tab, server, play):
 
 
 def test_edited_cells_survive_removal_and_a_second_run_which_replaces_the_rest(tab, server, play):
-    told = play(*two_scenes())
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes())
+    notebook = start_run(tab, server, script)
     cells = notebook.until_ended()
     kept = candidates(cells)["1.1"]["id"]
     notebook.edit(notebook.index(kept), "my_own = 'work'")
@@ -67,8 +67,8 @@ def test_edited_cells_survive_removal_and_a_second_run_which_replaces_the_rest(t
 
 def test_a_notebook_that_was_explored_and_saved_is_trusted_when_it_is_opened_again(tab, server, play):
     table = "from IPython.display import HTML, display\ndisplay(HTML('<table><tr><td>a cell</td></tr></table>'))"
-    told = play(Scene("Show.", [table, "print('none')"]), solution="print('solved')")
-    notebook = begun(tab, server, told, name="trust.ipynb", more=(USERS_OWN,))
+    script = play(Scene("Show.", [table, "print('none')"]), solution="print('solved')")
+    notebook = start_run(tab, server, script, name="trust.ipynb", more=(USERS_OWN,))
     cells = notebook.until_ended()
     notebook.run_and_wait(len(cells) - 1)
     assert tab.page.evaluate("window.usersOwn") == 1
@@ -88,10 +88,10 @@ def test_a_notebook_that_was_explored_and_saved_is_trusted_when_it_is_opened_aga
 
 @pytest.mark.parametrize("loaded", [True, False])
 def test_running_all_cells_runs_nothing_again_and_loses_nothing(tab, server, play, loaded):
-    told = play(COUNTED, solution="print('solved')")
-    notebook = begun(tab, server, told, name=f"all-{loaded}.ipynb", more=("done = 'to the end'\nprint(done)",))
+    script = play(COUNTED, solution="print('solved')")
+    notebook = start_run(tab, server, script, name=f"all-{loaded}.ipynb", more=("done = 'to the end'\nprint(done)",))
     before = notebook.until_ended()
-    asked = len(told.asked)
+    asked = len(script.asked)
     if not loaded:
         notebook.edit(0, "1")
         notebook.do("async () => { await kernel.restart() }")
@@ -99,12 +99,12 @@ def test_running_all_cells_runs_nothing_again_and_loses_nothing(tab, server, pla
     cells = notebook.cells()
     assert text(cells[-1]) == "to the end\n", outline(cells)
     assert [c["outputs"] for c in candidates(cells).values()] == [c["outputs"] for c in candidates(before).values()]
-    assert len(told.asked) == asked and not list(server.root.rglob("ran"))
+    assert len(script.asked) == asked and not list(server.root.rglob("ran"))
     assert {metadata(c)["run_id"] for c in ours(cells)} == {metadata(c)["run_id"] for c in ours(before)}
 
 
 def test_a_candidate_that_is_run_by_hand_says_so_and_can_be_made_ones_own(tab, server, play):
-    notebook = begun(tab, server, play(*two_scenes()))
+    notebook = start_run(tab, server, play(*two_scenes()))
     cells = notebook.until_ended()
     id = candidates(cells)["1.1"]["id"]
     notebook.run_and_wait(notebook.index(id))
@@ -117,9 +117,9 @@ def test_a_candidate_that_is_run_by_hand_says_so_and_can_be_made_ones_own(tab, s
 
 
 def test_the_cell_explores_again_when_it_is_run_alone(tab, server, play):
-    told = play(*two_scenes())
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes())
+    notebook = start_run(tab, server, script)
     (before,) = {metadata(c)["run_id"] for c in ours(notebook.until_ended())}
-    notebook.edit(1, cell(told, "--show selected"))
+    notebook.edit(1, cell(script, "--show selected"))
     notebook.run(1)
     notebook.until(lambda cells: ended(cells) and {metadata(c)["run_id"] for c in ours(cells)} != {before})

@@ -28,7 +28,7 @@ def scenes(snippets=SNIPPETS):
     return Scene(FIRST, snippets), Scene(SECOND, ["print('spread around', middle)"])
 
 
-def begun(tab, server, play, *options, count=4):
+def start_run(tab, server, play, *options, count=4):
     words = ["%%explora statistics --candidates", str(count), "--model", play.name, "--base-url", play.url, *options]
     name = f"{play.name}.ipynb"  # the play has the name of the test, so no notebook is that of another one
     notebook = tab.open(server.write(name, " ".join(words) + "\nThe median of 3, 1, 2, and their spread."))
@@ -69,9 +69,9 @@ def opened(tab):
 
 
 def test_a_candidate_is_found_edited_run_and_used_with_the_keyboard_alone(tab, server, play):
-    told = play(*scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told)
+    script = play(*scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script)
     gate.reached()
     notebook.until(lambda cells: any(metadata(one).get("selected") for one in candidates(cells).values()))
     [selected] = [id for id, one in candidates(notebook.cells()).items() if metadata(one).get("selected")]
@@ -104,9 +104,9 @@ def test_a_candidate_is_found_edited_run_and_used_with_the_keyboard_alone(tab, s
 
 @pytest.mark.usefixtures("light")
 def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, play):
-    told = play(*scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told)
+    script = play(*scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script)
     gate.reached()
     notebook.until(lambda cells: any(metadata(one).get("selected") for one in candidates(cells).values()))
     board = opened(tab)
@@ -129,8 +129,8 @@ def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, pla
 
 
 def test_an_edit_after_the_end_is_explored_from_there_and_the_board_follows(tab, server, play):
-    told = play(*scenes())
-    notebook = begun(tab, server, told)
+    script = play(*scenes())
+    notebook = start_run(tab, server, script)
     (run,) = {metadata(one)["run_id"] for one in candidates(notebook.until_ended()).values()}
     board = opened(tab)
     board.column("1.1").get_by_role("button", name="Edit and run…").click()
@@ -147,9 +147,9 @@ def test_an_edit_after_the_end_is_explored_from_there_and_the_board_follows(tab,
 
 def test_the_keys_reach_each_of_twenty_candidates(tab, server, play):
     snippets = [f"rows = [{n}] * 3\nprint('candidate', {n}, rows)" for n in range(20)]
-    told = play(*scenes(snippets))
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told, count=20)
+    script = play(*scenes(snippets))
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script, count=20)
     gate.reached()
     notebook.until(lambda cells: any(metadata(one).get("selected") for one in candidates(cells).values()))
     board = opened(tab)
@@ -165,9 +165,9 @@ def test_the_keys_reach_each_of_twenty_candidates(tab, server, play):
 
 
 def test_the_board_is_below_the_notebook_in_notebook_7(tabs, server, play):
-    told = play(*scenes())
-    gate = told.hold("propose", SECOND)
-    words = f"%%explora statistics --candidates 4 --model {told.name} --base-url {told.url}"
+    script = play(*scenes())
+    gate = script.hold("propose", SECOND)
+    words = f"%%explora statistics --candidates 4 --model {script.name} --base-url {script.url}"
     name = server.write("seven.ipynb", f"{words}\nThe median of 3, 1, 2.")
     tab = tabs(f"/notebooks/{name}")
     notebook = Notebook(tab, name).ready()

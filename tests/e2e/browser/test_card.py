@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.e2e.browser.board import Board
 from tests.e2e.browser.lab import Notebook, candidates, ended, metadata, of_role, ours, source, text
 from tests.e2e.browser.play import Scene
-from tests.e2e.browser.stories import SECOND, begun, cell, two_scenes
+from tests.e2e.browser.stories import SECOND, cell, start_run, two_scenes
 from tests.e2e.browser.test_sidebar import THEMES
 
 SOLUTION = "import statistics\n\nmiddle = statistics.median([3, 1, 2])\nprint('the middle is', middle)"
@@ -64,9 +64,9 @@ def light(tab):
 
 @pytest.mark.usefixtures("light")
 def test_nothing_serious_is_found_by_axe_in_any_state_of_the_card(tab, server, play):
-    told = play(*two_scenes(), solution=SOLUTION)
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes(), solution=SOLUTION)
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script)
     card, found = Card(notebook), {}
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
@@ -93,8 +93,8 @@ def test_nothing_serious_is_found_by_axe_in_any_state_of_the_card(tab, server, p
 
 
 def test_at_the_end_there_are_card_heading_and_solution_and_the_view_stands_at_the_card(tab, server, play):
-    told = play(FAILING, *two_scenes(), solution=SOLUTION)
-    notebook = begun(tab, server, told, more=("mine = 1",))
+    script = play(FAILING, *two_scenes(), solution=SOLUTION)
+    notebook = start_run(tab, server, script, more=("mine = 1",))
     cells = notebook.until_ended()
     card = Card(notebook)
     tab.until(card.button("Go to solution").is_visible, "the buttons of the result")
@@ -125,8 +125,8 @@ def test_at_the_end_there_are_card_heading_and_solution_and_the_view_stands_at_t
 
 
 def test_the_buttons_are_reached_and_used_with_the_keyboard(tab, server, play):
-    told = play(*two_scenes(), solution=SOLUTION)
-    notebook = begun(tab, server, told, "--review")
+    script = play(*two_scenes(), solution=SOLUTION)
+    notebook = start_run(tab, server, script, "--review")
     card = Card(notebook)
     tab.until(card.button("Begin").is_visible, "the plan to wait")
     tab.shot("card-review")
@@ -149,9 +149,9 @@ def test_the_buttons_are_reached_and_used_with_the_keyboard(tab, server, play):
 
 
 def test_a_run_is_stopped_from_its_card(tab, server, play):
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script)
     card = Card(notebook)
     gate.reached()
     card.button("Stop").click()
@@ -162,8 +162,8 @@ def test_a_run_is_stopped_from_its_card(tab, server, play):
 
 
 def test_a_run_without_a_solution_says_why(tab, server, play):
-    told = play(FAILING, solution="raise KeyError('z')")
-    notebook = begun(tab, server, told, "--debug-rounds", "0", more=("mine = 1",))
+    script = play(FAILING, solution="raise KeyError('z')")
+    notebook = start_run(tab, server, script, "--debug-rounds", "0", more=("mine = 1",))
     cells = notebook.until_ended()
     card = Card(notebook)
     tab.until(lambda: "Unsolved" in card.root.inner_text(), "the end")
@@ -174,16 +174,16 @@ def test_a_run_without_a_solution_says_why(tab, server, play):
 
 
 def test_compare_opens_the_board_of_the_run(tab, server, play):
-    notebook = begun(tab, server, play(*two_scenes()))
+    notebook = start_run(tab, server, play(*two_scenes()))
     notebook.until_ended()
     Card(notebook).button("Compare").click()
     Board(tab).column("2.1").wait_for()
 
 
 def test_cells_are_collapsed_from_the_start_or_not_there_at_all(tab, server, play):
-    told = play(*two_scenes(), solution=SOLUTION)
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told, "--cells collapsed", more=("mine = 1",))
+    script = play(*two_scenes(), solution=SOLUTION)
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script, "--cells collapsed", more=("mine = 1",))
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
     tab.until(lambda: hidden(notebook) == tried(notebook.cells()), "only the headings")
@@ -191,8 +191,8 @@ def test_cells_are_collapsed_from_the_start_or_not_there_at_all(tab, server, pla
     gate.open()
     notebook.until_ended()
 
-    told = play(*two_scenes(), solution=SOLUTION)
-    notebook = begun(tab, server, told, "--cells card", name="card.ipynb", more=("mine = 1",))
+    script = play(*two_scenes(), solution=SOLUTION)
+    notebook = start_run(tab, server, script, "--cells card", name="card.ipynb", more=("mine = 1",))
     card = Card(notebook)
     card.button("Insert solution").wait_for()
     tab.shot("card-alone")
@@ -203,8 +203,8 @@ def test_cells_are_collapsed_from_the_start_or_not_there_at_all(tab, server, pla
 
 
 def test_the_card_is_in_notebook_7(tabs, server, play):
-    told = play(*two_scenes(), solution=SOLUTION)
-    name = server.write("classic-card.ipynb", cell(told))
+    script = play(*two_scenes(), solution=SOLUTION)
+    name = server.write("classic-card.ipynb", cell(script))
     tab = tabs(f"/notebooks/{name}")
     notebook = Notebook(tab, name).ready()
     notebook.run_and_wait(0)

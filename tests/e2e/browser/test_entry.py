@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.browser.lab import Notebook, metadata, of_role, source
 from tests.e2e.browser.play import Scene
-from tests.e2e.browser.stories import begun, two_scenes
+from tests.e2e.browser.stories import start_run, two_scenes
 from tests.e2e.browser.test_sidebar import THEMES, complaints, light
 
 __all__ = ["light"]
@@ -86,12 +86,12 @@ CORRECT = "import statistics\nmiddle = statistics.median([7, 1, 3])"
 @pytest.fixture
 def configured(server, play):
     """A model in the user's configuration that corrects the failing cell."""
-    told = play(solution=CORRECT, name="corrector")
-    told.scenes.append(Scene("Take the median.", [CORRECT]))
+    script = play(solution=CORRECT, name="corrector")
+    script.scenes.append(Scene("Take the median.", [CORRECT]))
     path = server.home / ".config" / "exploracoder_jupyter" / "config.toml"
     before = path.read_text()
-    path.write_text(f'{before}[endpoint]\nmodel = "{told.name}"\nbase_url = "{told.url}"\n')
-    yield told
+    path.write_text(f'{before}[endpoint]\nmodel = "{script.name}"\nbase_url = "{script.url}"\n')
+    yield script
     path.write_text(before)
 
 
@@ -147,7 +147,7 @@ def statuses(cells):
 
 def test_a_follow_up_starts_from_the_state_after_the_solution(tab, server, play):
     first = play(*two_scenes(), solution="middle = 20")
-    notebook = begun(tab, server, first, name="follow-up.ipynb")
+    notebook = start_run(tab, server, first, name="follow-up.ipynb")
     notebook.until_ended()
     tab.sidebar.open().button("Follow up…").click()
     root = tab.sidebar.root
@@ -181,16 +181,16 @@ def config(server):
 
 @pytest.mark.usefixtures("light")
 def test_a_model_is_tried_and_configured_and_the_key_is_only_in_the_file(tab, server, play, config):
-    told = play(name="configured-here")
+    script = play(name="configured-here")
     notebook = tab.open(server.write("settings.ipynb"))
     tab.sidebar.open().button("Settings").click()
     tab.sidebar.button("Load the extension").click()
     root = tab.sidebar.root
-    root.get_by_label("Address").fill(told.url)
-    root.get_by_role("combobox", name="Model", exact=True).fill(told.name)
+    root.get_by_label("Address").fill(script.url)
+    root.get_by_role("combobox", name="Model", exact=True).fill(script.name)
     root.get_by_label("Key", exact=True).fill(KEY)
     tab.sidebar.button("Test").click()
-    root.get_by_text(f"{told.name} answered in").wait_for()
+    root.get_by_text(f"{script.name} answered in").wait_for()
     root.get_by_label("Budget in tokens").fill("many")
     tab.sidebar.button("Save").click()
     root.get_by_text("Enter a whole number.").wait_for()
@@ -203,7 +203,7 @@ def test_a_model_is_tried_and_configured_and_the_key_is_only_in_the_file(tab, se
     tab.sidebar.button("Save").click()
     root.get_by_text("Saved in").wait_for()
     written = tomllib.loads(config.read_text())
-    assert written["endpoint"] == {"base_url": told.url, "model": told.name}
+    assert written["endpoint"] == {"base_url": script.url, "model": script.name}
     assert (written["api_key"], written["budget"]) == (KEY, {"tokens": 5000})
     notebook.save()
     stored = tab.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}]) + document.body.outerHTML")

@@ -2,7 +2,7 @@
 
 from tests.e2e.browser.lab import candidates, text
 from tests.e2e.browser.play import Scene
-from tests.e2e.browser.stories import begun
+from tests.e2e.browser.stories import start_run
 
 FIRE = "window.canary = 1"
 PAYLOADS = {
@@ -35,9 +35,9 @@ def poke(tab, notebook):
 
 
 def test_no_script_of_a_candidate_ever_runs(tab, server, play):
-    told = play(Scene(f"Do {NAMES}", [HOSTILE, f"print(1) # {NAMES}"]), solution=f"{SHOWN} # {NAMES}")
-    told.scenes[0].mended = HOSTILE
-    notebook = begun(tab, server, told, "--debug-rounds 0", name="hostile.ipynb")
+    script = play(Scene(f"Do {NAMES}", [HOSTILE, f"print(1) # {NAMES}"]), solution=f"{SHOWN} # {NAMES}")
+    script.scenes[0].mended = HOSTILE
+    notebook = start_run(tab, server, script, "--debug-rounds 0", name="hostile.ipynb")
     cells = notebook.until_ended()
     shown = text(candidates(cells)["1.1"])
     assert all(f"shown as {kind}" in shown for kind in PAYLOADS)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.e2e.browser.lab import Notebook, candidates, metadata, of_role, ours, source, text
-from tests.e2e.browser.stories import SECOND, begun, cell, two_scenes
+from tests.e2e.browser.stories import SECOND, cell, start_run, two_scenes
 
 
 @pytest.fixture
@@ -14,9 +14,9 @@ def without_extension(server):
 
 
 def test_notebook_7_shows_the_run_live_and_steers_it(tabs, server, play):
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    name = server.write("classic.ipynb", cell(told))
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    name = server.write("classic.ipynb", cell(script))
     tab = tabs(f"/notebooks/{name}")
     notebook = Notebook(tab, name).ready()
     notebook.run_and_wait(0)
@@ -31,9 +31,9 @@ def test_notebook_7_shows_the_run_live_and_steers_it(tabs, server, play):
 
 def test_without_the_extension_there_are_panel_trace_and_solution(without_extension, tabs, server, play):
     tab = tabs()
-    told = play(*two_scenes(), solution="print('the solution')")
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told, name="plain.ipynb")
+    script = play(*two_scenes(), solution="print('the solution')")
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script, name="plain.ipynb")
     gate.reached()
     notebook.until(lambda cells: "Subtask 2 of 2" in text(cells[1]), "the panel")
     tab.page.get_by_role("button", name="Stop").wait_for()
@@ -41,6 +41,6 @@ def test_without_the_extension_there_are_panel_trace_and_solution(without_extens
     notebook.until(lambda cells: "Trace: " in text(cells[1]), "the panel's end")
     assert not ours(notebook.cells()) and list(server.root.glob("explorations/*.ipynb"))
 
-    notebook.edit(1, cell(told, "--wait"))
+    notebook.edit(1, cell(script, "--wait"))
     notebook.run_and_wait(1)
     assert "print('the solution')" in source(notebook.cells()[2]) and not ours(notebook.cells())

@@ -1,16 +1,16 @@
 """The exploration happens in the notebook while one watches."""
 
 from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source, text
-from tests.e2e.browser.stories import FIRST, SECOND, begun, cell, two_scenes
+from tests.e2e.browser.stories import FIRST, SECOND, cell, start_run, two_scenes
 
 
 def test_cells_and_outputs_appear_before_the_run_ends_and_the_solution_arrives_last(tab, server, play):
-    told = play(*two_scenes(), solution="print('the solution')")
-    late, second, solved = told.hold("propose", FIRST, 1), told.hold("propose", SECOND), told.hold("solve")
+    script = play(*two_scenes(), solution="print('the solution')")
+    late, second, solved = script.hold("propose", FIRST, 1), script.hold("propose", SECOND), script.hold("solve")
     notebook = tab.open(server.write("typed.ipynb", ""))
     notebook.run_and_wait(0)
     tab.page.locator(".jp-Cell .cm-content").nth(1).click()
-    tab.page.keyboard.insert_text(cell(told))
+    tab.page.keyboard.insert_text(cell(script))
     tab.page.keyboard.press("Control+Enter")
 
     # While the model still writes the second candidate, the first has run already.
@@ -38,9 +38,9 @@ def test_cells_and_outputs_appear_before_the_run_ends_and_the_solution_arrives_l
 
 
 def test_cells_stay_where_they_belong_whatever_the_user_does_meanwhile(tab, server, play):
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told, more=("mine = 1", "also = 2"))
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script, more=("mine = 1", "also = 2"))
     gate.reached()
     cells = notebook.until(lambda cells: len(of_role(cells, "subtask")) == 2, "the last cell before the gate")
     call, winner, loser = cells[1]["id"], candidates(cells)["1.1"]["id"], candidates(cells)["1.2"]["id"]
@@ -64,8 +64,8 @@ def test_cells_stay_where_they_belong_whatever_the_user_does_meanwhile(tab, serv
 
 def test_two_notebooks_explore_at_once_each_in_its_own_place(tab, server, play):
     plays = play(*two_scenes()), play(*two_scenes())
-    gates = [told.hold("propose", SECOND) for told in plays]
-    notebooks = [begun(tab, server, told, name=f"at-once-{n}.ipynb") for n, told in enumerate(plays)]
+    gates = [script.hold("propose", SECOND) for script in plays]
+    notebooks = [start_run(tab, server, script, name=f"at-once-{n}.ipynb") for n, script in enumerate(plays)]
     for gate in gates:
         gate.reached()
     for gate in gates:
@@ -76,9 +76,9 @@ def test_two_notebooks_explore_at_once_each_in_its_own_place(tab, server, play):
 
 
 def test_a_kernel_that_is_restarted_leaves_no_dead_state(tab, server, play):
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script)
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
     notebook.do("async () => { await kernel.restart() }")
@@ -96,9 +96,9 @@ def test_a_kernel_that_is_restarted_leaves_no_dead_state(tab, server, play):
 
 
 def test_a_user_who_types_below_loses_no_key_while_cells_come_and_go(tab, server, play):
-    told = play(*two_scenes())
-    gates = [told.hold("propose", FIRST), told.hold("propose", SECOND), told.hold("solve")]
-    notebook = begun(tab, server, told, more=("mine = ''",))
+    script = play(*two_scenes())
+    gates = [script.hold("propose", FIRST), script.hold("propose", SECOND), script.hold("solve")]
+    notebook = start_run(tab, server, script, more=("mine = ''",))
     gates[0].reached()
     _type_in_mine(notebook)
     keys = "x" * 5
@@ -126,9 +126,9 @@ def test_a_user_who_types_below_loses_no_key_while_cells_come_and_go(tab, server
 
 
 def test_cells_below_a_collapsed_heading_are_not_lost(tab, server, play):
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told, more=("mine = ''",))
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script, more=("mine = ''",))
     gate.reached()
     cells = notebook.until(lambda cells: len(of_role(cells, "subtask")) == 2, "the last cell before the gate")
     subtask = of_role(cells, "subtask")[-1]["id"]

@@ -3,7 +3,7 @@
 import time
 
 from tests.e2e.browser.lab import metadata, of_role, text
-from tests.e2e.browser.stories import SECOND, begun, two_scenes
+from tests.e2e.browser.stories import SECOND, start_run, two_scenes
 from tests.patience import is_over
 
 OPEN = "() => [...jupyterapp.shell.widgets('main')].map(widget => widget.context?.path)"
@@ -11,9 +11,9 @@ OPEN = "() => [...jupyterapp.shell.widgets('main')].map(widget => widget.context
 
 def test_a_notebook_that_is_renamed_and_moved_keeps_the_links_to_its_trace(tab, server, play):
     """Issue 14, item 21: the links were lost until the kernel was restarted."""
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script)
     gate.reached()
     (server.root / "moved").mkdir()
     notebook.do("async () => { await panel.context.rename('moved/renamed.ipynb') }")
@@ -30,9 +30,9 @@ def test_a_page_that_is_loaded_again_finds_nothing_to_complain_of(tab, server, p
     """Issue 14, item 22: the kernel closed a comm that the new page never had."""
     errors = []
     tab.page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script)
     gate.reached()
     notebook.save()
     tab.reload()
@@ -54,7 +54,7 @@ def test_a_misspelled_library_is_an_error_in_the_same_words_in_cell_and_sidebar(
     shown.wait_for()
     assert not is_over(began, 6), "it takes 1 s on an idle machine"
     announced = tab.sidebar.open().root.get_by_role("alert")
-    said = announced.inner_text().removeprefix("Failed. ")
-    assert said and said in shown.inner_text()
+    message = announced.inner_text().removeprefix("Failed. ")
+    assert message and message in shown.inner_text()
     assert "Failed" in shown.inner_text() and "Failed" in tab.sidebar.text()
     assert not of_role(notebook.cells(), "plan") and not metadata(notebook.cells()[1])

@@ -1,7 +1,7 @@
 """Reloads, closed tabs and second tabs: the notebook shows the run once and whole."""
 
 from tests.e2e.browser.lab import candidates, ended, metadata, of_role, ours, source
-from tests.e2e.browser.stories import SECOND, begun, cell, two_scenes
+from tests.e2e.browser.stories import SECOND, cell, start_run, two_scenes
 
 
 def whole(cells):
@@ -11,9 +11,9 @@ def whole(cells):
 
 
 def test_a_reload_in_mid_run_goes_on_where_it_was_though_the_kernel_is_busy(tab, server, play):
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told, "--wait", name="reload.ipynb")
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script, "--wait", name="reload.ipynb")
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
     tab.reload()
@@ -25,23 +25,23 @@ def test_a_reload_in_mid_run_goes_on_where_it_was_though_the_kernel_is_busy(tab,
 
 
 def test_a_tab_that_is_closed_in_mid_run_finds_the_run_when_it_is_opened_again(tab, server, play):
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told, name="closed.ipynb")
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script, name="closed.ipynb")
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
     notebook.save()
     notebook.close()
     gate.open()
-    tab.until(lambda: "solve" in told.asked, "the run to go on without the page")
+    tab.until(lambda: "solve" in script.asked, "the run to go on without the page")
     tab.open("closed.ipynb").until(lambda cells: ended(cells) and whole(cells), "the cells that the page had missed")
 
 
 def test_of_two_tabs_one_inserts_and_the_other_says_so(tabs, server, play):
     first, second = tabs(), tabs()
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    name = server.write("shared.ipynb", cell(told))
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    name = server.write("shared.ipynb", cell(script))
     here = first.open(name)
     here.run_and_wait(0)
     here.save()
@@ -62,9 +62,9 @@ def test_of_two_tabs_one_inserts_and_the_other_says_so(tabs, server, play):
 
 def test_what_a_closed_browser_tab_owned_is_taken_over(tabs, server, play):
     first, second = tabs(), tabs()
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    name = server.write("taken.ipynb", cell(told))
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    name = server.write("taken.ipynb", cell(script))
     here = first.open(name)
     here.run_and_wait(0)
     here.run(1)
@@ -76,12 +76,12 @@ def test_what_a_closed_browser_tab_owned_is_taken_over(tabs, server, play):
 
 
 def test_a_run_whose_cell_was_not_saved_before_a_reload_is_steered_nevertheless(tab, server, play):
-    told = play(*two_scenes())
+    script = play(*two_scenes())
     notebook = tab.open(server.write("unsaved.ipynb", "mine = 1"))
     notebook.run_and_wait(0)
     notebook.command("notebook:insert-cell-below")
     notebook.until(lambda cells: len(cells) == 3)
-    notebook.edit(1, cell(told, "--review"))
+    notebook.edit(1, cell(script, "--review"))
     notebook.run(1)
     tab.until(tab.sidebar.open().button("Begin").is_visible, "the plan to wait")
     tab.reload()

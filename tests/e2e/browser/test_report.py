@@ -102,12 +102,12 @@ def test_what_is_wide_scrolls_by_itself(window, page):
 
 
 def test_it_fetches_nothing_and_breaks_no_rule_of_its_own(window, page):
-    asked, said = [], []
-    window.on("request", lambda request: asked.append(request.url))
-    window.on("console", lambda message: said.append(message.text))
+    requests, messages = [], []
+    window.on("request", lambda request: requests.append(request.url))
+    window.on("console", lambda message: messages.append(message.text))
     window.goto(page.as_uri())
-    assert [url for url in asked if not url.startswith("data:")] == [page.as_uri()]
-    assert said == []
+    assert [url for url in requests if not url.startswith("data:")] == [page.as_uri()]
+    assert messages == []
 
 
 @pytest.fixture

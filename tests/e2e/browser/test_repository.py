@@ -12,10 +12,9 @@ TASK = "Holds items of the catalogue, and has a total that is rounded as prices 
 def test_a_patch_is_shown_applied_and_undone(tab, server, play):
     repository = without_cart(server.root / "shop")
     before = contents(repository)
-    told = play(solution=f"{IMPORTS}\n\n{CART}".strip())
-    call = (
-        f"%%explora --repo shop --target src/shop/cart.py::Cart --tests tests --model {told.name} --base-url {told.url}"
-    )
+    script = play(solution=f"{IMPORTS}\n\n{CART}".strip())
+    endpoint = f"--model {script.name} --base-url {script.url}"
+    call = f"%%explora --repo shop --target src/shop/cart.py::Cart --tests tests {endpoint}"
     notebook = tab.open(server.write("repository.ipynb", f"{call}\n{TASK}"))
     notebook.run_and_wait(0)
     notebook.run(1)

@@ -5,7 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.e2e.browser.lab import candidates, metadata, of_role, ours, text
 from tests.e2e.browser.sidebar import ID
-from tests.e2e.browser.stories import FIRST, SECOND, begun, two_scenes
+from tests.e2e.browser.stories import FIRST, SECOND, start_run, two_scenes
 
 TASK = "The median of 3, 1, 2 as `middle`, and how far they are spread as `spread`."
 CHECK = "assert middle == 2 and spread == 1"
@@ -52,19 +52,19 @@ def test_a_newcomer_reaches_a_finished_exploration_from_the_empty_state_and_undo
 @pytest.fixture
 def configured(server, play):
     """A play that the user's configuration names, so that a cell looks as a user would write it."""
-    told = play(*two_scenes(), solution=SOLUTION, name="qwen3-coder")
+    script = play(*two_scenes(), solution=SOLUTION, name="qwen3-coder")
     path = server.home / ".config" / "exploracoder_jupyter" / "config.toml"
     before = path.read_text()  # ends in the table [exploration]
-    endpoint = f'model = "{told.name}"\nbase_url = "{told.url}"'
+    endpoint = f'model = "{script.name}"\nbase_url = "{script.url}"'
     path.write_text(f"{before}candidates = 2\n[endpoint]\n{endpoint}\n")
-    yield told
+    yield script
     path.write_text(before)
 
 
 @pytest.mark.usefixtures("light")
 def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, configured):
-    told = configured
-    gate, end = told.hold("propose", SECOND), told.hold("solve")
+    script = configured
+    gate, end = script.hold("propose", SECOND), script.hold("solve")
     notebook = tab.open(server.write("pictures.ipynb", f"%%explora statistics --check '{CHECK}'\n{TASK}"))
     notebook.run_and_wait(0)
     notebook.run(1)
@@ -94,9 +94,9 @@ def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, con
 
 
 def test_a_run_is_stopped_with_the_keyboard_alone(tab, server, play):
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script)
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
     tab.page.keyboard.press("Control+Shift+C")
@@ -115,7 +115,7 @@ def _tabbed_to(tab, button):
 
 
 def test_the_tree_is_walked_with_arrows_and_leads_to_cells(tab, server, play):
-    notebook = begun(tab, server, play(*two_scenes()))
+    notebook = start_run(tab, server, play(*two_scenes()))
     cells = notebook.until_ended()
     tab.sidebar.open().subtask(FIRST).focus()
     tab.page.keyboard.press("ArrowRight")

@@ -1,7 +1,7 @@
 """What the user asks for in the sidebar is acknowledged at once and happens, whatever the kernel is busy with."""
 
 from tests.e2e.browser.lab import candidates, ended, metadata, of_role, source, text
-from tests.e2e.browser.stories import FIRST, SECOND, begun, two_scenes
+from tests.e2e.browser.stories import FIRST, SECOND, start_run, two_scenes
 
 DELAY_FIRST_SUBSHELL = """(() => {
   const own = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'onmessage');
@@ -30,9 +30,9 @@ def siblings(server):
 
 
 def test_stop_ends_the_run_and_its_processes(tab, server, play):
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script)
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
     tab.sidebar.open().stop()
@@ -44,9 +44,9 @@ def test_stop_ends_the_run_and_its_processes(tab, server, play):
 
 
 def test_a_subtask_is_skipped_and_retried_with_a_hint(tab, server, play):
-    told = play(*two_scenes())
-    first, second, solve = told.hold("propose", FIRST), told.hold("propose", SECOND), told.hold("solve")
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes())
+    first, second, solve = script.hold("propose", FIRST), script.hold("propose", SECOND), script.hold("solve")
+    notebook = start_run(tab, server, script)
     first.reached()
     tab.sidebar.open().skip(FIRST)
     notebook.until(lambda cells: any(metadata(c).get("status") == "skipped" for c in of_role(cells, "subtask")))
@@ -56,7 +56,7 @@ def test_a_subtask_is_skipped_and_retried_with_a_hint(tab, server, play):
     solve.reached()
     tab.sidebar.retry(SECOND, "look from the other side")
     notebook.until(lambda cells: any("hinted" in source(c) for c in candidates(cells).values()))
-    assert told.hints and set(told.hints) == {"look from the other side"}
+    assert script.hints and set(script.hints) == {"look from the other side"}
     solve.open()
     notebook.until_ended()
 
@@ -66,9 +66,9 @@ def test_controls_work_where_the_subshell_of_jupyterlab_starts_late(tabs, server
     tab = tabs()
     tab.page.add_init_script(DELAY_FIRST_SUBSHELL)
     tab.reload()
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script)
     gate.reached()
     assert tab.page.evaluate("window.subshellDelayed")
     tab.page.wait_for_timeout(5000)
@@ -77,9 +77,9 @@ def test_controls_work_where_the_subshell_of_jupyterlab_starts_late(tabs, server
 
 
 def test_another_candidate_is_chosen_during_the_run_and_after_it(tab, server, play):
-    told = play(*two_scenes())
-    solve = told.hold("solve")
-    notebook = begun(tab, server, told)
+    script = play(*two_scenes())
+    solve = script.hold("solve")
+    notebook = start_run(tab, server, script)
     solve.reached()
     cells = notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("2.2", {})))
     assert metadata(candidates(cells)["1.1"])["selected"]
@@ -102,9 +102,9 @@ def test_another_candidate_is_chosen_during_the_run_and_after_it(tab, server, pl
 
 
 def test_controls_work_while_the_kernel_is_busy(tab, server, play):
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told, more=("import time\nprint('asleep', flush=True)\ntime.sleep(600)",))
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script, more=("import time\nprint('asleep', flush=True)\ntime.sleep(600)",))
     gate.reached()
     cells = notebook.until(lambda cells: len(of_role(cells, "subtask")) == 2, "the last cell before the gate")
     notebook.run(len(cells) - 1)
@@ -116,7 +116,7 @@ def test_controls_work_while_the_kernel_is_busy(tab, server, play):
 
     waiting = play(*two_scenes())
     gate = waiting.hold("propose", SECOND)
-    notebook = begun(tab, server, waiting, "--wait", name="waiting.ipynb")
+    notebook = start_run(tab, server, waiting, "--wait", name="waiting.ipynb")
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})), "cells while the cell waits")
     tab.sidebar.open().stop()
@@ -125,9 +125,9 @@ def test_controls_work_while_the_kernel_is_busy(tab, server, play):
 
 
 def test_an_interrupt_ends_a_run_that_is_waited_for(tab, server, play):
-    told = play(*two_scenes())
-    gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told, "--wait")
+    script = play(*two_scenes())
+    gate = script.hold("propose", SECOND)
+    notebook = start_run(tab, server, script, "--wait")
     gate.reached()
     notebook.do("async () => { await kernel.interrupt() }")
     notebook.until_run(1)
@@ -135,9 +135,9 @@ def test_an_interrupt_ends_a_run_that_is_waited_for(tab, server, play):
 
 
 def test_the_user_explores_step_by_step_while_a_whole_program_is_tried(tab, server, play):
-    told = play(*two_scenes())
-    program = told.hold("solve")
-    notebook = begun(tab, server, told, "--effort", "auto")
+    script = play(*two_scenes())
+    program = script.hold("solve")
+    notebook = start_run(tab, server, script, "--effort", "auto")
     program.reached()
     tab.shot("effort-direct")
     tab.sidebar.open().button("Explore step by step").click()

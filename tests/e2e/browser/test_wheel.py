@@ -27,8 +27,8 @@ def listed(jupyter, **environ):
     assert shutil.which("node", path=environ["PATH"]) is None
     done = subprocess.run([jupyter, "labextension", "list"], capture_output=True, text=True, env=os.environ | environ)
     assert done.returncode == 0, done.stderr
-    said = re.sub(r"\x1b\[\d*m", "", done.stdout + done.stderr)
-    [line] = [line for line in said.splitlines() if "exploracoder-jupyter" in line]
+    output = re.sub(r"\x1b\[\d*m", "", done.stdout + done.stderr)
+    [line] = [line for line in output.splitlines() if "exploracoder-jupyter" in line]
     return line
 
 

@@ -300,7 +300,7 @@ describe('what cannot be done', () => {
   const controls = () =>
     screen.queryAllByRole('button', { name: /Use this one|Edit and run/ });
 
-  it('is said for solutions, which the run selects', () => {
+  it('is explained for solutions, which the run selects', () => {
     const candidates = ['s1', 's2'].map(id =>
       candidate({ id, selectable: false })
     );
@@ -311,7 +311,7 @@ describe('what cannot be done', () => {
     expect(screen.getByText(/selects its solution by the check/)).toBeTruthy();
   });
 
-  it('is said when the kernel or the calling cell is gone', () => {
+  it('is explained when the kernel or the calling cell is gone', () => {
     const model = new FakeModel([tried()]);
     model.link = 'none';
     show(model);
