@@ -85,8 +85,8 @@ window.watch = panel => {
 """
 
 ENDED = """() => {
-  const cells = model.sharedModel.cells, is = role => cell => cell.getMetadata('exploracoder_jupyter')?.role === role;
-  return cells[1].execution_count && cells.some(is('summary'));
+  const cells = model.sharedModel.cells, mark = cell => cell.getMetadata('exploracoder_jupyter');
+  return cells[1].execution_count && cells.some(c => mark(c)?.role === 'outcome' && mark(c).status !== 'running');
 }"""
 
 REPLAY = """async pause => {
@@ -252,10 +252,10 @@ def visit_boards(tab: Tab, subtasks: int) -> int:
     """Open the board of each subtask and visit its candidates with the arrow keys; returns how many were visited."""
     board, visited = Board(tab), 0
     for subtask in map(str, range(1, subtasks + 1)):
-        tab.command("exploracoder:compare", subtask=subtask)
+        tab.command("explora:compare", subtask=subtask)
         tab.until(lambda wanted=f"{subtask}.": board.focused().startswith(wanted), f"the board of {subtask}")
         board.press("Home")
-        for id in board.order():
+        for id in [one for one in board.order() if one.startswith(f"{subtask}.")]:  # earlier boards stay open
             board.until_focused(id)
             board.column(id).locator(".jp-OutputArea-output").first.wait_for()
             visited += 1

@@ -7,9 +7,11 @@ is then sent to any server as it is. The libraries of the extra `tune` are impor
 from __future__ import annotations
 
 import importlib.metadata
+import io
 import json
 import warnings
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -147,7 +149,8 @@ def load_base(base: Base, *, method: Method = "lora", tokenizer: Path | None = N
         options["quantization_config"] = _four_bits(on_gpu)
     try:
         words = AutoTokenizer.from_pretrained(str(tokenizer)) if tokenizer else _load_tokenizer(base)
-        model = AutoModelForCausalLM.from_pretrained(base.location, **options)
+        with redirect_stderr(io.StringIO()):  # GGUF files are read with a progress bar that no setting hides
+            model = AutoModelForCausalLM.from_pretrained(base.location, **options)
     except (OSError, ValueError, ImportError, KeyError) as error:
         shown = str(Path(base.location, base.gguf_file or ""))
         raise UsageError(

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -96,19 +97,30 @@ def _read_folder(folder: Path, shown: str, licence: str, module: str = "") -> It
 
 
 def _read_package(name: str) -> Iterator[SourceText]:
+    """Read an installed package, or a part of it by its dotted name; imports nothing."""
     module = installed_libraries.resolve_import_name(name)
-    spec = importlib.util.find_spec(module) if module else None
-    if module is None or spec is None or not (spec.submodule_search_locations or spec.origin):
+    top, *inner = (module or "").split(".")
+    spec = importlib.util.find_spec(top) if top else None  # of a dotted name, this would import the package
+    if module is None or spec is None or not (places := _places(spec, inner)):
         near = installed_libraries.similar_names(name)
         raise UsageError(
             f"There is no folder, file or installed package {name!r}.",
             remedy=f"Did you mean {near[0]!r}?" if near else "Check the name.",
         )
-    licence = _package_licence(module)
-    for location in spec.submodule_search_locations or ():
-        yield from _read_folder(Path(location), module, licence, module)
-    if not spec.submodule_search_locations and (text := read_file(Path(str(spec.origin)), _LIMITS)):
-        yield _source(f"{module}.py", text, licence, module)
+    licence, shown = _package_licence(top), module.replace(".", "/")
+    for place in places:
+        if place.is_dir():
+            yield from _read_folder(place, shown, licence, module)
+        elif text := read_file(place, _LIMITS):
+            yield _source(f"{shown}.py", text, licence, module)
+
+
+def _places(spec: ModuleSpec, inner: Sequence[str]) -> list[Path]:
+    """Return the folders or the file of a package, or of a part of it."""
+    if spec.submodule_search_locations is None:
+        return [Path(spec.origin)] if spec.origin and not inner else []
+    found = [Path(location, *inner) for location in spec.submodule_search_locations]
+    return [place for path in found for place in (path, path.with_suffix(".py")) if place.exists()]
 
 
 def _source(path: str, text: str, licence: str, module: str = "") -> SourceText:

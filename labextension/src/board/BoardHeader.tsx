@@ -11,7 +11,7 @@ export function BoardHeader(props: {
   subtask: SubtaskView;
   order: readonly CandidateView[];
   groups: readonly IResultGroup[];
-  /** What has to be said about the controls; may be empty. */
+  /** A note about the controls; may be empty. */
   note: string;
   base: string | null;
   onBase: (id: string) => void;

@@ -50,9 +50,13 @@ export class BoardWidget extends ReactWidget {
     super.dispose();
   }
 
-  /** Focus the column that had the focus last, or the first one. */
+  /** Focus the column that had the focus last, or the first one, as soon as it is rendered. */
   focus(): void {
-    this.node.querySelector<HTMLElement>('article[tabindex="0"]')?.focus();
+    const column = this.node.querySelector<HTMLElement>(
+      'article[tabindex="0"]'
+    );
+    this._isFocusPending = column === null;
+    column?.focus();
   }
 
   protected render(): React.JSX.Element {
@@ -65,6 +69,7 @@ export class BoardWidget extends ReactWidget {
             contentsOf={runId => this._cellsOf(runId).read()}
             drafts={this._drafts}
           />
+          <AfterRender then={this._onRendered} />
         </BoardServicesProvider>
       </TranslationContext.Provider>
     );
@@ -78,6 +83,12 @@ export class BoardWidget extends ReactWidget {
     return cells;
   }
 
+  private _onRendered = (): void => {
+    if (this._isFocusPending) {
+      this.focus();
+    }
+  };
+
   private _onChange(): void {
     void this._throttler.invoke();
   }
@@ -90,4 +101,11 @@ export class BoardWidget extends ReactWidget {
   private _throttler = new Throttler(() => this.update(), MIN_INTERVAL);
   private _cells = new Map<string, CandidateCells>();
   private _drafts: Drafts = new Map();
+  private _isFocusPending = false;
+}
+
+/** Calls a function each time that it was rendered, along with its siblings. */
+function AfterRender({ then }: { then: () => void }): null {
+  React.useEffect(then);
+  return null;
 }

@@ -358,9 +358,7 @@ export class ExplorationModel implements IExplorationModel {
 
   /** Handle a kernel that was replaced or restarted: it does not know the runs any more. */
   private _onKernelLost(): void {
-    this._runs.markLost(
-      this._trans.__('The kernel stopped before the run finished.')
-    );
+    this._runs.markLost(this._lostKernelNotice());
     this._writeFinalStatuses(this._runs.all);
     this._cells.clear();
     this._markInterrupted();
@@ -373,8 +371,12 @@ export class ExplorationModel implements IExplorationModel {
     markInterruptedCards(
       this._cells.notebook,
       new Set(active.flatMap(({ cell }) => cell ?? [])),
-      this._trans.__('The kernel stopped before the run finished.')
+      this._lostKernelNotice()
     );
+  }
+
+  private _lostKernelNotice(): string {
+    return this._trans.__('The kernel stopped before the run finished.');
   }
 
   /** The ids of the runs that are active or belong to another page. */

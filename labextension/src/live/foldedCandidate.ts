@@ -66,8 +66,8 @@ function isFolded(cell: CodeCell): boolean {
 
 function codeLine(source: string): string {
   const lines = source.split('\n').slice(1);
-  const telling = lines.find(line => !DULL_PATTERN.test(line));
-  return (telling ?? lines.find(line => line.trim()) ?? '').trim();
+  const meaningful = lines.find(line => !DULL_PATTERN.test(line));
+  return (meaningful ?? lines.find(line => line.trim()) ?? '').trim();
 }
 
 function resultLine(outputs: IOutputAreaModel): string {

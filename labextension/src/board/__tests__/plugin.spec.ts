@@ -8,6 +8,7 @@ import { defaultRenderMime } from '@jupyterlab/rendermime/lib/testutils';
 import { CommandRegistry } from '@lumino/commands';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
+import { waitFor } from '@testing-library/dom';
 
 import { COMPARE } from '../../link/tokens';
 import {
@@ -82,6 +83,21 @@ it('opens one board for each subtask, beside the notebook', async () => {
   added[0].widget.dispose();
   await commands.execute(COMPARE, { subtask: '1' });
   expect(added).toHaveLength(3);
+});
+
+it('focuses a candidate also where it is rendered after the next frame', async () => {
+  const frame = jest.spyOn(window, 'requestAnimationFrame');
+  frame.mockImplementation(callback => {
+    callback(0);
+    return 0;
+  });
+  const commands = await started([run({ key: 'k' })]);
+  await commands.execute(COMPARE, { subtask: '1' });
+  frame.mockRestore();
+  expect(document.activeElement).toBe(document.body);
+  await waitFor(() =>
+    expect(document.activeElement?.tagName).toBe('ARTICLE')
+  );
 });
 
 it('opens boards below the notebook where there is no other place', async () => {

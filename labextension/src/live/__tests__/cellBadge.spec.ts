@@ -254,7 +254,7 @@ describe('a candidate that was not carried forward', () => {
   const toggle = () =>
     badge('one').querySelector<HTMLButtonElement>('[data-action=toggle]')!;
 
-  it('is one line with the first telling line of its code and its error', () => {
+  it('is one line with the first meaningful line of its code and its error', () => {
     const { textContent } = badge('one');
     expect(textContent).toContain('root = math.sqrt(x)');
     expect(textContent).toContain("KeyError: 'x'");
