@@ -34,7 +34,7 @@ def configure_index(parser: argparse.ArgumentParser) -> None:
 def configure_search(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `search`."""
     parser.add_argument("library", metavar="LIB", help="distribution or import name; separate several with commas")
-    parser.add_argument("query", metavar="QUERY", help="what to look for, in words")
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for, in words")
     parser.add_argument("-k", type=int, default=20, metavar="K", help=f"APIs to show, 1 to {_MAX_RESULTS} (20)")
     parser.add_argument(
         "-v", "--examples", action="store_true", help="also show the parameters and the first example of each API"
@@ -82,7 +82,8 @@ def search(arguments: argparse.Namespace) -> int:
             f"-k takes a number from 1 to {_MAX_RESULTS}, not {arguments.k}.",
             remedy="Try -k 20.",
         )
-    if not arguments.query.strip():
+    query = " ".join(arguments.query)
+    if not query.strip():
         raise UsageError("The query is empty.", remedy="Describe what to look for.")
     libraries = [name for name in arguments.library.split(",") if name]
     if not libraries:
@@ -93,9 +94,7 @@ def search(arguments: argparse.Namespace) -> int:
     from exploracoder_jupyter import runs
 
     async def main() -> dict[str, JsonValue]:
-        return await runs.search(
-            libraries, arguments.query, arguments.k, layers=[settings_layer(arguments)], progress=advance
-        )
+        return await runs.search(libraries, query, arguments.k, layers=[settings_layer(arguments)], progress=advance)
 
     with interrupt_on_broken_pipe(), show_progress("Starting") as advance, redirect_stdout(sys.stderr):
         answer = anyio.run(main)

@@ -8,6 +8,7 @@ error, with the results up to then; 1 otherwise.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -63,8 +64,27 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found.summary)
     else:
-        print_summary(found.summary)
+        print_summary(found.summary, output=_solution_output(found))
+        _print_notes(found)
     return exit_status(found.summary, checked=order.task.check is not None)
+
+
+def _print_notes(found: Exploration) -> None:
+    """Print the cost, unless the live view has shown it, and how to continue a run that was stopped."""
+    from exploracoder_jupyter.ipython_extension.panel.run_wording import describe_usage
+
+    if not sys.stderr.isatty():
+        print_note(f"Cost: {describe_usage(found.state)}.")
+    if found.status == "stopped" and found.trace:
+        print_note(f"To continue: jupyter explora run --resume {shlex.quote(str(found.trace))}")
+
+
+def _solution_output(found: Exploration) -> str:
+    """Return what the solution showed when it ran, shortened."""
+    from exploracoder_jupyter.ipython_extension.panel.output_preview import outputs_as_text
+    from exploracoder_jupyter.trace.cells.cell_layout import solution_outputs
+
+    return outputs_as_text(solution_outputs(found.state))
 
 
 def exit_status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
@@ -132,8 +152,8 @@ async def _run(order: Order, listen: Listener, steering: RunSteering) -> Explora
     return await execute_order(order, listen, steering)
 
 
-def print_summary(summary: Mapping[str, JsonValue]) -> None:
-    """Print the verdict, the solution if there is one, and the path of the trace."""
+def print_summary(summary: Mapping[str, JsonValue], *, output: str = "") -> None:
+    """Print the verdict, the solution with its output if there is one, and the path of the trace."""
     from exploracoder_jupyter.core.run_state import RunState, with_summary
 
     solution = with_summary(RunState(), summary).offered_solution
@@ -145,7 +165,7 @@ def print_summary(summary: Mapping[str, JsonValue]) -> None:
     elif solution:
         print_result("")
         print_code(solution)
-        print_result("")
+        print_result(f"\nOutput:\n{output}\n" if output else "")
     if summary.get("trace_problem"):
         print_note(str(summary["trace_problem"]))
     elif summary.get("trace"):

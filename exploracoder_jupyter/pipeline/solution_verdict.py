@@ -39,6 +39,8 @@ class CheckResult:
     """A sentence on what the check cannot detect."""
     stated: bool = False
     """Whether the check is the example that the task states, and not one given by the user."""
+    missing: str = ""
+    """The variable in which the task wants its result, if the solution does not mention it."""
 
     @property
     def proves(self) -> bool:
@@ -52,10 +54,19 @@ def accept_solution(attempt: Experience, checked: CheckResult) -> tuple[RunResul
     reasons = (
         f"it ran in a new session and {passed}" if checked.proves else "it ran in a new session; nothing checked it",
     )
-    verdict = Verdict("unchecked", _STALE if checked.stale else _UNCHECKED)
+    verdict = Verdict("unchecked", _describe_unchecked(checked))
     if checked.proves:
         verdict = Verdict("solved", f"The solution ran and {passed}. {checked.remark}".strip())
     return RunResult(to_solution(attempt), verdict), reasons
+
+
+def _describe_unchecked(checked: CheckResult) -> str:
+    if checked.missing:
+        return (
+            f"The solution ran, but it does not set `{checked.missing}`, in which the task wants a result. Check that "
+            "the variables that the task names exist, or rephrase it."
+        )
+    return _STALE if checked.stale else _UNCHECKED
 
 
 def accept_tested_solution(

@@ -79,7 +79,7 @@ def _describe_start(runs: ExampleRuns) -> str:
 
 def _why_explore_now(runs: ExampleRuns, settled: Settled | None) -> str:
     if settled == "ran":
-        return "The program ran, but nothing could show that it is right: planning what is left to explore."
+        return "The program ran, but nothing could show that it is right: asking the model what is left to do."
     tried = runs.attempts.tried
     error = tried[-1].observation.error if tried else None
     if error is None:

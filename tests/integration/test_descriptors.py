@@ -432,6 +432,13 @@ def test_local_sockets_are_named_by_their_path(tmp_path):
         right.close()
 
 
+def test_a_file_is_the_same_through_each_of_its_descriptors(tmp_path):
+    log, other = tmp_path / "server.log", tmp_path / "other.log"
+    with log.open("a") as first, log.open("a") as again, other.open("a") as unrelated:
+        same = InheritedDescriptors.survey([]).same_files({first.fileno(), 10_000})
+        assert {first.fileno(), again.fileno()} <= same and unrelated.fileno() not in same
+
+
 def test_pipes_to_others_are_named_and_pipes_to_oneself_are_not():
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         reading, writing = os.pipe()

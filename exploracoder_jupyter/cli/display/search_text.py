@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from exploracoder_jupyter.cli.display.standard_streams import print_note, print_result, write_line
+from exploracoder_jupyter.cli.display.standard_streams import highlighted, print_note, print_result, write_line
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.text.terminal_text import printable
@@ -87,7 +87,6 @@ def _print_styled(answer: Row, *, details: bool) -> None:
 
 def _format_styled(row: Row, *, details: bool) -> Iterator[RenderableType]:
     from rich.padding import Padding
-    from rich.syntax import Syntax
     from rich.text import Text
 
     head = Text.assemble((printable(row["path"]), "bold"), (printable(row["signature"]), "cyan"))
@@ -97,11 +96,4 @@ def _format_styled(row: Row, *, details: bool) -> Iterator[RenderableType]:
     if details:
         yield from (Text.assemble(printable(label), "  ", (printable(text), "dim")) for label, text in _details(row))
         for code in row["examples"][:1]:
-            shown = Syntax(
-                printable(code),
-                "python",
-                theme="ansi_dark",
-                background_color="default",
-                word_wrap=True,
-            )
-            yield Padding(shown, (0, 0, 1, 3))
+            yield Padding(highlighted(code), (0, 0, 1, 3))

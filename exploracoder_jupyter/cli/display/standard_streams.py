@@ -17,6 +17,7 @@ from exploracoder_jupyter.text.terminal_text import printable
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
+    from rich.syntax import Syntax
 
 
 def print_result(text: str) -> None:
@@ -29,12 +30,18 @@ def print_code(code: str, language: str = "python") -> None:
     if not sys.stdout.isatty():
         return print_result(code)
     from rich.console import Console
-    from rich.syntax import Syntax
 
     screen = Console(file=sys.stdout)
     with screen.capture() as captured:
-        screen.print(Syntax(printable(code), language, background_color="default", word_wrap=True))
+        screen.print(highlighted(code, language))
     write_line(sys.stdout, captured.get().rstrip("\n"))
+
+
+def highlighted(code: str, language: str = "python") -> Syntax:
+    """Return code for rich in the terminal's own colours: its background may be dark or light."""
+    from rich.syntax import Syntax
+
+    return Syntax(printable(code), language, theme="ansi_dark", background_color="default", word_wrap=True)
 
 
 def print_note(text: str) -> None:

@@ -58,6 +58,11 @@ class InheritedDescriptors:
         """Return the files whose path starts with one of these, such as a kernel's history: for `quiet`."""
         return {descriptor.number for descriptor in self.descriptors if descriptor.path.startswith(paths)}
 
+    def same_files(self, numbers: Collection[int]) -> set[int]:
+        """Return the descriptors of the same files as these, such as the log of a kernel's server: for `quiet`."""
+        files = {descriptor.file for descriptor in self.descriptors if descriptor.number in numbers}
+        return {descriptor.number for descriptor in self.descriptors if descriptor.file in files}
+
     def pipes(self) -> set[int]:
         """Return the pipes, usually to a kernel's own helper processes: for `quiet`."""
         return {descriptor.number for descriptor in self.descriptors if stat.S_ISFIFO(descriptor.status.st_mode)}

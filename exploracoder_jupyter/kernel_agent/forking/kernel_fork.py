@@ -254,6 +254,7 @@ def _isolate(shell: Any, order: dict[str, Any], inherited: InheritedDescriptors)
         inherited.sockets_at(rebuilt_kernel.socket_addresses(shell))
         | inherited.pipes()
         | inherited.files_below(rebuilt_kernel.history_file(shell))
+        | inherited.same_files(rebuilt_kernel.standard_streams())
     )
     carried, proc = branch_environment.enter_view(order)
     return inherited.replace_all(carried, hidden=order["hidden"], shown=order["shown"], quiet=quiet), proc

@@ -45,6 +45,15 @@ def history_file(shell: Any) -> str:
     return str(getattr(history, "hist_file", "")) or "\n"
 
 
+def standard_streams() -> set[int]:
+    """Return the descriptors behind standard output and error: often the log of the server that started the kernel."""
+    found = {1, 2}
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # replaced by an object of another library
+            found.add(stream.fileno())
+    return found
+
+
 def own_descriptors() -> set[int]:
     """Return the descriptors that the application made here has opened and that are still open."""
     return {

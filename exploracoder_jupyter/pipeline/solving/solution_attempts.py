@@ -18,6 +18,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
 from exploracoder_jupyter.pipeline.solution_verdict import CheckResult, RunResult, accept_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, passes_without_solution, try_with_example
 from exploracoder_jupyter.pipeline.solving.stated_example import stated_check
+from exploracoder_jupyter.pipeline.solving.stored_result import missing_result
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
 from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
 
@@ -177,7 +178,7 @@ class SolutionAttempts:
         """Return what the check shows, with the part of the run's note that goes beyond "the check passed"."""
         check, checked = self.check, self.checked
         remark = attempt.observation.note.removeprefix(check.passed).strip() if check and checked.has_check else ""
-        return replace(checked, remark=remark)
+        return replace(checked, remark=remark, missing=missing_result(self.run.task.text, attempt.candidate.code))
 
     def give_up(self) -> RunResult:
         """Return the result without a verified solution; a program that ran to completion is kept."""

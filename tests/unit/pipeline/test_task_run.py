@@ -71,6 +71,13 @@ async def test_a_solution_that_merely_ran_is_unchecked():
     assert ending.verdict.outcome == "unchecked"
 
 
+async def test_the_verdict_names_a_variable_that_the_solution_does_not_set():
+    run = a_run(answers())
+    run = replace(run, task=replace(run.task, text="Take the root of 16 and store it in `length`."))
+    verdict = (await run_task(run)).verdict
+    assert verdict.outcome == "unchecked" and "`length`" in verdict.reason
+
+
 async def test_a_check_that_passes_before_the_solution_proves_nothing():
     run = a_run(answers(), check="assert root == 4")
     run = replace(run, task=replace(run.task, uses=("root",)), root=InlineBranch(["root = 4"]))
