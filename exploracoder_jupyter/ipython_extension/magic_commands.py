@@ -36,6 +36,7 @@ from exploracoder_jupyter.ipython_extension.browser.run_list import (
 from exploracoder_jupyter.ipython_extension.calling_cell import Caller, find_caller, find_notebook
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
 from exploracoder_jupyter.ipython_extension.magic_line import Call
+from exploracoder_jupyter.ipython_extension.mentioned_variables import find_replaced
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from exploracoder_jupyter.ipython_extension.panel.panel_display import Display, LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text
@@ -126,7 +127,7 @@ class Commands:
             run = self.runs.start(
                 order,
                 command=engine_command(settings.sandbox.engine_python),
-                display=partial(_display, caller, page, background=background),
+                display=partial(_display, caller, page, self._find_replaced, background=background),
                 resources=resources,
                 fork=fork_function(self._shell) if order.live else None,
                 session=caller.session,
@@ -137,6 +138,9 @@ class Commands:
         except KeyboardInterrupt:  # while waiting for the page's hello
             raise UsageError("Stopped. The run was stopped before it began.") from None
         self._follow(run, background=background, forks=forks)
+
+    def _find_replaced(self, code: str) -> list[str]:
+        return find_replaced(code, self._shell.user_ns, hidden=self._shell.user_ns_hidden)
 
     def _build_request(self, call: Call, task: str, caller: Caller) -> _Request:
         """Build the cell's request, completed from the recorded run that it resumes or replays."""
@@ -430,7 +434,9 @@ def _describe_origin(recorded_run: RecordedRun, call: Call) -> str:
     return f"{recorded_run.trace.name} resumed{where}{hint}"
 
 
-def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: bool) -> Display:
+def _display(
+    caller: Caller, page: Callable[[], str], replaced: Callable[[str], list[str]], run: Run, *, background: bool
+) -> Display:
     if found := page():
         run.live.set_owner(found)
     if not caller.jupyter:
@@ -443,6 +449,7 @@ def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: b
         cells=run.live.shows_cells,
         folder=caller.notebook.parent if caller.notebook else None,
         stop=run.stop if background else None,
+        replaced=replaced,
     )
 
 

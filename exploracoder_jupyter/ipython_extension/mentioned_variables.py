@@ -1,6 +1,7 @@
-"""Finds the variables of this kernel that a task mentions, so that the model learns that they exist.
+"""Finds the variables of this kernel that a task mentions, or that a solution would replace.
 
-Only names are sent, found in prose and in code. Private names, IPython's own names and imported objects are left out: a
+Only the names of mentioned variables are sent, so that the model learns that they exist. They are found in prose and in
+code. Private names, IPython's own names and imported objects are left out: a
 program imports the latter itself.
 """
 
@@ -11,6 +12,7 @@ import re
 import types
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
+from symtable import symtable
 
 MAX_NAMES = 20
 """How many names are returned."""
@@ -32,6 +34,19 @@ def find_mentioned(
     """
     found = dict.fromkeys([*_IDENTIFIER.findall(task), *_names_in_check(check or "")])
     return [name for name in found if name in namespace and _is_users(name, namespace[name], hidden)][:MAX_NAMES]
+
+
+def find_replaced(code: str, namespace: Mapping[str, object], *, hidden: Mapping[str, object]) -> list[str]:
+    """Return the names of the user's variables that the code would bind anew at its top level, in alphabetical order.
+
+    Empty if the code is not plain Python. No method of a value is called.
+    """
+    try:
+        symbols = symtable(code, "solution", "exec").get_symbols()
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    bound = (one.get_name() for one in symbols if one.is_assigned() or one.is_imported() or one.is_namespace())
+    return sorted(name for name in bound if name in namespace and _is_users(name, namespace[name], hidden))
 
 
 def _names_in_check(check: str) -> Iterable[str]:

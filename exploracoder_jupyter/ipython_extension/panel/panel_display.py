@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -48,6 +48,7 @@ class NotebookDisplay:
         in_page: Callable[[], bool] = lambda: False,
         cells: bool = True,
         folder: Path | None = None,
+        replaced: Callable[[str], Sequence[str]] = lambda code: (),
     ) -> None:
         """Open the output.
 
@@ -58,6 +59,7 @@ class NotebookDisplay:
             in_page: whether a page of this extension shows the run, which may start late: it has buttons of its own.
             cells: whether such a page shows the run as cells.
             folder: the folder of the notebook, if known.
+            replaced: returns which of the user's variables a solution would replace when it is run.
         """
         self._hint = hint
         self._after = after
@@ -65,6 +67,7 @@ class NotebookDisplay:
         self._in_page = in_page
         self._cells = cells
         self._folder = folder
+        self._replaced = replaced
         self._shown = self._bundle(RunState(), hint)
         self._handle = _open(self._shown)
         self._button = _open_button(stop) if stop and not in_page() else None
@@ -79,8 +82,13 @@ class NotebookDisplay:
         """Update the output and remove the button; an error that the cell itself raises is not shown twice."""
         already_shown = self._stop is None and bool(state.failure) and not state.trace
         hint = self._after if state.offered_solution else ""
-        self._replace({"text/plain": ""} if already_shown else self._bundle(state, hint))
+        self._replace({"text/plain": ""} if already_shown else self._bundle(state, hint, self._warning(state)))
         self._take_button()
+
+    def _warning(self, state: RunState) -> str:
+        names = self._replaced(state.offered_solution or "") if not state.patch else ()
+        listed = ", ".join(f"`{name}`" for name in names)
+        return f"Running the solution replaces your {listed}." if listed else ""
 
     def _replace(self, bundle: dict[str, str]) -> None:
         """Show this if it is new: each update makes the notebook unsaved, and the page render the output again."""
@@ -93,9 +101,9 @@ class NotebookDisplay:
         if button:
             button.close()
 
-    def _bundle(self, state: RunState, hint: str) -> dict[str, str]:
+    def _bundle(self, state: RunState, hint: str, warning: str = "") -> dict[str, str]:
         in_page = self._in_page()
-        hint = "" if in_page else hint
+        hint = " ".join(filter(None, [warning, "" if in_page else hint]))
         cells = in_page and self._cells
         return card_bundle(state, time.time(), hint=hint, cells=cells, in_page=in_page, folder=self._folder)
 

@@ -7,7 +7,7 @@ from statistics import median
 import pytest
 
 from exploracoder_jupyter.core.configuration.settings import Sandbox
-from exploracoder_jupyter.ipython_extension.mentioned_variables import MAX_NAMES, find_mentioned
+from exploracoder_jupyter.ipython_extension.mentioned_variables import MAX_NAMES, find_mentioned, find_replaced
 from exploracoder_jupyter.ipython_extension.running import fork_offer
 from exploracoder_jupyter.ipython_extension.running.variable_sending import send_variables
 from exploracoder_jupyter.protocol.engine_messages import Hazard, LiveOffer
@@ -114,3 +114,16 @@ def test_where_forks_cannot_be_confined_only_state_live_forks(monkeypatch, outpu
 def test_nothing_is_written_for_experiments_that_start_from_a_fork():
     folder, unsent = send_variables(["df"], NAMESPACE, None, Sandbox(), forks="will")
     assert (folder, unsent) == (None, "The variables of --use were not sent; --state fresh sends them.")
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("import json\nprices = [1]\ndef twice(x):\n    df = x\nother = df", ["prices", "twice"]),
+        ("for df in prices: pass", ["df"]),
+        ("print(prices)", []),
+        ("%matplotlib inline\nprices = 1", []),
+    ],
+)
+def test_the_variables_that_a_solution_replaces_are_those_that_it_binds_at_its_top_level(code, names):
+    assert find_replaced(code, NAMESPACE, hidden=HIDDEN) == names
