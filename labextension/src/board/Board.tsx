@@ -85,6 +85,12 @@ function Comparison(props: IComparison): React.JSX.Element {
       redraw();
     }
   };
+  const controllable = canControlRun(run, model);
+  const isUsable = (candidate: CandidateView) =>
+    controllable && canChoose(run, subtask, candidate);
+  const isEditable = ({ id }: CandidateView) =>
+    controllable && canEdit(run, subtask) && contents.has(id);
+  const can = { use: order.some(isUsable), edit: order.some(isEditable) };
   const note = controlNote(run, subtask, model, trans);
   const controls = useBoardActions(props, requests, setDraft, setBase);
   const onRun = (id: string, code: string) => {
@@ -106,7 +112,7 @@ function Comparison(props: IComparison): React.JSX.Element {
   return (
     <div className="jp-Explora-board">
       <BoardHeader
-        {...{ run, subtask, order, groups, note }}
+        {...{ run, subtask, order, groups, can, note }}
         base={base}
         onBase={setBase}
       />
@@ -134,15 +140,8 @@ function Comparison(props: IComparison): React.JSX.Element {
                     isSelected={isCarried(subtask, candidate)}
                     sameAs={others(group, candidate)}
                     isActive={candidate.id === focus.active}
-                    canUse={
-                      canControlRun(run, model) &&
-                      canChoose(run, subtask, candidate)
-                    }
-                    canEdit={
-                      canControlRun(run, model) &&
-                      canEdit(run, subtask) &&
-                      contents.has(candidate.id)
-                    }
+                    canUse={isUsable(candidate)}
+                    canEdit={isEditable(candidate)}
                     over={isFinished(run)}
                     isChoosing={requests.isPending('choose', candidate.id)}
                     isSending={requests.isPending('edit', candidate.id)}

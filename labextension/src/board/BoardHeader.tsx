@@ -11,13 +11,15 @@ export function BoardHeader(props: {
   subtask: SubtaskView;
   order: readonly CandidateView[];
   groups: readonly IResultGroup[];
+  /** Whether there is a candidate that can be used, and one that can be edited. */
+  can: { use: boolean; edit: boolean };
   /** A note about the controls; may be empty. */
   note: string;
   base: string | null;
   onBase: (id: string) => void;
 }): React.JSX.Element {
   const trans = useTrans();
-  const { run, subtask, order, groups, note, base } = props;
+  const { run, subtask, order, groups, can, note, base } = props;
   const solution = subtask.id === run.solution?.id;
   return (
     <header className="jp-Explora-boardTop">
@@ -51,13 +53,27 @@ export function BoardHeader(props: {
         </select>
       </label>
       <p className="jp-Explora-note">
-        {trans.__(
-          'The arrow keys move between candidates. U uses one, E edits it, B compares the others with it.'
-        )}
+        {trans.__('The arrow keys move between candidates.')}{' '}
+        {describeKeys(can, trans)}
       </p>
       {note && <p className="jp-Explora-banner">{note}</p>}
     </header>
   );
+}
+
+/** What the keys do that work on this board. */
+function describeKeys(
+  can: { use: boolean; edit: boolean },
+  trans: ReturnType<typeof useTrans>
+): string {
+  if (can.use) {
+    return can.edit
+      ? trans.__('U uses one, E edits it, B compares the others with it.')
+      : trans.__('U uses one, B compares the others with it.');
+  }
+  return can.edit
+    ? trans.__('E edits one, B compares the others with it.')
+    : trans.__('B compares the others with one.');
 }
 
 function describeResults(

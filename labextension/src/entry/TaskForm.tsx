@@ -4,12 +4,12 @@ import * as React from 'react';
 import { useTrans } from '../sidebar/sidebarContext';
 import { ITask, splitLibraries } from './callingCell';
 import { Combobox } from './Combobox';
+import { EFFORTS, effortLabels } from './effortLabels';
 import type { IEntry } from './entryTokens';
 import { Field, noteId } from './Field';
 import { ILibraryNames, suggestLibraries } from './libraryNames';
 
 const EXAMPLE_CHECK = 'assert length == 5';
-const EFFORTS = ['auto', 'direct', 'explore'] as const;
 
 type Problems = Partial<Record<keyof ITask, string>>;
 
@@ -221,11 +221,7 @@ function ModelField({ task, set }: IFields): React.JSX.Element {
 function EffortField({ task, set }: IFields): React.JSX.Element {
   const trans = useTrans();
   const id = React.useId();
-  const labels: Record<(typeof EFFORTS)[number], string> = {
-    auto: trans.__('Automatic'),
-    direct: trans.__('Whole programs'),
-    explore: trans.__('Step by step')
-  };
+  const labels = effortLabels(trans);
   return (
     <Field id={id} label={trans.__('Effort')}>
       <select

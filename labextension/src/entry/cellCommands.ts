@@ -69,17 +69,19 @@ export function addCellCommands(
       rank: 10 + index
     })
   );
-  followActiveCell(app, tracker);
+  followActiveCell(app, entry, tracker);
 }
 
 /** Update the button in the cell's toolbar when it may apply or not apply any more. */
 function followActiveCell(
   { commands }: JupyterFrontEnd,
+  entry: Entry,
   tracker: INotebookTracker
 ): void {
   const update = () =>
     commands.notifyCommandChanged(CellCommandIDs.exploreError);
   tracker.activeCellChanged.connect(update);
+  entry.changed.connect(update); // the failed cell may have been replaced
   NotebookActions.executed.connect(update);
   NotebookActions.outputCleared.connect(update);
 }

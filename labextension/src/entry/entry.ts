@@ -1,5 +1,5 @@
 /** The services behind the sidebar's forms, in an application. */
-import type { ISharedCell } from '@jupyter/ydoc';
+import type { ISharedCell, ISharedCodeCell } from '@jupyter/ydoc';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { JSONObject } from '@lumino/coreutils';
 import { ISignal, Signal } from '@lumino/signaling';
@@ -8,11 +8,12 @@ import { NoAnswerError } from '../link/kernelLink';
 import type { IExplorations } from '../link/tokens';
 import { asOneUndoStep } from '../live/cellRemoval';
 import { NAMESPACE } from '../live/generatedCell';
+import { showCell } from '../live/notebookActions';
 import type { Answer, RunView, ToKernel } from '../messages';
 import { callingCell, EMPTY_TASK, ITask } from './callingCell';
 import type { EntryPage, IEntry } from './entryTokens';
 import { fixedBy } from './errorTask';
-import { setupAfter } from './followUp';
+import { librariesOf, setupAfter } from './followUp';
 import { insertCall, loadInto } from './insertCall';
 import { ILibraryNames, importableModules, importedBy } from './libraryNames';
 
@@ -27,7 +28,8 @@ export class Entry implements IEntry {
   }
 
   get draft(): ITask {
-    return this._draft;
+    const { libraries } = this._draft;
+    return { ...this._draft, libraries: libraries || this._latestLibraries() };
   }
 
   get version(): number {
@@ -90,9 +92,8 @@ export class Entry implements IEntry {
   }
 
   followUp(run: RunView): void {
-    const libraries = run.libraries.map(library => library.split(' ')[0]);
     this.show('new', {
-      libraries: libraries.join(', '),
+      libraries: librariesOf(run),
       setup: setupAfter(run)
     });
   }
@@ -102,11 +103,22 @@ export class Entry implements IEntry {
   }
 
   replaceFailed(run: RunView): void {
+    const panel = this._tracker.currentWidget;
     const failed = this._failedCell(run);
-    if (failed?.notebook && run.code !== null) {
-      const { code } = run;
-      asOneUndoStep(failed.notebook, () => failed.setSource(code));
+    if (!panel || !failed?.notebook || run.code === null) {
+      return;
     }
+    const { code } = run;
+    asOneUndoStep(failed.notebook, () => {
+      failed.setSource(code);
+      if (failed.cell_type === 'code') {
+        const codeCell = failed as ISharedCodeCell;
+        codeCell.setOutputs([]);
+        codeCell.execution_count = null;
+      }
+    });
+    showCell(panel, failed.getId(), true);
+    this._changed.emit();
   }
 
   /** The code of the current notebook's code cells. */
@@ -120,6 +132,13 @@ export class Entry implements IEntry {
       this._cells.find(cell => cell.getId() === id);
     const caller = find(run.cell);
     return caller && find(fixedBy(caller));
+  }
+
+  /** The libraries of the newest run in the current notebook; empty if there is none. */
+  private _latestLibraries(): string {
+    const model = this._explorations.current;
+    const run = model?.runs.filter(({ key }) => model.isHere(key)).at(-1);
+    return run ? librariesOf(run) : '';
   }
 
   private get _cells(): readonly ISharedCell[] {

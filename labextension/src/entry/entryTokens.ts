@@ -11,11 +11,14 @@ export type EntryPage = 'runs' | 'new' | 'settings';
 
 export interface IEntry {
   readonly page: EntryPage;
-  /** What the form for a new exploration begins with. */
+  /**
+   * What the form for a new exploration begins with. Where no library was entered, those of the newest run in the
+   * notebook.
+   */
   readonly draft: ITask;
   /** Counts the calls of `show`. */
   readonly version: number;
-  /** Emitted when any of the properties above has changed. */
+  /** Emitted when any of the properties above has changed, or the failed cell was replaced. */
   readonly changed: ISignal<IEntry, void>;
   /** Show a page; a draft replaces the present one. */
   show(page: EntryPage, draft?: Partial<ITask>): void;
@@ -33,7 +36,7 @@ export interface IEntry {
   followUp(run: RunView): void;
   /** The source of the failed cell that the run is to correct; `null` if there is none. */
   failedSource(run: RunView): string | null;
-  /** Replace the source of that cell by the solution. */
+  /** Replace the source of that cell by the solution, clear its outputs and go to it, so that it can be run. */
   replaceFailed(run: RunView): void;
 }
 

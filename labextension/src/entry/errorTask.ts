@@ -2,26 +2,36 @@
 import type { ISharedCodeCell } from '@jupyter/ydoc';
 import type { Cell } from '@jupyterlab/cells';
 
-import { isCallingCell } from '../live/callingCells';
 import { markOf, NAMESPACE } from '../live/generatedCell';
 import { EMPTY_TASK, ITask } from './callingCell';
 
 const IMPORT =
   /^[ \t]*(?:import[ \t]+([^#\n]+)|from[ \t]+([A-Za-z_]\w*)[\w.]*[ \t]+import[ \t]+([^#\n]+))/gm;
 
-/** The first line of the error in a code cell's outputs, if it failed. Cells of explorations do not count. */
+/** Matches the extension's own magics, which IPython also runs below empty lines and indented. */
+const MAGIC = /^\s*%%?explora\b/;
+
+/** Errors that correcting the code does not prevent. */
+const INTERRUPT = 'KeyboardInterrupt';
+
+/**
+ * The first line of the error in a code cell's outputs, if it failed. Cells that start explorations or belong to one do
+ * not count, and neither do those that the user interrupted.
+ */
 export function errorOf(cell: Cell | null): string | null {
   if (cell?.model.type !== 'code') {
     return null;
   }
   const shared = cell.model.sharedModel as ISharedCodeCell;
-  if (isCallingCell(shared) || markOf(shared) !== null) {
+  if (MAGIC.test(shared.getSource()) || markOf(shared) !== null) {
     return null;
   }
   const error = shared
     .getOutputs()
     .find(output => output.output_type === 'error');
-  return error ? `${error.ename}: ${error.evalue}`.split('\n')[0] : null;
+  return error && error.ename !== INTERRUPT
+    ? `${error.ename}: ${error.evalue}`.split('\n')[0]
+    : null;
 }
 
 /**

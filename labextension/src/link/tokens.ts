@@ -63,8 +63,8 @@ export interface IExplorationModel extends IDisposable {
   /** Whether the kernel is executing a cell. */
   readonly busy: boolean;
   /**
-   * Emitted when any of the properties above, or the result of `isPending`, `isHere`, `hasCaller`, `hasCells` or
-   * `isOwned`, may have changed.
+   * Emitted when any of the properties above, or the result of `isPending`, `isHere`, `hasCaller`, `hasCells`,
+   * `hasSolution` or `isOwned`, may have changed.
    */
   readonly changed: ISignal<IExplorationModel, void>;
 
@@ -74,6 +74,8 @@ export interface IExplorationModel extends IDisposable {
   hasCaller(run: string): boolean;
   /** Whether cells of the run are in this notebook. */
   hasCells(run: string): boolean;
+  /** Whether the cell with the run's solution is in this notebook, or another code cell with the same source. */
+  hasSolution(run: string): boolean;
   /** Whether this page updates the run's cells. If not, another tab does. */
   isOwned(run: string): boolean;
   /** Whether this control was sent and is not yet answered. `of`: the subtask or candidate, if any. */

@@ -2,7 +2,11 @@
  * The explorations of one notebook document: combines the kernel's messages, the notebook's cells and the user's
  * controls.
  */
-import type { ISharedCell, NotebookChange } from '@jupyter/ydoc';
+import type {
+  ISharedCell,
+  ISharedNotebook,
+  NotebookChange
+} from '@jupyter/ydoc';
 import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
@@ -143,6 +147,15 @@ export class ExplorationModel implements IExplorationModel {
     return !!view?.run_id && this._runIds().has(view.run_id);
   }
 
+  hasSolution(run: string): boolean {
+    const view = this._runs.get(run);
+    const { notebook } = this._cells;
+    return (
+      !!findRunCell(notebook, view, { solution: true }) ||
+      (!!view?.code && findCode(notebook, view.code) !== undefined)
+    );
+  }
+
   /** Whether a cell with this id is in the notebook. */
   hasCell(id: string): boolean {
     return this._cells.has(id);
@@ -223,9 +236,7 @@ export class ExplorationModel implements IExplorationModel {
       return 'nothing';
     }
     const { notebook } = this._cells;
-    const there = notebook.cells.find(
-      cell => cell.cell_type === 'code' && cell.getSource() === view.code
-    );
+    const there = findCode(notebook, view.code);
     if (there && showCell(this.panel, there.getId(), true)) {
       return 'there';
     }
@@ -312,15 +323,15 @@ export class ExplorationModel implements IExplorationModel {
     }
   }
 
-  /** Emit `changed` if the runs with cells here, or the calling cells, may have changed. */
+  /** Emit `changed` if the runs with cells or solutions here, or the calling cells, may have changed. */
   private _onNotebook(_: unknown, change: NotebookChange): void {
     if (!change.cellsChange) {
       return;
     }
-    const now = [...this._runIds()].sort().join();
+    const now = [...this._runIds(), ...this._solutionIds()].sort().join();
     const deleted = change.cellsChange.some(part => part.delete);
-    if (deleted || now !== this._runIdsInNotebook) {
-      this._runIdsInNotebook = now;
+    if (deleted || now !== this._idsInNotebook) {
+      this._idsInNotebook = now;
       this._changed.emit();
     }
   }
@@ -329,6 +340,14 @@ export class ExplorationModel implements IExplorationModel {
   private _runIds(): Set<string> {
     const { cells } = this._cells.notebook;
     return new Set(cells.flatMap(cell => markOf(cell)?.run_id ?? []));
+  }
+
+  /** The ids of the cells with solutions. */
+  private _solutionIds(): string[] {
+    const { cells } = this._cells.notebook;
+    return cells
+      .filter(cell => markOf(cell)?.role === 'solution')
+      .map(cell => cell.getId());
   }
 
   private _onExecuted(_: unknown, { notebook }: { notebook: Notebook }): void {
@@ -556,7 +575,17 @@ export class ExplorationModel implements IExplorationModel {
   private _cellsSeenHere = new Map<string, string>();
   private _syncing = new Set<string>();
   private _controls: Controls;
-  /** The ids of the runs with cells in the notebook when `changed` was last emitted. */
-  private _runIdsInNotebook = '';
+  /** The ids of the runs with cells in the notebook, and of solutions, when `changed` was last emitted. */
+  private _idsInNotebook = '';
   private _isDisposed = false;
+}
+
+/** The first code cell with this source. */
+function findCode(
+  notebook: ISharedNotebook,
+  source: string
+): ISharedCell | undefined {
+  return notebook.cells.find(
+    cell => cell.cell_type === 'code' && cell.getSource() === source
+  );
 }

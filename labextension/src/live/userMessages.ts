@@ -86,6 +86,11 @@ export function insertedMessage(
     : trans.__('The solution is in the new, selected cell.');
 }
 
+/** The label of the button that goes to the solution. `stopped`: whether it is the combined code of a stopped run. */
+export function goLabel(stopped: boolean, trans: TranslationBundle): string {
+  return stopped ? trans.__('Go to code that ran') : trans.__('Go to solution');
+}
+
 /** The label of the button that inserts the solution. */
 export function insertLabel(
   stopped: boolean,

@@ -7,33 +7,38 @@ import { useTrans } from '../sidebar/sidebarContext';
 import { LOCAL, REMOTE } from './providers';
 
 const OTHER = 'other';
+const EXAMPLE_ADDRESS = 'http://localhost:8000/v1';
 
 export function ProviderField(props: {
   value: string;
   placeholder: string;
+  /** Whether the user has chosen to enter an address that is not listed. */
+  other: boolean;
   problem?: string;
   found: FoundModels | null;
-  onChange: (value: string) => void;
+  onChange: (value: string, other: boolean) => void;
 }): React.JSX.Element {
   const trans = useTrans();
-  const { value, found } = props;
+  const { value, found, other } = props;
   const id = React.useId();
   const known = [...LOCAL, ...REMOTE].some(({ address }) => address === value);
   const answers = (address: string) =>
     found?.endpoints.find(({ base_url }) => base_url === address)?.models
       .length ?? 0;
-  const note = trans.__('Empty for the built-in model, which is offline.');
+  const note = other
+    ? ''
+    : trans.__('Empty for the built-in model, which is offline.');
   return (
     <>
       <Field id={id} label={trans.__('Provider')}>
         <select
           id={id}
           className="jp-Explora-select"
-          value={known || !value ? value : OTHER}
-          onChange={event =>
-            props.onChange(
-              event.target.value === OTHER ? 'http://' : event.target.value
-            )
+          value={known || (!value && !other) ? value : OTHER}
+          onChange={({ target }) =>
+            target.value === OTHER
+              ? props.onChange('', true)
+              : props.onChange(target.value, false)
           }
         >
           <option value="">{trans.__('Not set')}</option>
@@ -72,10 +77,10 @@ export function ProviderField(props: {
           className="jp-Explora-input"
           spellCheck={false}
           value={value}
-          placeholder={props.placeholder}
+          placeholder={other ? EXAMPLE_ADDRESS : props.placeholder}
           aria-invalid={props.problem ? true : undefined}
           aria-describedby={noteId(`${id}-address`, props.problem ?? note)}
-          onChange={event => props.onChange(event.target.value)}
+          onChange={event => props.onChange(event.target.value, other)}
         />
       </Field>
     </>

@@ -3,9 +3,12 @@ import * as React from 'react';
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { effortLabels } from '../entry/effortLabels';
 import { Field, noteId } from '../entry/Field';
 import type { SettingView } from '../messages';
 import { useTrans } from '../sidebar/sidebarContext';
+
+const EFFORT = 'exploration.effort';
 
 export function SettingField(props: {
   setting: SettingView;
@@ -32,15 +35,15 @@ export function SettingField(props: {
         <select
           id={id}
           className="jp-Explora-select"
-          value={value}
+          value={value === setting.default ? '' : value}
           {...described}
           onChange={event => props.onChange(event.target.value)}
         >
-          <option value="">{trans.__('Default (%1)', setting.default)}</option>
+          {!setting.choices.includes(setting.default) && (
+            <option value="">{trans.__('Default')}</option>
+          )}
           {setting.choices.map(choice => (
-            <option key={choice} value={choice}>
-              {choice}
-            </option>
+            <ChoiceOption key={choice} setting={setting} choice={choice} />
           ))}
         </select>
       ) : (
@@ -58,9 +61,40 @@ export function SettingField(props: {
   );
 }
 
+/** A choice. That of the default leaves the setting unset. */
+function ChoiceOption(props: {
+  setting: SettingView;
+  choice: string;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const { setting, choice } = props;
+  const label = choiceLabel(setting.name, choice, trans);
+  return choice === setting.default ? (
+    <option value="">{trans.__('%1 (default)', label)}</option>
+  ) : (
+    <option value={choice}>{label}</option>
+  );
+}
+
+/** The label of a choice; efforts have the labels of the form for a new exploration. */
+function choiceLabel(
+  name: string,
+  choice: string,
+  trans: TranslationBundle
+): string {
+  const labels: Record<string, string> =
+    name === EFFORT ? effortLabels(trans) : {};
+  return labels[choice] ?? choice;
+}
+
 function noteOf(setting: SettingView, trans: TranslationBundle): string {
   const { meaning, overridden } = setting;
-  const sentence = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`;
+  const sentence =
+    setting.name === EFFORT
+      ? trans.__(
+          'Automatic tries a whole program first, and explores step by step where that does not convince.'
+        )
+      : `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`;
   return overridden
     ? `${sentence} ${trans.__('In this kernel %config sets it to %1.', overridden)}`
     : sentence;
@@ -69,7 +103,7 @@ function noteOf(setting: SettingView, trans: TranslationBundle): string {
 /** The label of a setting; its name if the kernel is newer than the page. */
 function labelOf(name: string, trans: TranslationBundle): string {
   const labels: Record<string, string> = {
-    'exploration.effort': trans.__('Effort'),
+    [EFFORT]: trans.__('Effort'),
     'exploration.candidates': trans.__('Candidates per subtask'),
     'budget.tokens': trans.__('Budget in tokens'),
     'budget.cost': trans.__('Budget in money'),

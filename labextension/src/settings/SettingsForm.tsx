@@ -35,6 +35,8 @@ export function SettingsForm(props: {
   const [view, setView] = React.useState(props.view);
   const [changed, setChanged] = React.useState<Record<string, string>>({});
   const [key, setKey] = React.useState('');
+  const [other, setOther] = React.useState(false);
+  const [addressProblem, setAddressProblem] = React.useState('');
   const [outcome, setOutcome] = React.useState<IOutcome | null>(null);
   const [busy, setBusy] = React.useState<'save' | 'test' | null>(null);
   const form = React.useRef<HTMLFormElement>(null);
@@ -50,9 +52,26 @@ export function SettingsForm(props: {
     setOutcome(null);
   };
 
+  const setAddress = (address: string, isOther: boolean) => {
+    setOther(isOther);
+    setAddressProblem('');
+    set(ADDRESS, address);
+  };
+  /** Whether another address was announced and not entered, which is shown. */
+  const isAddressMissing = () => {
+    const missing = other && !valueOf(ADDRESS).trim();
+    setAddressProblem(
+      missing ? trans.__('Enter the address of the endpoint.') : ''
+    );
+    return missing;
+  };
+
   const save = async (newKey: string | null) => {
     const say = (text: string, problem = false) =>
       setOutcome({ of: 'save', text, problem });
+    if (isAddressMissing()) {
+      return;
+    }
     setBusy('save');
     const values = Object.fromEntries(
       Object.entries(changed).filter(([name, value]) => value !== saved[name])
@@ -74,6 +93,9 @@ export function SettingsForm(props: {
   const test = async () => {
     const say = (text: string, problem = false) =>
       setOutcome({ of: 'test', text, problem });
+    if (isAddressMissing()) {
+      return;
+    }
     const model = valueOf(MODEL).trim() || defaultOf(view, MODEL);
     if (!model) {
       return say(trans.__('Name a model first.'), true);
@@ -115,9 +137,10 @@ export function SettingsForm(props: {
       <ProviderField
         value={valueOf(ADDRESS)}
         placeholder={defaultOf(view, ADDRESS)}
-        problem={view.problems[ADDRESS]}
+        other={other}
+        problem={addressProblem || view.problems[ADDRESS]}
         found={found.answer}
-        onChange={value => set(ADDRESS, value)}
+        onChange={setAddress}
       />
       <ModelField
         value={valueOf(MODEL)}

@@ -41,7 +41,7 @@ export function EmptyState(props: {
       </div>
       <p>
         {trans.__(
-          'The task is split into small steps, several snippets are run for each step outside your kernel, and those that work are combined into a solution.'
+          'A whole program is tried first, outside your kernel; where its result does not convince, the task is split into small steps, several snippets are tried for each, and those that work are combined into a solution.'
         )}
       </p>
       <TaskForm
@@ -73,7 +73,7 @@ export function EmptyState(props: {
       </div>
       <p className="jp-Explora-note">
         {trans.__(
-          'The example needs no model and takes a few seconds. Run %1 to show all options.',
+          'The example also works without a model. Run %1 to show all options.',
           '%%explora?'
         )}
       </p>

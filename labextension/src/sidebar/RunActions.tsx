@@ -10,6 +10,7 @@ import { acceptsControls, canExploreNow, canStop } from './controlAvailability';
 import { ActionButton } from './ActionButton';
 import type { IControlRequests } from './controlRequests';
 import {
+  goLabel,
   insertedMessage,
   insertLabel,
   keepSolutionLabel,
@@ -41,7 +42,7 @@ export function RunActions(props: IRunActions): React.JSX.Element {
       {run.patch ? (
         <PatchButton {...props} />
       ) : (
-        run.code !== null && <InsertButton {...props} />
+        run.code !== null && <SolutionButton {...props} />
       )}
       {controllable && isFinished(run) && run.trace && (
         <ExportButton {...props} />
@@ -122,13 +123,21 @@ function ExploreButton({
   );
 }
 
-function InsertButton(props: IRunActions): React.JSX.Element {
+/** Goes to the solution, or inserts it where it is not in the notebook. */
+function SolutionButton(props: IRunActions): React.JSX.Element {
   const trans = useTrans();
   const { run, model, requests } = props;
   const stopped = run.status === 'stopped';
-  const insert = () => {
+  const there = model.hasSolution(run.key);
+  const show = () => {
+    if (there && model.reveal(run.key, { solution: true }, true)) {
+      return requests.showReply(null);
+    }
     const how = model.insertSolution(run.key);
-    requests.showReply({
+    if (there && how === 'there') {
+      return requests.showReply(null);
+    }
+    return requests.showReply({
       problem:
         how === 'nothing'
           ? trans.__('The solution could not be inserted.')
@@ -141,9 +150,9 @@ function InsertButton(props: IRunActions): React.JSX.Element {
     <button
       type="button"
       className={`jp-Explora-button${stopped ? '' : ' jp-mod-primary'}`}
-      onClick={insert}
+      onClick={show}
     >
-      {insertLabel(stopped, trans)}
+      {there ? goLabel(stopped, trans) : insertLabel(stopped, trans)}
     </button>
   );
 }

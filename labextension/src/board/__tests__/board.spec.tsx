@@ -297,6 +297,26 @@ describe('an edit', () => {
 });
 
 describe('what cannot be done', () => {
+  /** What the head says about the keys of this board. */
+  const keys = () =>
+    screen
+      .getByText(/^The arrow keys move/)
+      .textContent?.split('candidates. ')[1];
+
+  it('is not among the keys that are explained', () => {
+    show(new FakeModel([tried()]));
+    expect(keys()).toBe(
+      'U uses one, E edits it, B compares the others with it.'
+    );
+    cleanup();
+    const none = TRIED.map(each => ({ ...each, selectable: false }));
+    show(new FakeModel([tried(none)]));
+    expect(keys()).toBe('E edits one, B compares the others with it.');
+    cleanup();
+    show(new FakeModel([tried()]), new Map());
+    expect(keys()).toBe('U uses one, B compares the others with it.');
+  });
+
   const controls = () =>
     screen.queryAllByRole('button', { name: /Use this one|Edit and run/ });
 
@@ -309,6 +329,7 @@ describe('what cannot be done', () => {
     expect(order()).toEqual(['s1', 's2']);
     expect(controls()).toEqual([]);
     expect(screen.getByText(/selects its solution by the check/)).toBeTruthy();
+    expect(keys()).toBe('B compares the others with one.');
   });
 
   it('is explained when the kernel or the calling cell is gone', () => {
@@ -317,6 +338,7 @@ describe('what cannot be done', () => {
     show(model);
     expect(controls()).toEqual([]);
     expect(screen.getByText(/is not connected/)).toBeTruthy();
+    expect(keys()).toBe('B compares the others with one.');
     cleanup();
     const ended = new FakeModel([tried(TRIED, { status: 'solved' })]);
     ended.callerThere = false;

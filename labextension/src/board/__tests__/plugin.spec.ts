@@ -95,9 +95,7 @@ it('focuses a candidate also where it is rendered after the next frame', async (
   await commands.execute(COMPARE, { subtask: '1' });
   frame.mockRestore();
   expect(document.activeElement).toBe(document.body);
-  await waitFor(() =>
-    expect(document.activeElement?.tagName).toBe('ARTICLE')
-  );
+  await waitFor(() => expect(document.activeElement?.tagName).toBe('ARTICLE'));
 });
 
 it('opens boards below the notebook where there is no other place', async () => {

@@ -191,6 +191,36 @@ describe('a run that begins', () => {
   });
 });
 
+describe('the solution', () => {
+  const solved = runView({ status: 'solved', code: 'a = 2' });
+  const wasTold = () => {
+    const changed = jest.fn();
+    model.changed.connect(changed);
+    return changed;
+  };
+
+  it('is known to be in the notebook by its mark, though it was edited', async () => {
+    await open(solved);
+    expect(model.hasSolution('k1')).toBe(false);
+    notebook.sharedModel.addCell(generated('other') as never);
+    const changed = wasTold();
+    notebook.sharedModel.addCell(
+      generated('s', { role: 'solution' }) as never
+    );
+    expect(changed).toHaveBeenCalledTimes(1);
+    notebook.sharedModel.getCell(2).setSource('a = 3');
+    expect(model.hasSolution('k1')).toBe(true);
+    notebook.sharedModel.deleteCell(2);
+    expect(model.hasSolution('k1')).toBe(false);
+  });
+
+  it('is known to be in the notebook by its code', async () => {
+    await open(solved);
+    notebook.sharedModel.addCell({ cell_type: 'code', source: 'a = 2' });
+    expect(model.hasSolution('k1')).toBe(true);
+  });
+});
+
 describe('missed changes', () => {
   it('are requested after a reload, and later changes follow', async () => {
     snapshot(3, runView(), 'plan', 'one');

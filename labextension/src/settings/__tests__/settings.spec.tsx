@@ -105,7 +105,8 @@ async function show(
   };
 }
 
-const field = (name: string) => screen.getByLabelText<HTMLInputElement>(name);
+const field = (name: string) =>
+  screen.getByLabelText<HTMLInputElement & HTMLSelectElement>(name);
 const type = (name: string, value: string) =>
   fireEvent.change(field(name), { target: { value } });
 const click = (name: string) =>
@@ -213,6 +214,68 @@ it('offers the models of the chosen endpoint', async () => {
   type('Model', 'lla');
   fireEvent.click(screen.getByRole('option', { name: 'llama3' }));
   expect(field('Model').value).toBe('llama3');
+});
+
+it('lets another address be entered, and asks for it', async () => {
+  const { of } = await show();
+  type('Provider', 'other');
+  expect(field('Provider').value).toBe('other');
+  expect(field('Address').value).toBe('');
+  expect(field('Address').placeholder).toBe('http://localhost:8000/v1');
+  await click('Test');
+  await click('Save');
+  screen.getByText('Enter the address of the endpoint.');
+  expect([...of('save_settings'), ...of('try_model')]).toEqual([]);
+  type('Address', 'http://127.0.0.1:8765/v1');
+  expect(screen.queryByText('Enter the address of the endpoint.')).toBeNull();
+  await click('Save');
+  expect(of('save_settings')).toMatchObject([
+    { values: { 'endpoint.base_url': 'http://127.0.0.1:8765/v1' } }
+  ]);
+  type('Provider', '');
+  expect(field('Provider').value).toBe('');
+});
+
+describe('the efforts', () => {
+  const effort = (value: string) =>
+    view({
+      settings: [
+        setting('exploration.effort', {
+          kind: 'choice',
+          choices: ['auto', 'direct', 'explore'],
+          default: 'auto',
+          value
+        })
+      ]
+    });
+  const names = () =>
+    [...field('Effort').querySelectorAll('option')].map(
+      ({ textContent }) => textContent
+    );
+
+  it('have the names of the form, and the default is one of them', async () => {
+    const { of } = await show({ settings: effort('') });
+    expect(names()).toEqual([
+      'Automatic (default)',
+      'Whole programs',
+      'Step by step'
+    ]);
+    screen.getByText(/^Automatic tries a whole program first/);
+    type('Effort', 'explore');
+    await click('Save');
+    expect(of('save_settings')).toMatchObject([
+      { values: { 'exploration.effort': 'explore' } }
+    ]);
+  });
+
+  it('are shown as the default where the file says the same', async () => {
+    const { of } = await show({ settings: effort('auto') });
+    expect(field('Effort').selectedOptions[0].textContent).toBe(
+      'Automatic (default)'
+    );
+    await click('Save');
+    expect(of('save_settings')).toMatchObject([{ values: {} }]);
+  });
 });
 
 it('offers to load the extension where the kernel has not', async () => {

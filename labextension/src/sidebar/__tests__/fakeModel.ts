@@ -49,6 +49,7 @@ export class FakeModel implements IExplorationModel {
   here = true;
   cellsLeft = true;
   inserts: InsertResult = 'inserted';
+  solutionThere = false;
   cellsThere = true;
   callerThere = true;
 
@@ -87,6 +88,10 @@ export class FakeModel implements IExplorationModel {
   }
   hasCells(): boolean {
     return this.cellsLeft;
+  }
+
+  hasSolution(): boolean {
+    return this.solutionThere;
   }
 
   isPending(run: string, control: Control, of = ''): boolean {

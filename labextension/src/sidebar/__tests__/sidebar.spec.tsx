@@ -281,6 +281,12 @@ describe('before the first run', () => {
     expect(kept?.textContent).toBe('--check');
   });
 
+  it('says what is tried first, and that the example may use a model', () => {
+    show(new FakeModel());
+    expect(screen.getByText(/^A whole program is tried first/)).toBeTruthy();
+    expect(screen.getByText(/also works without a model/)).toBeTruthy();
+  });
+
   it('shows one cell to type where it is loaded', () => {
     const host = show(new FakeModel());
     expect(screen.queryByText(/load_ext/)).toBeNull();
@@ -805,6 +811,29 @@ describe('controls', () => {
     show(model);
     press('Insert solution');
     expect(screen.getByText(/already in the notebook/)).toBeTruthy();
+  });
+
+  it('go to the solution where it is in the notebook', () => {
+    const model = Object.assign(new FakeModel([solved()]), {
+      solutionThere: true
+    });
+    show(model);
+    noButton('Insert solution');
+    press('Go to solution');
+    expect(model.asked).toEqual(['focus {"solution":true}']);
+    expect(screen.queryByText(/already in the notebook/)).toBeNull();
+  });
+
+  it('go to the solution where only its code is in the notebook', () => {
+    const model = Object.assign(new FakeModel([solved()]), {
+      solutionThere: true,
+      cellsThere: false,
+      inserts: 'there'
+    });
+    show(model);
+    press('Go to solution');
+    expect(model.asked.at(-1)).toBe('insert r1');
+    expect(screen.queryByText(/already in the notebook/)).toBeNull();
   });
 
   it('insert: for a stopped run the code that ran, not as the primary action', () => {
