@@ -62,11 +62,11 @@ def test_a_part_of_a_package_is_read_without_importing_it(tmp_path, monkeypatch)
     inner = tmp_path / "explosive_tables" / "inner"
     inner.mkdir(parents=True)
     (tmp_path / "explosive_tables" / "__init__.py").write_text("raise SystemExit")
-    (inner / "__init__.py").write_text("y = 2")
+    (inner / "zero.py").write_text("y = 2")
     (inner / "one.py").write_text("x = 1")
     monkeypatch.syspath_prepend(str(tmp_path))
     folder = read_corpus(["explosive_tables.inner"])
-    assert [source.module for source in folder] == ["explosive_tables.inner", "explosive_tables.inner.one"]
+    assert [source.module for source in folder] == ["explosive_tables.inner.one", "explosive_tables.inner.zero"]
     [file] = read_corpus(["explosive_tables.inner.one"])
     assert (file.module, file.path) == ("explosive_tables.inner.one", "explosive_tables/inner/one.py")
 
