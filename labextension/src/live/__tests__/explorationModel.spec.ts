@@ -204,9 +204,7 @@ describe('the solution', () => {
     expect(model.hasSolution('k1')).toBe(false);
     notebook.sharedModel.addCell(generated('other') as never);
     const changed = wasTold();
-    notebook.sharedModel.addCell(
-      generated('s', { role: 'solution' }) as never
-    );
+    notebook.sharedModel.addCell(generated('s', { role: 'solution' }) as never);
     expect(changed).toHaveBeenCalledTimes(1);
     notebook.sharedModel.getCell(2).setSource('a = 3');
     expect(model.hasSolution('k1')).toBe(true);
