@@ -151,8 +151,9 @@ export class ExplorationModel implements IExplorationModel {
     const view = this._runs.get(run);
     const { notebook } = this._cells;
     return (
-      !!findRunCell(notebook, view, { solution: true }) ||
-      (!!view?.code && findCode(notebook, view.code) !== undefined)
+      view !== undefined &&
+      (!!findRunCell(notebook, view, { solution: true }) ||
+        (!!view.code && findCode(notebook, view.code) !== undefined))
     );
   }
 

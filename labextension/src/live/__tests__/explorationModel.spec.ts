@@ -208,6 +208,7 @@ describe('the solution', () => {
     expect(changed).toHaveBeenCalledTimes(1);
     notebook.sharedModel.getCell(2).setSource('a = 3');
     expect(model.hasSolution('k1')).toBe(true);
+    expect(model.hasSolution('unknown')).toBe(false);
     notebook.sharedModel.deleteCell(2);
     expect(model.hasSolution('k1')).toBe(false);
   });
