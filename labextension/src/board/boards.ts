@@ -57,10 +57,14 @@ export class Boards {
     board.title.caption = target.subtask.title;
     board.title.icon = explorationIcon;
     board.title.closable = true;
+    const earlier = [...this._open.values()].at(-1);
     this._open.set(id, board);
     board.disposed.connect(() => this._open.delete(id));
     if (this._hasMainArea) {
-      this._shell.add(board, 'main', { mode: 'split-right', ref: panel.id });
+      this._shell.add(board, 'main', {
+        mode: earlier ? 'tab-after' : 'split-right',
+        ref: (earlier ?? panel).id
+      });
     } else {
       board.content.addClass('jp-mod-below');
       this._shell.add(board, 'down');

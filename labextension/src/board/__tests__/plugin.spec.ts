@@ -80,6 +80,7 @@ it('opens one board for each subtask, beside the notebook', async () => {
   expect(active).toEqual([added[0].widget.id, added[0].widget.id]);
   await commands.execute(COMPARE, { subtask: '2' });
   expect(added).toHaveLength(2);
+  expect(added[1]).toMatchObject({ mode: 'tab-after' });
   added[0].widget.dispose();
   await commands.execute(COMPARE, { subtask: '1' });
   expect(added).toHaveLength(3);
