@@ -48,7 +48,7 @@ from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
 )
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
-from exploracoder_jupyter.pipeline.prompting.reply_models import parse_code
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import parse_code
 from exploracoder_jupyter.runs.library_search import open_library
 
 MOST_TOKENS: Final = 256

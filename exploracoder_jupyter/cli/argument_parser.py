@@ -22,7 +22,7 @@ from exploracoder_jupyter.cli import (
     setup,
     snippets,
 )
-from exploracoder_jupyter.core.configuration.explore_options import OptionParser
+from exploracoder_jupyter.core.configuration.option_parser import OptionParser
 from exploracoder_jupyter.core.version import __version__
 
 _EPILOG = (

@@ -20,7 +20,7 @@ from exploracoder_jupyter.finetuning.search_queries import Query, clean_query
 from exploracoder_jupyter.pipeline.ports import Model, ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
-from exploracoder_jupyter.pipeline.prompting.reply_models import parse_json
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import parse_json
 
 _TEMPLATE: Final = "exploracoder_jupyter.finetuning:queries"
 

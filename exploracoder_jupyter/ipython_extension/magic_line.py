@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Literal
 
 from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
-    OptionParser,
     add_options,
     read_code_text,
     settings_layer,
     validate_repository_options,
     validate_resume_options,
 )
+from exploracoder_jupyter.core.configuration.option_parser import OptionParser
 from exploracoder_jupyter.core.configuration.setting_annotations import Option
 from exploracoder_jupyter.core.errors import UsageError
 

@@ -13,7 +13,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.core.configuration.explore_options import OptionParser
+from exploracoder_jupyter.core.configuration.option_parser import OptionParser
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, resolve
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
 

@@ -16,7 +16,7 @@ from exploracoder_jupyter.core.types import Candidate, Experience
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_text
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
-from exploracoder_jupyter.pipeline.prompting.reply_extraction import join_lines
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import join_lines
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_until_accepted

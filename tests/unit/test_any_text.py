@@ -90,8 +90,8 @@ from exploracoder_jupyter.pipeline.prompting import (
     prompt_inputs,
     prompt_templates,
     quoting,
-    reply_extraction,
-    reply_models,
+    reply_fragments,
+    reply_parsing,
     similar_apis,
     tool_call_text,
 )
@@ -243,14 +243,14 @@ PIPELINE = {
         partial(observation_text.shorten, most=9),
     ),
     "markdown": each(
-        reply_extraction.blocks,
-        reply_extraction.without_fenced_blocks,
-        reply_extraction.parse_list,
-        reply_extraction.strip_markdown,
-        lambda t: list(reply_extraction.json_values(t)),
+        reply_fragments.blocks,
+        reply_fragments.without_fenced_blocks,
+        reply_fragments.parse_list,
+        reply_fragments.strip_markdown,
+        lambda t: list(reply_fragments.json_values(t)),
     ),
     "code of a reply": each(
-        reply_models.parse_code,
+        reply_parsing.parse_code,
         tool_call_text.parse_code_without_calls,
         tool_call_text.pending_calls,
         tool_call_text.parse_argument,
@@ -258,12 +258,12 @@ PIPELINE = {
     ),
     "structured replies": each(
         *(
-            partial(lambda text, form: reply_models.parse_json(text, form), form=form)
+            partial(lambda text, form: reply_parsing.parse_json(text, form), form=form)
             for form in (
-                reply_models.PlanReply,
-                reply_models.SearchingPlanReply,
-                reply_models.PlannersReply,
-                reply_models.RevisingReply,
+                reply_parsing.PlanReply,
+                reply_parsing.SearchingPlanReply,
+                reply_parsing.PlannersReply,
+                reply_parsing.RevisingReply,
             )
         )
     ),

@@ -11,10 +11,10 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
-    OptionParser,
     add_reading_options,
     settings_layer,
 )
+from exploracoder_jupyter.core.configuration.option_parser import OptionParser
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter

@@ -15,9 +15,9 @@ import sys
 import warnings
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import MAX_DOC, documentation, safe_getattr
-from exploracoder_jupyter.kernel_agent.introspection.api_scope import Scope
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import library_root
 from exploracoder_jupyter.kernel_agent.introspection.object_walker import ApiWalker
+from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope
 from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import Stubs
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_rows
 from exploracoder_jupyter.kernel_agent.reporting.call_guards import silence_standard_streams, time_limit

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from exploracoder_jupyter.kernel_agent.introspection.api_scope import Scope
+    from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope
 
 MAX_TABLE_SIZE = 1_000
 

@@ -1,8 +1,8 @@
 """Finds the public objects of a library, breadth first over its modules and classes.
 
 An object has one row however many paths reach it: the shortest of its best public paths names it, the others are its
-aliases. Paths listed as public are best (`api_scope`), then unlisted but documented ones, then those only returned by
-calls or mentioned in documentation (`related_types`). If the `__all__` of a package names submodules, its other
+aliases. Paths listed as public are best (`public_names`), then unlisted but documented ones, then those only returned
+by calls or mentioned in documentation (`related_types`). If the `__all__` of a package names submodules, its other
 submodules are private, unless they have an `__all__` or documentation mentions them. Everything that touches the
 library is guarded: its code may print, exit, hang, warn or provide any attribute.
 """
@@ -29,9 +29,9 @@ from exploracoder_jupyter.kernel_agent.introspection.api_row import (
     safe_getattr,
     string_attribute,
 )
-from exploracoder_jupyter.kernel_agent.introspection.api_scope import SKIPPED_MODULES, Scope, looks_public
 from exploracoder_jupyter.kernel_agent.introspection.class_members import functional_forms, members
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import packages_without_init
+from exploracoder_jupyter.kernel_agent.introspection.public_names import SKIPPED_MODULES, Scope, looks_public
 from exploracoder_jupyter.kernel_agent.introspection.related_types import mentioned_paths, returned_classes
 from exploracoder_jupyter.kernel_agent.reporting.call_guards import time_limit
 

@@ -15,7 +15,7 @@ from exploracoder_jupyter.kernel_agent.introspection.api_row import (
     safe_getattr,
     string_attribute,
 )
-from exploracoder_jupyter.kernel_agent.introspection.api_scope import type_checking_imports
+from exploracoder_jupyter.kernel_agent.introspection.public_names import type_checking_imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from exploracoder_jupyter.kernel_agent.introspection.api_row import PublicObject
-    from exploracoder_jupyter.kernel_agent.introspection.api_scope import Scope
+    from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope
 
 RETURNS_SECTION = re.compile(r"^Returns\n-+\n(.*)|^:rtype:(.*)", re.MULTILINE)
 WORD = re.compile(r"[A-Za-z]\w+")

@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import MAX_DOC, is_public_path
-from exploracoder_jupyter.kernel_agent.introspection.api_scope import SKIPPED_MODULES
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import STUBS
+from exploracoder_jupyter.kernel_agent.introspection.public_names import SKIPPED_MODULES
 from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import (
     MAX_FILE_SIZE,
     MAX_IMPORT_DEPTH,

@@ -2,7 +2,7 @@
 
 Three levels, from strongest to weakest: `namespaces` (own view of files, own processes, own network), `landlock` (a
 copied working directory and restricted rights), `limits` (a copied working directory, a filtered environment, limits).
-Spawned kernels are confined by bubblewrap instead: see `isolation`.
+Spawned kernels are confined by bubblewrap instead: see `spawn_isolation`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Every optional part of a request is a `Feature`. When a server answers 400 or 422, the feature that it names, or else
 the most likely one, is removed and the request is repeated; the caller remembers what was refused. For structured
 replies the steps are `json_schema`, then `json_object`, then only the prompt; the reply is repaired by
-`pipeline.prompting.reply_models` in any case, because servers that accept a schema may still ignore it. Where tools are
-refused, calls and their answers are sent as text.
+`pipeline.prompting.reply_parsing` in any case, because servers that accept a schema may still ignore it. Where tools
+are refused, calls and their answers are sent as text.
 """
 
 from __future__ import annotations

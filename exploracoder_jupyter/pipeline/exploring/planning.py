@@ -10,8 +10,8 @@ from exploracoder_jupyter.core.events import KnowledgeSearched, LibraryRead, Not
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, Passage, Plan, Planner, Subtask
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_parsed, ask_text
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs, PlanInputs, PlannersInputs
-from exploracoder_jupyter.pipeline.prompting.reply_extraction import join_lines
-from exploracoder_jupyter.pipeline.prompting.reply_models import (
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import join_lines
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     MarkedReply,
     PlannersReply,
     PlanReply,

@@ -39,7 +39,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     StrategyInputs,
 )
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
-from exploracoder_jupyter.pipeline.prompting.reply_models import encodable, parse_code, parse_json
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable, parse_code, parse_json
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_code_without_calls, pending_calls
 from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS, ApiLookups
 from exploracoder_jupyter.pipeline.step_context import Run

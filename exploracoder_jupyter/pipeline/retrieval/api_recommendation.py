@@ -20,7 +20,7 @@ from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import RecommendGlobalInputs, RecommendInputs
-from exploracoder_jupyter.pipeline.prompting.reply_models import RecommendGlobalReply, RecommendReply, RevisingReply
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import RecommendGlobalReply, RecommendReply, RevisingReply
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages, gather_web_passages
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 

@@ -15,8 +15,8 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.reply_extraction import split_fenced, strip_markdown
-from exploracoder_jupyter.pipeline.prompting.reply_models import (
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import split_fenced, strip_markdown
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     encodable,
     parse_code,
     parse_json,

@@ -14,13 +14,13 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Judgement, Opinion, Ruling
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.reply_extraction import (
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
     blocks,
     json_values,
     strip_markdown,
     without_fenced_blocks,
 )
-from exploracoder_jupyter.pipeline.prompting.reply_models import (
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     encodable,
     parse_code,
     raise_unreadable,

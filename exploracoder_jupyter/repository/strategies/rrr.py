@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_text
-from exploracoder_jupyter.pipeline.prompting.reply_extraction import join_lines
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import join_lines
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run

@@ -10,7 +10,7 @@ from exploracoder_jupyter.core.events import CandidateProposed, ModelCalled, Pla
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.core.types import Exchange, Passage, ScoredApi
 from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint
-from exploracoder_jupyter.pipeline.prompting.reply_models import parse_code
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import parse_code
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER, CHOSEN_BY_USER
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 

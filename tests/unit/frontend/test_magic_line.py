@@ -7,11 +7,11 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
-    OptionParser,
     add_options,
     read_code_text,
     settings_layer,
 )
+from exploracoder_jupyter.core.configuration.option_parser import OptionParser
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.ipython_extension.magic_line import help_text, parse_magic_line

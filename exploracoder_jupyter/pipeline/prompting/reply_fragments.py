@@ -1,6 +1,6 @@
 """Extracts values from the text of small models: fences, thinking, faulty JSON, numbered lists in prose.
 
-This module does not know the forms of replies; `reply_models` tries the values in the order in which they are yielded.
+This module does not know the forms of replies; `reply_parsing` tries the values in the order in which they are yielded.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.pipeline.prompting.reply_models import (
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     PlannersReply,
     PlanReply,
     RecommendGlobalReply,

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValu
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.reply_extraction import (
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
     Block,
     blocks,
     json_values,
