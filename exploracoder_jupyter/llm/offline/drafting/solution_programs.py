@@ -8,6 +8,7 @@ check of the task is read for the names that it needs, never for expected values
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets
 from exploracoder_jupyter.llm.offline.inputs.wanted_result import solution_form
 from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, name_stems
-from exploracoder_jupyter.text.python_code import parse_python, unparse_python
+from exploracoder_jupyter.text.python_code import parse_python
 
 _REPETITION_COST = 0.12
 """Score deducted for each similar variant ranked before."""
@@ -178,12 +179,12 @@ def _used_data(draft: Draft, goal: Goal) -> set[int]:
 
 
 def _normalize(code: str) -> str:
-    return unparse_python(parse_python(code))
+    return ast.unparse(parse_python(code))
 
 
 def _count_values(code: str, goal: Goal) -> int:
     """Count the values of the task that a program contains."""
-    literals = (unparse_python(parse_python(value.code)) for value in goal.values if not value.is_hint)
+    literals = (ast.unparse(parse_python(value.code)) for value in goal.values if not value.is_hint)
     return sum(bool(literal) and literal in code for literal in literals)
 
 

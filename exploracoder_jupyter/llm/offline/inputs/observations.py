@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.types import Experience
 from exploracoder_jupyter.llm.offline.inputs.code_names import loaded_names, stored_names
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
-from exploracoder_jupyter.text.python_code import parse_python, unparse_python
+from exploracoder_jupyter.text.python_code import parse_python
 
 _NON_DATA_TYPES = (
     "module",
@@ -88,8 +88,8 @@ def _prune_statements(body: Sequence[ast.stmt], targets: Sequence[str]) -> str:
 def _unparse(body: Sequence[ast.stmt]) -> str:
     imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
     rest = [node for node in body if not isinstance(node, (ast.Import, ast.ImportFrom))]
-    top = "\n".join(dict.fromkeys(unparse_python(node) for node in imports))
-    return f"{top}\n\n{chr(10).join(unparse_python(node) for node in rest)}".strip("\n")
+    top = "\n".join(dict.fromkeys(ast.unparse(node) for node in imports))
+    return f"{top}\n\n{chr(10).join(ast.unparse(node) for node in rest)}".strip("\n")
 
 
 def _is_print(node: ast.stmt) -> bool:
@@ -165,11 +165,11 @@ def canonical_code(code: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = numbers.get(node.id, node.id)
-    return "\n".join(unparse_python(node) for node in body if not isinstance(node, (ast.Import, ast.ImportFrom)))
+    return "\n".join(ast.unparse(node) for node in body if not isinstance(node, (ast.Import, ast.ImportFrom)))
 
 
 def _is_alias(last: ast.stmt, before: ast.stmt) -> bool:
     """Return whether the last statement only renames what the one before it assigns."""
     if not (isinstance(last, ast.Assign) and isinstance(before, ast.Assign) and isinstance(last.value, ast.Name)):
         return False
-    return [unparse_python(target) for target in before.targets] == [last.value.id]
+    return [ast.unparse(target) for target in before.targets] == [last.value.id]

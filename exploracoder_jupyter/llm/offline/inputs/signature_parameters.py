@@ -11,7 +11,7 @@ from typing import Literal
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.inputs.code_names import called_names
-from exploracoder_jupyter.text.python_code import parse_python, unparse_python
+from exploracoder_jupyter.text.python_code import parse_python
 
 Kind = Literal["positional", "keyword", "varargs", "varkeywords"]
 _MUTATOR_NAME = re.compile(
@@ -92,11 +92,11 @@ def _doctest_outputs(api: ApiDoc) -> list[tuple[str, str]]:
 
 def _make_parameter(arg: ast.arg, kind: Kind, default: ast.expr | None, api: ApiDoc) -> Parameter:
     documented = next((item for item in api.parameters if item.name.lstrip("*") == arg.arg), None)
-    annotation = unparse_python(arg.annotation) if arg.annotation else ""
+    annotation = ast.unparse(arg.annotation) if arg.annotation else ""
     type_ = ((documented.type if documented else "") or annotation).lower()
     required = default is None and kind in ("positional", "keyword")
     text = documented.about if documented else ""
-    return Parameter(arg.arg, kind, required, unparse_python(default) if default else "", type_, text)
+    return Parameter(arg.arg, kind, required, ast.unparse(default) if default else "", type_, text)
 
 
 def _parse_signature(signature: str) -> ast.arguments | None:

@@ -17,7 +17,7 @@ from exploracoder_jupyter.llm.offline.inputs.goals import Goal
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import expected_kinds
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, name_stems
-from exploracoder_jupyter.text.python_code import parse_python, unparse_python
+from exploracoder_jupyter.text.python_code import parse_python
 
 _SHAPE_BY_KIND = {
     "number": "int",
@@ -118,7 +118,7 @@ def _wrap_in_function(code: str, form: SolutionForm) -> str:
     body = ast.parse(code).body
     imports: Sequence[ast.stmt] = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
     rest = [node for node in body if node not in imports]
-    lines = "\n".join([*(unparse_python(node) for node in rest), f"return {form.names[-1]}"])
+    lines = "\n".join([*(ast.unparse(node) for node in rest), f"return {form.names[-1]}"])
     body_code = "\n".join(f"    {line}" for line in lines.splitlines())
-    top = "\n".join(unparse_python(node) for node in imports)
+    top = "\n".join(ast.unparse(node) for node in imports)
     return f"{top}\n\n\ndef {form.function}({', '.join(form.parameters)}):\n{body_code}".strip("\n")
