@@ -65,8 +65,7 @@ from exploracoder_jupyter.knowledge.sources import credential_redaction, workspa
 from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault, Target, explain, quote_message
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.offline.drafting import result_conversions
-from exploracoder_jupyter.llm.offline.inputs import described_functions
-from exploracoder_jupyter.llm.offline.inputs import observations as offline_state
+from exploracoder_jupyter.llm.offline.inputs import existing_variables as offline_state
 from exploracoder_jupyter.llm.offline.inputs import task_values as offline_values
 from exploracoder_jupyter.llm.offline.inputs import word_matching as offline_words
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
@@ -364,8 +363,9 @@ MODELS = {
     "values in a task": each(
         offline_values.find_values, offline_values.find_targets, offline_values.mask_literals,
         offline_values.evaluate_literal,
-        offline_words.content_stems, described_functions.find_callables, partial(split_clauses, limit=4),
+        offline_words.content_stems, result_conversions.find_callables, partial(split_clauses, limit=4),
         lambda text: result_conversions.find_idioms(text, text),
+        lambda text: result_conversions.requested_conversion(text, text),
         lambda text: offline_state.prune(text, ["x"]),
     ),
     "tool calls": each(

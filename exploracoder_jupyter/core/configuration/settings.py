@@ -91,7 +91,7 @@ class Exploration(_Section):
     solution_rounds: Annotated[
         int,
         Setting(
-            "maximum number of solutions tried, repairs included; the offline model tries up to 80 by default",
+            "maximum number of solutions tried, repairs included; the offline model tries up to 12 by default",
             ge=1,
             le=20,
         ),

@@ -1,4 +1,4 @@
-"""A stand-in without a language model: retrieval, signatures, and the values of the task."""
+"""A stand-in without a language model: retrieval, documented examples, signatures and the values at hand."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 __all__ = ["OfflineModel"]
 
-if not TYPE_CHECKING:  # lazy: the examples of a search need only the names in code
+if not TYPE_CHECKING:  # lazy: the examples of a search need its reader of examples alone
     __getattr__ = lazy_getattr(__name__, {"OfflineModel": "offline_model"})

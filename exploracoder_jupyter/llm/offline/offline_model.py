@@ -1,9 +1,9 @@
 """The offline model: answers requests of the pipeline from their inputs, in the format of a language model.
 
-It does not understand language. It splits the task into clauses, ranks the documentation by words, binds the task's
-values to parameters, and chains calls along the clauses, best first. The n-th repair is the n-th program not tried yet;
-what runs show of types and failures changes the order. It is deterministic: the same inputs produce the same replies,
-until it has spent its time and proposes no further repairs.
+It does not understand language. It splits the task into clauses, ranks the documentation by words, adapts documented
+examples, binds the task's values to parameters, repairs errors by their messages, and enumerates whole programs best
+first, so that the n-th repair returns the n-th program not tried yet. It is deterministic: the same inputs produce the
+same replies, until it has spent its time and proposes no further repairs.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ import anyio.to_thread
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Task, Usage
 from exploracoder_jupyter.llm.offline.candidate_proposals import propose_candidates
-from exploracoder_jupyter.llm.offline.drafting.solution_programs import SolutionPrograms, crashed
+from exploracoder_jupyter.llm.offline.drafting.code_repairs import repair_code
+from exploracoder_jupyter.llm.offline.drafting.program_assembly import Variant, programs, variants
+from exploracoder_jupyter.llm.offline.drafting.program_search import Goal, ScoredDraft
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
-from exploracoder_jupyter.llm.offline.inputs.goals import Goal
-from exploracoder_jupyter.llm.offline.inputs.observations import state_variables
+from exploracoder_jupyter.llm.offline.inputs.existing_variables import state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
+from exploracoder_jupyter.llm.offline.library_introduction import extract_planners, summarize_readme
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
@@ -43,11 +45,12 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     StrategyInputs,
 )
 
-_MARKUP = re.compile(r"^\s*(?:[#=*\-~+^`|<!\[.>:]|https?:)")
-_SUMMARY_LENGTH = 1200
 _RESULTS = 20
-_MAX_FAILED_CHECKS = 60
+_MAX_FAILED_CHECKS = 8
 """Maximum programs tried that run and fail their check: by then the task was most likely misunderstood."""
+_MAX_ATTEMPTS = 12
+_MAX_BLIND_ATTEMPTS = 4
+"""Maximum programs tried if nothing that was explored ran."""
 MAX_SECONDS = 20.0
 """Seconds from the first request to the last repair: what solves a task is nearly always among the first tries."""
 _T = TypeVar("_T")
@@ -67,7 +70,7 @@ class OfflineModel:
         self._knowledge = knowledge
         self._seconds = seconds
         self._began: float | None = None
-        self._cache: tuple[tuple[Task, tuple[Experience, ...]], SolutionPrograms] | None = None
+        self._cache: tuple[tuple[Task, tuple[Experience, ...]], list[ScoredDraft]] | None = None
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
         """Yield the replies: fewer than requested when there is nothing more to try, but at least one."""
@@ -82,9 +85,9 @@ class OfflineModel:
         inputs = request.inputs
         match inputs:
             case IntroduceInputs():
-                return [_summarize_readme(inputs.readme)]
+                return [summarize_readme(inputs.readme)]
             case PlannersInputs():
-                return [json.dumps({"planners": []})]
+                return [json.dumps({"planners": extract_planners(inputs.examples, inputs.count)})]
             case PlanInputs():
                 return [json.dumps({"subtasks": split_clauses(inputs.task.text, limit=inputs.most)})]
             case RecommendInputs():
@@ -93,11 +96,13 @@ class OfflineModel:
                 return [json.dumps({"apis": _rank_paths(inputs.apis, inputs.task.text)[: inputs.count]})]
             case ProposeInputs():
                 return await self._propose(inputs, request.sampling.n)
-            case RepairInputs() if self._is_time_spent():
+            case DebugInputs() | RepairInputs() if self._is_time_spent():
                 return []
+            case DebugInputs():
+                return await self._debug(inputs)
             case SolveInputs() | RepairInputs():
                 return await self._solve(inputs)
-            case DebugInputs() | InventInputs() | JudgeInputs() | ExplainInputs() | StrategyInputs():
+            case InventInputs() | JudgeInputs() | ExplainInputs() | StrategyInputs():
                 return []
 
     def _is_time_spent(self) -> bool:
@@ -115,21 +120,35 @@ class OfflineModel:
         codes = await _run_in_thread(partial(propose_candidates, inputs, pool, limit=n))
         return [_fence(code) for code in codes]
 
+    async def _debug(self, inputs: DebugInputs) -> list[str]:
+        """Return a mechanical repair of the failed candidate, or nothing if the error suggests none."""
+        pool = await self._pool(inputs.apis, [inputs.subtask.title], inputs.experience)
+        failed = inputs.failed
+        error = failed.observation.error
+        codes = repair_code(failed.candidate.code, error, _order_by_use(inputs.apis, failed), pool) if error else []
+        return [_fence(code) for code in codes[:1]]
+
     async def _solve(self, inputs: SolveInputs | RepairInputs) -> list[str]:
         attempts = inputs.attempts if isinstance(inputs, RepairInputs) else ()
-        if sum(not crashed(item) for item in attempts) >= _MAX_FAILED_CHECKS:
+        if _should_stop(attempts, inputs.experience):
             return []
-        programs = await self._programs(inputs)
-        code = await _run_in_thread(partial(programs.next_program, attempts))
+        drafts = await self._programs(inputs)
+        ranked_variants = variants(inputs.task, drafts, inputs.experience, attempts)
+        pool = await self._pool(inputs.apis, [], ())
+        code = await anyio.to_thread.run_sync(
+            partial(next_program, ranked_variants, attempts, inputs.apis, pool), abandon_on_cancel=True
+        )
         return [_fence(code)] if code else []
 
-    async def _programs(self, inputs: SolveInputs | RepairInputs) -> SolutionPrograms:
+    async def _programs(self, inputs: SolveInputs | RepairInputs) -> list[ScoredDraft]:
         key = (inputs.task, inputs.experience)
         if self._cache is None or self._cache[0] != key:
             texts = [inputs.task.text, *split_clauses(inputs.task.text, limit=4)]
             pool = await self._pool(inputs.apis, texts, inputs.experience)
-            programs = await _run_in_thread(partial(SolutionPrograms, inputs.task, pool, inputs.experience))
-            self._cache = (key, programs)
+            drafts = await anyio.to_thread.run_sync(
+                partial(programs, inputs.task, pool, inputs.experience), abandon_on_cancel=True
+            )
+            self._cache = (key, drafts)
         return self._cache[1]
 
     async def _pool(
@@ -142,9 +161,16 @@ class OfflineModel:
             await pool.search(" ".join(Goal.of(text).words) or text, _RESULTS)
             for variable in state_variables(experience)[:2]:
                 await pool.search(f"{variable.shape.rpartition('.')[2]} {' '.join(Goal.of(text).words)}", _RESULTS)
-        for text in texts:
-            await pool.find_constants(Goal.of(text).words)
+        await self._search_constructors(pool, texts)
         return pool
+
+    async def _search_constructors(self, pool: DocumentationPool, texts: Sequence[str]) -> None:
+        """Search for constructors of the class that each text matches best."""
+        for text in texts:
+            goal = Goal.of(text)
+            target_class = next((api for api in pool.rank_apis(goal.words)[:4] if api.kind == "class"), None)
+            if target_class is not None:
+                await pool.search(f"{target_class.name} {' '.join(goal.forms)}", 8)
 
 
 async def _run_in_thread(work: Callable[[], _T]) -> _T:
@@ -152,12 +178,64 @@ async def _run_in_thread(work: Callable[[], _T]) -> _T:
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
-def _summarize_readme(readme: str) -> str:
-    """Return the first paragraph of prose in a README, or its first lines if it has none."""
-    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", readme)]
-    prose = (text for text in paragraphs if len(text.split()) >= 6 and not _MARKUP.match(text))
-    text = next(prose, readme.strip()) or "No introductory documentation was found."
-    return text[:_SUMMARY_LENGTH]
+def next_program(
+    ranked: Sequence[Variant], attempts: Sequence[Experience], apis: Sequence[ApiDoc], pool: DocumentationPool
+) -> str:
+    """Return a repair of the last attempt if its error allows one, else the best untried variant, else nothing."""
+    tried = {item.candidate.code for item in attempts}
+    converted = {variant.code for variant in ranked if not variant.is_unconverted}
+    crashed = [item for item in attempts if _crashed(item) and not _may_fail_in_conversion(item, converted)]
+    broken_bases = {variant.base for item in crashed for variant in ranked if variant.code == item.candidate.code}
+    failing_lines = {line for item in crashed if (line := failing_line(item))}
+    last = attempts[-1] if attempts else None
+    is_variant = last is not None and any(variant.code == last.candidate.code for variant in ranked)
+    if last is not None and is_variant and _crashed(last) and last.observation.error:
+        for code in repair_code(
+            last.candidate.code, last.observation.error, _order_by_use(apis, last), pool, certain=True
+        )[:1]:
+            if code not in tried:
+                return code
+    return next(
+        (
+            variant.code
+            for variant in ranked
+            if variant.code not in tried
+            and variant.base not in broken_bases
+            and not failing_lines & set(variant.code.splitlines())
+        ),
+        "",
+    )
+
+
+def _should_stop(attempts: Sequence[Experience], experience: Sequence[Experience]) -> bool:
+    """Return whether more programs would only be guesses."""
+    nothing_ran = bool(experience) and not any(item.observation.ran for item in experience)
+    completed = sum(not _crashed(item) for item in attempts)
+    return completed >= _MAX_FAILED_CHECKS or len(attempts) >= (_MAX_BLIND_ATTEMPTS if nothing_ran else _MAX_ATTEMPTS)
+
+
+def failing_line(item: Experience) -> str:
+    """Return the top-level line that raised, according to the traceback; empty if unknown."""
+    trace = item.observation.error.traceback if item.observation.error else ""
+    match = re.search(r"(?:Cell In\[\d+\]|File \"<\w+[^\n\"]*>\"), line (\d{1,9})\b", trace)
+    lines = item.candidate.code.splitlines()
+    return lines[int(match.group(1)) - 1] if match and int(match.group(1)) <= len(lines) else ""
+
+
+def _may_fail_in_conversion(item: Experience, converted: set[str]) -> bool:
+    """Return whether the failure may come from the conversion of the result in the last line, not from the program."""
+    line = failing_line(item)
+    return item.candidate.code in converted and (not line or line == item.candidate.code.splitlines()[-1])
+
+
+def _crashed(item: Experience) -> bool:
+    """Return whether the program itself failed, rather than its check."""
+    return not item.observation.ran and not item.observation.unmet
+
+
+def _order_by_use(apis: Sequence[ApiDoc], item: Experience) -> list[ApiDoc]:
+    """Sort the APIs, those that the code calls first."""
+    return sorted(apis, key=lambda api: f"{api.name}(" not in item.candidate.code)
 
 
 def _rank_paths(apis: Sequence[ApiDoc], text: str) -> list[str]:

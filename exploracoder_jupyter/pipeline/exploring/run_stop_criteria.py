@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.pipeline.exploring.candidate_debugging import failure_kind
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
@@ -18,10 +17,9 @@ def stop_if_futile(run: Run, state: State) -> None:
     """Raise Futile if exploration is hopeless.
 
     That is when the last two subtasks got no code or failed in the same way, or when the library cannot be imported at
-    all. The offline model searches whole programs in any case: only the last stops it.
+    all.
     """
-    goes_on = run.model.name == OFFLINE
-    if len(state.no_code_problems) > 1 and not goes_on:
+    if len(state.no_code_problems) > 1:
         raise Futile(f"The model gave no code for two subtasks in a row: {state.no_code_problems[-1]}")
     if not state.experience or state.experience[-1].observation.ran:
         return
@@ -31,5 +29,5 @@ def stop_if_futile(run: Run, state: State) -> None:
     if error and error.name == "ModuleNotFoundError" and any(f"'{root}'" in error.message for root in roots):
         raise Futile(f"Every candidate failed to import the library: {error.headline}.")
     before = state.experience[-2] if len(state.experience) > 1 else None
-    if before and not goes_on and not before.observation.ran and failure_kind(before) == failure_kind(last):
+    if before and not before.observation.ran and failure_kind(before) == failure_kind(last):
         raise Futile(f"Two subtasks in a row failed in the same way: {failure_kind(last)}.")

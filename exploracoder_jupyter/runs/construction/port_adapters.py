@@ -30,7 +30,7 @@ from exploracoder_jupyter.runs.construction.knowledge_adapter import cache_folde
 from exploracoder_jupyter.runs.construction.model_factory import ADAPTER, is_offline, model_plugin
 from exploracoder_jupyter.runs.environment_key import environment_key
 
-_OFFLINE_SOLUTION_ROUNDS = 80
+_OFFLINE_SOLUTION_ROUNDS = 20
 """Maximum rounds for the offline model: solutions cost it no tokens, so it may try more of them."""
 
 
@@ -117,7 +117,7 @@ def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
     """Return what the user should know about the model before it is called."""
     endpoint = settings.endpoint
     if endpoint.model == OFFLINE:
-        return [Notice("The offline model is not a language model: it combines documented calls mechanically.")]
+        return [Notice("The offline model is not a language model: it adapts documented examples mechanically.")]
     if is_offline(endpoint):
         key = (
             " A key is set, but no model is named: name one with --model."
@@ -125,8 +125,8 @@ def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
             else ""
         )
         text = (
-            "No language model is configured: the embedded offline model splits the task, finds documented calls"
-            " and combines them mechanically. "
+            "No language model is configured: the embedded offline model splits the task, finds documented examples"
+            " and adapts them mechanically. "
         )
         text += choose_wording(
             terminal="`jupyter explora setup` finds a language model and configures it.",

@@ -1,14 +1,16 @@
-"""Calls from signatures: what the offline model makes of documentation."""
+"""Calls from signatures, adapted examples and mechanical repairs: what the offline model makes of documentation."""
 
-from dataclasses import replace
+import ast
 
 import pytest
 
-from exploracoder_jupyter.core.types import ApiDoc, Parameter
+from exploracoder_jupyter.core.types import ApiDoc, ErrorInfo
+from exploracoder_jupyter.llm.offline.drafting.code_repairs import repair_code
+from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapt_example
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, bind_parameters
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
-from exploracoder_jupyter.llm.offline.inputs.goals import Goal
-from exploracoder_jupyter.llm.offline.inputs.signature_parameters import mutates, parse_parameters, return_type
+from exploracoder_jupyter.llm.offline.inputs.example_slices import example_blocks, find_slices, mutates
+from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters, return_type
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_values
 from exploracoder_jupyter.llm.offline.inputs.word_matching import content_stems
 
@@ -18,7 +20,7 @@ def api(path, signature="(x)", description="", kind="function", examples=()):
 
 
 def context(text):
-    return CallContext(find_values(text), content_stems(text), text=text)
+    return CallContext(find_values(text), content_stems(text), text)
 
 
 CHUNKED = api(
@@ -44,8 +46,8 @@ def test_parameters_of_a_signature(signature, names):
 
 
 def test_types_come_from_the_documentation():
-    parameters = (Parameter("size", "int", about="How many."),)
-    documented = replace(api("lib.f", "(size)"), parameters=parameters, returns="list. Them.")
+    doc = "Do it.\n\nParameters\n----------\nsize : int\n    How many.\n\nReturns\n-------\nlist\n    Them.\n"
+    documented = api("lib.f", "(size)", doc)
     assert parse_parameters(documented)[0].type == "int"
     assert return_type(documented) == "list"
 
@@ -58,27 +60,89 @@ def test_values_are_bound_by_role_and_order():
     assert found[0].arguments[1:] == ("'a'", "'b'")
 
 
-def test_columns_of_points_are_passed_together_or_not_at_all():
-    goal = Goal.of("Fit the points (0, 1), (1, 3)")
-    fit = api("lib.fit", "(x, y)")
-    bound = [binding.arguments for binding in bind_parameters(fit, CallContext(goal.values, goal.words))]
-    assert ("[0, 1]", "[1, 3]") in bound
-    assert not any(("[0, 1]" in arguments) != ("[1, 3]" in arguments) for arguments in bound)
-
-
-def test_a_value_is_passed_under_the_noun_before_it():
-    render = api("lib.render", "(*args, **kwargs)")
-    assert bind_parameters(render, context("Render it with the name 'Ann'"))[0].arguments == ("name='Ann'",)
-
-
 def test_nothing_is_bound_where_a_required_parameter_stays_empty():
     assert bind_parameters(api("lib.f", "(a, b, c)"), context("Take 1 and 2")) == []
+
+
+def test_a_spoken_option_goes_to_the_parameter_that_it_names():
+    table = api("lib.table", "(rows, fmt='plain', numfmt='g')")
+    assert "fmt='github'" in bind_parameters(table, context("Draw the rows [[1]] in github format"))[0].arguments
+
+
+def test_an_example_is_adapted_to_the_values():
+    [block] = example_blocks(CHUNKED)
+    [example_slice] = find_slices(block, "chunked")
+    best = adapt_example(example_slice, CHUNKED, context("Split [7, 8, 9] into chunks of 2"))[0]
+    assert best.result == "list(chunked([7, 8, 9], 2))"
+    assert best.penalty == 0
+    assert example_slice.type == "list[list[int]]"
+
+
+def test_an_example_that_keeps_its_own_data_is_in_debt():
+    [block] = example_blocks(CHUNKED)
+    [example_slice] = find_slices(block, "chunked")
+    assert adapt_example(example_slice, CHUNKED, context("Split it"))[0].penalty > 1
+
+
+def test_a_slice_holds_what_its_last_line_needs():
+    code = "import lib\nother = lib.load('y')\nm = lib.Model(depth=2)\nm.fit([1], [2])\nm.predict([3])"
+    [block] = example_blocks(api("lib.Model", examples=(code,)))
+    [example_slice] = find_slices(block, "predict")
+    lines = [ast.unparse(node) for node in example_slice.statements]
+    assert lines == ["m = lib.Model(depth=2)", "m.fit([1], [2])"]
+    assert ast.unparse(example_slice.imports[0]) == "import lib"
+
+
+def test_a_scalar_is_nested_as_deep_as_the_literal_it_replaces():
+    doc = ">>> m = Model()\n>>> m.predict([[3, 5]])\n[8]\n"
+    predict = api("lib.Model.predict", "(X)", doc, "method")
+    [example_slice] = find_slices(example_blocks(predict)[0], "predict")
+    assert adapt_example(example_slice, predict, context("predict for 4"))[0].result == "m.predict([[4]])"
+
+
+def test_a_skipped_example_is_not_adapted():
+    fetch = api("lib.fetch", "(url)", '>>> fetch("a")  # doctest: +SKIP\n>>> fetch("b")\n1\n')
+    [block] = example_blocks(fetch)
+    assert [ast.unparse(statement.node) for statement in block] == ["fetch('b')"]
 
 
 def test_a_method_whose_doctest_shows_nothing_changes_its_object():
     add = api("lib.Bag.add", "(item)", ">>> bag = Bag()\n>>> bag.add(3)\n>>> bag.size\n1\n", "method")
     size = api("lib.Bag.count", "(item)", ">>> bag = Bag()\n>>> bag.count(3)\n0\n", "method")
     assert mutates(add) and not mutates(size)
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "mended"),
+    [
+        ("x = chunked([1], 2)", ErrorInfo("NameError", "name 'chunked' is not defined"), "from lib import chunked"),
+        (
+            "x = chunked([1], size=2)",
+            ErrorInfo("TypeError", "got an unexpected keyword argument 'size'"),
+            "chunked([1])",
+        ),
+        (
+            "x = s.lowr()",
+            ErrorInfo("AttributeError", "'str' object has no attribute 'lowr'. Did you mean: 'lower'?"),
+            "s.lower()",
+        ),
+        ("x = p.area()", ErrorInfo("TypeError", "'float' object is not callable"), "x = p.area"),
+        (
+            "x = chunked(1, 2)",
+            ErrorInfo("TypeError", "chunked() takes 1 positional argument but 2 were given"),
+            "[1, 2]",
+        ),
+        ("x = {[1, 2]: 1}", ErrorInfo("TypeError", "unhashable type: 'list'"), "(1, 2)"),
+    ],
+)
+def test_errors_are_mended_by_what_they_say(code, error, mended):
+    pool = DocumentationPool()
+    pool.add([CHUNKED])
+    assert mended in repair_code(code, error, [CHUNKED], pool)[0]
+
+
+def test_an_error_that_says_nothing_is_not_mended():
+    assert repair_code("x = 1", ErrorInfo("KeyError", "'a'"), [CHUNKED], DocumentationPool()) == []
 
 
 def test_the_api_whose_name_and_text_answer_the_words_comes_first():

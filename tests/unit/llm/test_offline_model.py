@@ -20,6 +20,7 @@ from exploracoder_jupyter.core.types import (
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
+    DebugInputs,
     IntroduceInputs,
     PlanInputs,
     PlannersInputs,
@@ -64,12 +65,14 @@ async def test_it_says_what_it_is():
     assert OfflineModel().name == "offline"
 
 
-async def test_the_introduction_is_an_extract():
+async def test_introduction_and_planners_are_extracts():
     readme = "# Lib\n\nA library that does many things with numbers and words.\n\n```\ncode\n```\n"
     [reply] = await ask("introduce", IntroduceInputs(("lib",), readme))
     assert reply.text == "A library that does many things with numbers and words."
-    [reply] = await ask("planners", PlannersInputs(("lib",), ("import lib",), 2))
-    assert parse_json(reply.text, PlannersReply).planners == []
+    example = "# Count words\nimport lib\nc = lib.count('a b')\nlib.show(c)\n"
+    [reply] = await ask("planners", PlannersInputs(("lib",), (example,), 2))
+    [planner] = parse_json(reply.text, PlannersReply).planners
+    assert planner.requirement == "Count words" and len(planner.steps) == 2
 
 
 async def test_plan_and_recommendation_are_json():
@@ -139,8 +142,8 @@ async def test_words_of_the_task_may_be_columns_of_the_users_variables(uses, fou
     [plan] = await ask("plan", PlanInputs(task, Introduction(""), 8), model=model)
     [title] = parse_json(plan.text, PlanReply).subtasks
     inputs = ProposeInputs(task, Subtask("1", title), Introduction(""), (GROUPBY,), ())
-    codes = [reply.text for reply in await ask("propose", inputs, n=5, model=model)]
-    assert any("m = df.groupby('city')" in code for code in codes) is found
+    codes = [parse_code(reply.text) for reply in await ask("propose", inputs, n=5, model=model)]
+    assert ("m = df.groupby('city')['temp'].mean()" in codes[0]) is found
 
 
 async def test_nothing_is_guessed_where_the_documentation_answers_no_word():
@@ -159,6 +162,18 @@ async def test_an_ordinary_word_of_a_hint_names_no_api():
     assert "m = median([7, 1, 4])" in parse_code(first.text)
 
 
+async def test_a_failed_candidate_is_mended_or_left():
+    def failed(code, error):
+        return DebugInputs(TASK, Subtask("1", TASK.text), STATISTICS, (), tried(code, error=error))
+
+    [reply] = await ask(
+        "debug", failed("m = median([7, 1, 4])", ErrorInfo("NameError", "name 'median' is not defined"))
+    )
+    assert "from statistics import median" in parse_code(reply.text)
+    [reply] = await ask("debug", failed("m = 1 / 0", ErrorInfo("ZeroDivisionError", "division by zero")))
+    assert (reply.text, reply.problem) == ("", "empty")
+
+
 async def test_repairs_never_repeat_and_end():
     model = OfflineModel(FewApis(STATISTICS))
     [reply] = await ask("solve", SolveInputs(TASK, STATISTICS, ()), model=model)
@@ -169,8 +184,7 @@ async def test_repairs_never_repeat_and_end():
         attempts.append(tried(codes[-1], error=ErrorInfo("AssertionError", ""), unmet="check"))
         [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(attempts)), model=model)
     assert reply.problem == "empty"
-    assert len(set(codes)) == len(codes) > 2
-    assert all("[7, 1, 4]" in code for code in codes), "what omits the data of the task is not tried"
+    assert len(set(codes)) == len(codes) > 5
 
 
 async def test_what_crashed_is_not_tried_in_other_clothes():
@@ -181,74 +195,6 @@ async def test_what_crashed_is_not_tried_in_other_clothes():
     attempt = tried(code, error=ErrorInfo("KeyError", "'a'", trace))
     [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), (attempt,)), model=model)
     assert code.splitlines()[-1] not in parse_code(reply.text).splitlines()
-
-
-def bag(name, signature, doc, kind="method"):
-    return ApiDoc(f"bags.Bag{name and '.'}{name}", kind, signature, doc, "bags", "1")
-
-
-BAGS = (
-    bag("", "(items=None)", "A sorted bag of items.", "class"),
-    bag("add", "(item)", "Add an item."),
-    bag("index", "(item)", "Return the position of an item."),
-    bag("size", "", "The number of items.", "property"),
-)
-
-
-async def solve(task, apis, attempts=(), *, model=None):
-    inputs = RepairInputs(task, apis, (), attempts) if attempts else SolveInputs(task, apis, ())
-    [reply] = await ask("repair" if attempts else "solve", inputs, model=model or OfflineModel(FewApis(apis)))
-    return parse_code(reply.text).splitlines() if reply.text else []
-
-
-async def test_each_clause_may_call_a_method_of_what_was_made_before():
-    task = Task("Make a sorted bag of [5, 1], add 2 to it, and store the position of 5 in `p`", ("bags",))
-    lines = await solve(task, BAGS)
-    assert lines[-3:] == ["result_1 = Bag([5, 1])", "result_1.add(2)", "p = result_1.index(5)"]
-
-
-async def test_a_named_property_of_a_result_is_taken():
-    assert (await solve(Task("Make a bag of [5, 1]; store its size in `n`", ("bags",)), BAGS))[-1].endswith(".size")
-
-
-async def test_the_type_that_a_failed_check_shows_leads_to_one_more_step():
-    task = Task("Fit the line [1, 2] and store its slope in `slope`", ("lines",), check="assert slope == 2")
-    apis = (ApiDoc("lines.fit", "function", "(x)", "Fit a line.", "lines", "1"),)
-    model = OfflineModel(FewApis(apis))
-    first = "\n".join(await solve(task, apis, model=model))
-    change = Change("slope", "new", "lines.Fit", "lines.Fit: named tuple, 2 fields\n  slope: int: 2\n  offset: int: 1")
-    failed = tried(first, error=ErrorInfo("AssertionError", ""), unmet="check")
-    seen = replace(failed.observation, names=(("slope", "lines.Fit"),), changes=(change,))
-    lines = await solve(task, apis, (replace(failed, observation=seen),), model=model)
-    assert lines[-2:] == ["result_1 = fit([1, 2])", "slope = result_1.slope"]
-
-
-async def test_what_a_clause_adds_is_added():
-    apis = (
-        ApiDoc("dates.parse", "function", "(text)", "Parse a date.", "dates", "1"),
-        ApiDoc("dates.Delta", "class", "(days=0, months=0)", "Add months or days to a date.", "dates", "1"),
-    )
-    task = Task("Parse the text '31 January 2024' as a date and add one month to it; store it in `later`", ("dates",))
-    model, attempts, last = OfflineModel(FewApis(apis)), [], ""
-    while last != "later = result_1 + Delta(months=1)":
-        lines = await solve(task, apis, tuple(attempts), model=model)
-        last = lines[-1]
-        attempts.append(tried("\n".join(lines), error=ErrorInfo("AssertionError", ""), unmet="check"))
-
-
-class WithStyles(FewApis):
-    async def source(self, path):
-        return "class Style:\n    PLAIN = 0\n    INTERNATIONAL = 1\n"
-
-
-async def test_a_constant_is_named_in_words():
-    apis = (
-        ApiDoc("nums.show", "function", "(number, style)", "Format a number in a style.", "nums", "1"),
-        ApiDoc("nums.Style", "class", "()", "Style of a format.", "nums", "1"),
-    )
-    task = Task("Format the number 12 in the international style and store it in `s`", ("nums",))
-    lines = await solve(task, apis, model=OfflineModel(WithStyles(apis)))
-    assert lines[-1] == "s = show(12, Style.INTERNATIONAL)" and "from nums import Style" in lines
 
 
 GRAPHS = tuple(
@@ -279,7 +225,7 @@ async def test_what_was_explored_is_the_first_solution_as_it_stands(check):
     assert parse_code(reply.text) == "from nets import path_graph\n\nG = path_graph(4)"
     attempt = tried(parse_code(reply.text), error=ErrorInfo("AssertionError", ""), unmet="check")
     [reply] = await ask("repair", RepairInputs(task, GRAPHS, (MADE,), (attempt,)), model=model)
-    assert ".n" in parse_code(reply.text), "what is built on it comes later"
+    assert "G.n" in parse_code(reply.text), "what is built on it comes later"
 
 
 async def test_what_was_explored_is_first_given_the_type_that_the_task_names():
@@ -289,8 +235,13 @@ async def test_what_was_explored_is_first_given_the_type_that_the_task_names():
     assert parse_code(reply.text).endswith("steps = walk(4)\nsteps = list(steps)")
 
 
-async def test_what_was_explored_is_not_first_without_the_values_of_the_task():
-    made = explored("from statistics import mode\n\nm = mode()", Change("m", "new", "int", "int"))
+@pytest.mark.parametrize(
+    ("call", "type_"),
+    [("mode()", "int"), ("mode([7, 1, 4])", "list")],
+    ids=["without the task's value", "of another kind"],
+)
+async def test_what_was_explored_is_not_first_where_it_cannot_be_right(call, type_):
+    made = explored(f"from statistics import mode\n\nm = {call}", Change("m", "new", type_, type_))
     task = Task("Compute the median of [7, 1, 4] and store the number in `m`", ("statistics",))
     [reply] = await ask("solve", SolveInputs(task, STATISTICS, (made,)))
     assert "m = median([7, 1, 4])" in parse_code(reply.text)
@@ -317,10 +268,19 @@ async def test_repairs_end_when_the_time_is_spent_but_there_is_a_first_program()
 
 
 async def test_it_gives_up_when_programs_keep_failing_the_check():
-    failing = [tried(f"m = {number}", error=ErrorInfo("AssertionError", ""), unmet="check") for number in range(60)]
-    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(failing[:59])))
+    failing = [tried(f"m = {number}", error=ErrorInfo("AssertionError", ""), unmet="check") for number in range(8)]
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(failing[:7])))
     assert reply.text
     [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(failing)))
+    assert reply.problem == "empty"
+
+
+async def test_it_gives_up_sooner_where_nothing_explored_ran():
+    lost = explored("m = median()", error=ErrorInfo("TypeError", "no data"))
+    crashed = [tried(f"m = {number} / 0", error=ErrorInfo("ZeroDivisionError", "")) for number in range(4)]
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(crashed)))
+    assert reply.text
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (lost,), tuple(crashed)))
     assert reply.problem == "empty"
 
 
@@ -358,7 +318,6 @@ async def test_a_function_is_written_where_one_is_asked_for():
             "solved",
         ),
         ("Compute the median of [7, 1, 4] and store it in `m`", "assert m == 'never'", "unsolved"),
-        ("Look at it. Wrap it. Open it. Compute the median of [7, 1, 4] in `m`", "assert m == 4", "solved"),
     ],
 )
 async def test_it_carries_a_task_through_the_pipeline(text, check, outcome):

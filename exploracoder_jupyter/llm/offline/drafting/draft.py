@@ -6,11 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from exploracoder_jupyter.llm.offline.inputs.task_values import Value
-
-_REPETITION_PENALTY = 0.4
-"""For calling an API again in a later step."""
-
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -26,13 +21,11 @@ class Draft:
     used: frozenset[int] = frozenset()
     """Ids of the values that it uses."""
     penalty: float = 0.0
-    """For guesses, and values of another kind than a parameter expects."""
+    """For guesses and leftovers: literals of an example that no value of the task replaced, mismatching types."""
     type: str = ""
     """The result's type, if known."""
     names: tuple[str, ...] = ()
     """API names in the code, for matching with the task's words."""
-    variables: tuple[Value, ...] = ()
-    """The variables that its statements assign for later steps, the latest first."""
 
     def then(self, later: Draft) -> Draft:
         """Return this draft's statements followed by the other draft."""
@@ -41,10 +34,9 @@ class Draft:
             imports=tuple(dict.fromkeys([*self.imports, *later.imports])),
             statements=(*self.statements, *later.statements),
             paths=tuple(dict.fromkeys([*self.paths, *later.paths])),
-            used=self.used | frozenset(number for number in later.used if number >= 0),
-            penalty=self.penalty + later.penalty + (_REPETITION_PENALTY if set(self.paths) & set(later.paths) else 0.0),
+            used=self.used | later.used,
+            penalty=self.penalty + later.penalty,
             names=(*self.names, *later.names),
-            variables=self.variables,
         )
 
     def code(self, target: str, *, with_print: bool = False) -> str:

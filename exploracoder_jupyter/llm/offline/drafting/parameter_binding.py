@@ -10,13 +10,14 @@ import heapq
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from keyword import iskeyword
+from itertools import pairwise
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.inputs.signature_parameters import Parameter, parse_parameters
-from exploracoder_jupyter.llm.offline.inputs.task_values import Value, evaluate_literal, shape_of
+from exploracoder_jupyter.llm.offline.inputs.task_values import Value
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import compatibility, expected_kinds, kinds_of
 from exploracoder_jupyter.llm.offline.inputs.word_matching import (
+    STOP_WORDS,
     best_similarity,
     is_abbreviation,
     name_stems,
@@ -26,8 +27,8 @@ from exploracoder_jupyter.text.tokenizer import stem
 
 _ROLE_WEIGHTS = (1.0, 0.85, 0.7, 0.5, 0.4, 0.3)
 _NAMES_BY_PREPOSITION = {
-    "from": "source src start begin lo low lower first a u from_ frm since unit_from read input",
-    "to": "target dst dest stop end hi high upper last b v to_ until unit_to write output other",
+    "from": "source src start begin lo low lower first a u from_ frm since unit_from",
+    "to": "target dst dest stop end hi high upper last b v to_ until unit_to",
     "by": "by step k n amount offset",
     "with": "with_ other right second b",
     "of": "n k size",
@@ -58,12 +59,12 @@ class CallContext:
     """Literals of the task and variables of the state, the latest variable first."""
     words: tuple[str, ...]
     """Stemmed words of the clause, without stop words."""
-    task_words: tuple[str, ...] = ()
-    """Stemmed words of the whole task, which may name options of any step."""
     text: str = ""
     """The clause."""
     callables: tuple[str, ...] = ()
     """Functions that the clause describes, as code: `len`, `lambda x: x % 2 == 0`."""
+    reserved: frozenset[str] = frozenset()
+    """Names of variables that are already used."""
 
 
 @dataclass(order=True)
@@ -95,9 +96,11 @@ def role_match(value: Value, name: str) -> float:
 
 def _name_similarity(role: str, name: str) -> float:
     score = best_similarity(role, name_stems(name))
-    endings = [part[-size:] for part in name_stems(name) for size in (3, 4) if len(part) >= size]
-    is_abbreviated = any(is_abbreviation(ending, role) for ending in endings if not set(ending) & set("aeiou"))
-    return max(score, 0.5) if is_abbreviated else score
+    if score < 0.5 and any(
+        is_abbreviation(part[-size:], role) for part in name_stems(name) for size in (3, 4) if len(part) >= size
+    ):
+        score = 0.5
+    return score
 
 
 def bind_parameters(api: ApiDoc, context: CallContext, *, limit: int = 4) -> list[Binding]:
@@ -110,11 +113,7 @@ def bind_parameters(api: ApiDoc, context: CallContext, *, limit: int = 4) -> lis
     while queue and len(found) < limit and count < 400:
         partial = heapq.heappop(queue)
         if partial.index == len(required):
-            if _splits_columns(partial):
-                continue
             found.append(_finish(partial, api, context))
-            if api.kind == "class" and not required and found[-1].used:
-                found.append(Binding((), frozenset(), 0.5))
             if not required and not found[-1].used:
                 found.extend(_bind_first_optional(api, context))
             continue
@@ -139,24 +138,11 @@ def bind_parameters(api: ApiDoc, context: CallContext, *, limit: int = 4) -> lis
     ]
 
 
-def _splits_columns(partial: _PartialBinding) -> bool:
-    """Return whether only some of the columns of points are used, or in another order."""
-    columns = [value for _, value, _ in partial.chosen if value.columns]
-    starts = [value.start for value in columns]
-    return bool(columns) and (len(columns) != columns[0].columns or starts != sorted(starts))
-
-
 def _bind_first_optional(api: ApiDoc, context: CallContext) -> list[Binding]:
     """Bind the best value to the first parameter of a call that requires no arguments."""
     first = next((p for p in parse_parameters(api) if p.kind == "positional"), None)
-    if first is None:
-        return []
     candidates = [
-        value
-        for value in context.values
-        if not value.is_hint
-        and _matches_default(value, first)
-        and compatibility(value.shape, first.type, first.name) >= 0
+        value for value in context.values if first and compatibility(value.shape, first.type, first.name) >= 0
     ]
     best = max(candidates, key=lambda value: (len(value.members) > 2, value.id == -1, -value.start), default=None)
     return [Binding((best.code,), best.covered_ids, 0.5)] if best else []
@@ -166,11 +152,15 @@ def _parameter_options(
     parameter: Parameter, partial: _PartialBinding, context: CallContext
 ) -> list[tuple[float, Value, str, float]]:
     """Return the ways to fill one parameter as (cost, value, code, penalty), best first."""
-    unused = [value for value in context.values if not value.covered_ids & partial.used]
-    fits = [(_fit_score(parameter, value, partial), value) for value in unused]
-    found = [(1.5 - fit, value, value.code, 0.0) for fit, value in fits if fit >= -0.2]
+    found = [
+        (1.5 - _fit_score(parameter, value, partial), value, value.code, 0.0)
+        for value in context.values
+        if not value.covered_ids & partial.used and compatibility(value.shape, parameter.type, parameter.name) >= -0.2
+    ]
     if not found:
-        found = [(2.5, value, *_coerce(parameter, value)) for value in unused if not value.is_hint]
+        found = [
+            (2.5, value, *_coerce(parameter, value)) for value in context.values if not value.covered_ids & partial.used
+        ]
     if "callable" in parameter.type or parameter.name in (
         "func",
         "f",
@@ -195,10 +185,7 @@ def _coerce(parameter: Parameter, value: Value) -> tuple[str, float]:
 
 
 def _fit_score(parameter: Parameter, value: Value, partial: _PartialBinding) -> float:
-    role = role_match(value, parameter.name)
-    fit = compatibility(value.shape, parameter.type, parameter.name) + role
-    if value.is_hint and not role:
-        fit -= 0.2 if value.columns else 2.0
+    fit = compatibility(value.shape, parameter.type, parameter.name) + role_match(value, parameter.name)
     if value.id < 0:
         fit += 0.4 if value.id == -1 else 0.2
     chosen_starts = [item.start for _, item, _ in partial.chosen if item.start >= 0]
@@ -214,10 +201,6 @@ def _finish(partial: _PartialBinding, api: ApiDoc, context: CallContext) -> Bind
     used = partial.used
     gain = -partial.cost
     variadic: list[str] = []
-    if any(parameter.kind == "varkeywords" for parameter in parameters):
-        extra_keywords = [value for value in _keyword_values(used, context) if "with" in value.roles or value.name]
-        arguments |= {_keyword(value): value.code for value in extra_keywords}
-        used = used.union(*(value.covered_ids for value in extra_keywords))
     for parameter in parameters:
         if parameter.kind == "varargs":
             values = _variadic_values(parameter, used, context, first=partial.chosen)
@@ -225,10 +208,10 @@ def _finish(partial: _PartialBinding, api: ApiDoc, context: CallContext) -> Bind
             used = used.union(*(value.covered_ids for value in values))
         elif parameter.kind == "varkeywords":
             extra_keywords = _keyword_values(used, context)
-            arguments |= {_keyword(value): value.code for value in extra_keywords}
+            arguments |= {value.name or value.unit: value.code for value in extra_keywords}
             used = used.union(*(value.covered_ids for value in extra_keywords))
         elif not parameter.required:
-            code, covered_ids, bonus = _optional_argument(parameter, used, context)
+            code, covered_ids, bonus = _optional_argument(parameter, api, used, context)
             if code:
                 arguments[parameter.name] = code
                 used |= covered_ids
@@ -243,7 +226,11 @@ def _variadic_values(
 ) -> list[Value]:
     """Return the unused values of one kind for `*args`: members rather than their group."""
     unused = [value for value in context.values if not value.covered_ids & used and value.id >= 0 and not value.name]
-    unused = [value for value in unused if not value.members and _fits_variadic(value, parameter)]
+    unused = [
+        value
+        for value in unused
+        if not value.members and compatibility(value.shape, parameter.type, parameter.name.rstrip("s")) > -0.5
+    ]
     if not unused and not first:
         return [value for value in context.values if value.id == -1][:1]
     kinds = [kinds_of(value.shape) for value in unused]
@@ -252,31 +239,19 @@ def _variadic_values(
     )
 
 
-def _fits_variadic(value: Value, parameter: Parameter) -> bool:
-    if value.is_hint:
-        return role_match(value, parameter.name) >= 0.6
-    return compatibility(value.shape, parameter.type, parameter.name.rstrip("s")) > -0.5
-
-
 def _keyword_values(used: frozenset[int], context: CallContext) -> list[Value]:
     return [
         value
         for value in context.values
-        if value.id >= 0 and _keyword(value) and not (value.is_hint or value.members or value.covered_ids & used)
+        if value.id >= 0 and (value.name or value.unit) and not value.covered_ids & used
     ]
 
 
-def _keyword(value: Value) -> str:
-    """Return the name that the task gives a value: in `x = 3`, `3 days`, or `the name 'Ann'`."""
-    name = value.name or value.unit or value.noun
-    return name if name.isidentifier() and not iskeyword(name) else ""
-
-
 def _optional_argument(
-    parameter: Parameter, used: frozenset[int], context: CallContext
+    parameter: Parameter, api: ApiDoc, used: frozenset[int], context: CallContext
 ) -> tuple[str, frozenset[int], float]:
-    """Return the argument of an optional parameter, if any: a value by its role, a flag, or a function."""
-    unused = [value for value in context.values if not value.covered_ids & used and value.id >= 0 and not value.columns]
+    """Return the argument of an optional parameter, if any: a value by its role, a documented option, or a flag."""
+    unused = [value for value in context.values if not value.covered_ids & used and value.id >= 0]
     scored = [
         (role_match(value, parameter.name), compatibility(value.shape, parameter.type, parameter.name), value)
         for value in unused
@@ -285,23 +260,22 @@ def _optional_argument(
     if scored:
         best = max(scored, key=lambda item: item[0] + item[1])
         return best[2].code, best[2].covered_ids, best[0]
+    option = _documented_option(parameter, api, context)
+    if option:
+        return option, frozenset(), 0.8
     if parameter.default == "False" and any(
-        similarity(w, p) >= 0.75 for w in _option_words(context) for p in name_stems(parameter.name)
+        similarity(w, p) >= 0.75 for w in context.words for p in name_stems(parameter.name)
     ):
         return "True", frozenset(), 0.5
     if (
         parameter.default == "None"
         and _takes_attribute_name(parameter)
-        and any(similarity(w, stem(parameter.name.lower())) >= 0.75 for w in _option_words(context))
+        and any(similarity(w, stem(parameter.name.lower())) >= 0.75 for w in context.words)
     ):
         return repr(parameter.name), frozenset(), 0.3
     if parameter.name in ("key", "func", "function", "default_factory") and context.callables:
         return context.callables[0], frozenset(), 0.5
     return "", frozenset(), 0.0
-
-
-def _option_words(context: CallContext) -> tuple[str, ...]:
-    return (*context.words, *context.task_words)
 
 
 def _takes_attribute_name(parameter: Parameter) -> bool:
@@ -310,11 +284,53 @@ def _takes_attribute_name(parameter: Parameter) -> bool:
 
 
 def _matches_default(value: Value, parameter: Parameter) -> bool:
-    """Return whether the default, if it is a literal, is of a kind that the value can be used as."""
-    default = evaluate_literal(parameter.default)
-    if default is None or parameter.default in ("", default):
+    """Return whether the default, if it is a literal, is of the value's kind."""
+    if parameter.default in ("", "None") or not re.match(r"[-\d'\"\[({]|True|False", parameter.default):
         return True
-    return bool(kinds_of(shape_of(default)) & kinds_of(value.shape))
+    text = parameter.default[0] in "'\""
+    return text == (value.shape == "str") and parameter.default not in ("True", "False")
+
+
+def _documented_option(parameter: Parameter, api: ApiDoc, context: CallContext) -> str:
+    """Return a word of the clause that the documentation quotes as an option, or that precedes the parameter's name."""
+    if parameter.default and parameter.default[0] not in "'\"N":
+        return ""
+    options = set(re.findall(r"['\"`]+([A-Za-z][\w-]{2,})['\"`]+", f"{parameter.type} {parameter.text}"))
+    options |= set(re.findall(rf"\b{parameter.name}\s*=\s*['\"]([\w-]+)['\"]", api.description))
+    clause_words = {word.lower() for word in re.findall(r"[A-Za-z][\w-]+", context.text)}
+    for option in sorted(options):
+        if (
+            option.lower() in clause_words
+            and option not in ("None", "True", "False")
+            and repr(option) != parameter.default
+        ):
+            return repr(option)
+    return _option_before_name(parameter, api, context) if parameter.default else ""
+
+
+def _option_before_name(parameter: Parameter, api: ApiDoc, context: CallContext) -> str:
+    """Return the word before one that names this parameter better than any other, as in `in github format`."""
+    if parameter.default[0] not in "'\"" and "str" not in parameter.type:
+        return ""
+    words = re.findall(r"[A-Za-z][\w-]*", context.text)
+    for before, word in pairwise(words):
+        if (
+            before.lower() in STOP_WORDS
+            or word.lower() in STOP_WORDS
+            or word.lower() in _NAME_SETS_BY_PREPOSITION
+            or before == words[0]
+        ):
+            continue
+        fit = _naming_score(word, parameter.name, context)
+        if fit >= 0.5 and all(fit >= _naming_score(word, p.name, context) for p in parse_parameters(api)):
+            return repr(before)
+    return ""
+
+
+def _naming_score(word: str, name: str, context: CallContext) -> float:
+    """Rate how well a word names a parameter; other words of the clause in the name count too."""
+    matching_words = [other for other in context.words if len(other) >= 4 and name.lower().startswith(other[:4])]
+    return _name_similarity(stem(word.lower()), name) + (0.2 if matching_words else 0.0)
 
 
 def _arguments(parameters: Sequence[Parameter], assigned: dict[str, str], variadic: Sequence[str]) -> tuple[str, ...]:

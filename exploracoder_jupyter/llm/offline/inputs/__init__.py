@@ -1,1 +1,1 @@
-"""What the offline model reads from a request: task, documentation and experience."""
+"""What the offline model reads from a request: task, documentation, examples and experience."""

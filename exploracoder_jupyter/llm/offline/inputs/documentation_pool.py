@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
+import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from inspect import cleandoc
-from textwrap import dedent
+from itertools import pairwise
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.llm.offline.inputs.task_values import Value
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, best_similarity, content_stems, name_stems
 from exploracoder_jupyter.pipeline.ports import Knowledge
-from exploracoder_jupyter.text.python_code import parse_python
 
-_FIRST_CONSTANT = 5000
-_MAX_READ = 4
-"""Maximum number of classes whose source is read for constants."""
+_ALIASES = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "dt": "datetime"}
+"""Conventional abbreviations in examples that omit their imports."""
 
 
 @dataclass(slots=True)
@@ -29,9 +26,7 @@ class DocumentationPool:
     knowledge: Knowledge | None = None
     apis: dict[str, ApiDoc] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
-    constants: list[Value] = field(default_factory=list)
-    """Members of enumerations that a text names."""
-    _members: dict[str, list[ApiDoc]] | None = None
+    _readme_calls: frozenset[str] | None = None
     _name_words: dict[str, frozenset[str]] = field(default_factory=dict)
     _text_words: dict[str, frozenset[str]] = field(default_factory=dict)
     _word_weights: dict[str, float] = field(default_factory=dict)
@@ -47,22 +42,13 @@ class DocumentationPool:
         if self.knowledge is not None and query.strip():
             self.add(item.api for item in await self.knowledge.search(query, k))
 
-    async def find_constants(self, words: Sequence[str]) -> None:
-        """Read classes that match the words and take no arguments for constants that the words name."""
-        if self.knowledge is None:
-            return
-        classes = [api for api in self.rank_apis(words) if api.kind == "class" and api.signature in ("", "()")]
-        for api in classes[:_MAX_READ]:
-            tree = parse_python(dedent(await self.knowledge.source(api.path)))
-            names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id.isupper()]
-            module, _, owner = api.path.rpartition(".")
-            for name in dict.fromkeys(names):
-                if all(best_similarity(part, words) >= 0.8 for part in name_stems(name)):
-                    number, line = _FIRST_CONSTANT + len(self.constants), f"from {module} import {owner}"
-                    kind = name_stems(owner)[-1:]
-                    value = Value(number, f"{owner}.{name}", "".join(kind), kind)
-                    self.constants.append(replace(value, is_hint=True, import_line=line))
-                    self.apis.pop(api.path, None)  # a class of constants is not created
+    @property
+    def readme_calls(self) -> frozenset[str]:
+        """Names called by the README's example programs: the most common uses of the library."""
+        if self._readme_calls is None:
+            programs = self.knowledge.overview().examples[:12] if self.knowledge is not None else ()
+            self._readme_calls = frozenset(name for code in programs for name in re.findall(r"\b([A-Za-z]\w+)\(", code))
+        return self._readme_calls
 
     def lookup(self, path: str) -> ApiDoc | None:
         """Return the API with this path, from the pool or from the knowledge."""
@@ -103,7 +89,13 @@ class DocumentationPool:
             weight * max(best_similarity(word, names), 0.55 if word in text else 0.35 * best_similarity(word, text))
             for word, weight in zip(words, weights, strict=True)
         )
-        return score / sum(weights) + self._prior(api, words)
+        return score / sum(weights) + self._prior(api, words) + self.phrase_bonus(api, words)
+
+    def phrase_bonus(self, api: ApiDoc, words: Sequence[str]) -> float:
+        """Return a bonus for adjacent words of the task that are adjacent in the first paragraph, too."""
+        paragraph = " ".join(name_stems(api.description.split("\n\n")[0][:300]))
+        pairs = sum(f" {first} {second} " in f" {paragraph} " for first, second in pairwise(words))
+        return min(0.5, 0.25 * pairs)
 
     def _prior(self, api: ApiDoc, words: Sequence[str]) -> float:
         """Score an API by its retrieval rank, unrelated words in its name, examples and path depth."""
@@ -119,33 +111,50 @@ class DocumentationPool:
         )
         is_unlikely = api.deprecated or api.name.endswith(("Error", "Warning", "Exception")) or _is_uninformative(api)
         penalty = unrelated_penalty + 0.5 if is_unlikely else unrelated_penalty
-        return rank_score + examples + exact_bonus - 0.12 * foreign - 0.08 * depth - penalty
+        readme_bonus = 0.3 if api.name in self.readme_calls and depth <= 1 else 0.0
+        return rank_score + examples + exact_bonus + readme_bonus - 0.12 * foreign - 0.08 * depth - penalty
 
     def rank_apis(self, words: Sequence[str]) -> list[ApiDoc]:
         """Return the callables of the pool, those that match the words best first."""
         usable = [api for api in self.apis.values() if api.kind in ("function", "class", "method", "property")]
         return sorted(usable, key=lambda api: (-self.match_score(api, words), self.ranks.get(api.path, 99), api.path))
 
-    def rank_members(self, type_: str, words: Sequence[str]) -> list[ApiDoc]:
-        """Return the methods and properties of a class, by the name of their owner, those that match best first."""
-        if self._members is None:
-            self._members = {}
-            for api in self.knowledge.apis if self.knowledge else ():
-                if api.kind in ("method", "property"):
-                    self._members.setdefault(api.path.split(".")[-2].lower(), []).append(api)
-        members = self._members.get(type_.rpartition(".")[2].lower(), [])
-        return sorted(members, key=lambda api: -self.match_score(api, words))
+    def import_for(self, name: str, near: ApiDoc) -> str | None:
+        """Return the import that defines a name which an example uses without importing it."""
+        parents = _parent_paths(near.path)
+        for parent in parents:
+            found = self.lookup(f"{parent}.{name}")
+            if found is not None:
+                module, _, attribute = found.path.rpartition(".")
+                return f"from {module} import {attribute}" + (f" as {name}" if attribute != name else "")
+        for library in dict.fromkeys([near.library.partition(".")[0], near.library]):
+            if name == library:
+                return f"import {name}"
+        if name in _ALIASES:
+            return f"import {_ALIASES[name]} as {name}"
+        if any(parent.rpartition(".")[2] == name for parent in parents):
+            module = next(parent for parent in parents if parent.rpartition(".")[2] == name).rpartition(".")[0]
+            return f"from {module} import {name}"
+        return f"import {name}" if name in sys.stdlib_module_names else self._import_abbreviation(name, near)
 
-    def module_properties(self, type_: str) -> list[ApiDoc]:
-        """Return the properties of all classes in the module of a type, some of which it may inherit."""
-        module = type_.rpartition(".")[0]
-        properties = (api for api in (self.knowledge.apis if self.knowledge else ()) if api.kind == "property")
-        return [api for api in properties if module and api.path.rsplit(".", 2)[0] == module]
+    def _import_abbreviation(self, name: str, near: ApiDoc) -> str | None:
+        """Return an import under an abbreviation of the library's name, such as `nx` for networkx."""
+        library = near.library
+        letters_only = library.replace("_", "").lower()
+        remaining = iter(letters_only)
+        return (
+            f"import {library} as {name}"
+            if 1 < len(name) <= 3 and name[0] == letters_only[0] and all(c in remaining for c in name)
+            else None
+        )
 
-    def has_member(self, type_: str, api: ApiDoc) -> bool:
-        """Return whether an object of this type has a method or property, as far as is known."""
-        owner = api.path.rpartition(".")[0]
-        return type_ in ("", "object") or owner.rpartition(".")[2].lower() == type_.rpartition(".")[2].lower()
+
+def _parent_paths(path: str) -> list[str]:
+    found = []
+    while "." in path:
+        path = path.rpartition(".")[0]
+        found.append(path)
+    return found
 
 
 def find_named_apis(text: str, apis: Iterable[ApiDoc]) -> list[ApiDoc]:

@@ -10,21 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from exploracoder_jupyter.llm.offline.inputs.task_values import find_values, mask_literals
+from exploracoder_jupyter.llm.offline.inputs.task_values import mask_literals
 from exploracoder_jupyter.llm.offline.inputs.word_matching import content_stems
 from exploracoder_jupyter.text.tokenizer import stem
 
 _VERBS = (
-    "add|append|apply|assemble|attach|average|bin|build|calculate|cast|check|choose|clean|clip|cluster|collect|combine|compare|compute|concatenate|"
-    "construct|convert|count|create|crop|decode|define|delete|determine|differentiate|divide|draw|drop|encode|escape|estimate|evaluate|"
-    "expand|extract|factor|fill|filter|find|fit|flatten|format|generate|get|give|group|insert|integrate|intersect|invert|iterate|join|"
-    "list|load|look|make|map|measure|merge|minimi[sz]e|multiply|normali[sz]e|obtain|open|order|pad|parse|pick|plot|pop|predict|print|produce|push|"
-    "query|read|remove|rename|render|replace|report|resize|retrieve|reverse|rotate|round|sample|save|scale|score|search|select|"
-    "serialise|serialize|set|shift|simplify|slice|solve|sort|split|stack|standardi[sz]e|store|strip|subtract|swap|sum|take|tokenize|train|transform|"
-    "translate|transpose|trim|truncate|turn|update|use|validate|wrap|write"
+    "add|apply|assemble|average|bin|build|calculate|cast|check|choose|clean|cluster|collect|combine|compare|compute|concatenate|"
+    "construct|convert|count|create|decode|define|delete|determine|differentiate|divide|draw|encode|escape|estimate|evaluate|"
+    "expand|extract|factor|fill|filter|find|fit|flatten|format|generate|get|give|group|insert|integrate|invert|iterate|join|"
+    "list|load|look|make|map|measure|merge|minimi[sz]e|normali[sz]e|obtain|open|order|parse|pick|plot|predict|print|produce|"
+    "query|read|remove|rename|render|replace|report|retrieve|reverse|rotate|round|sample|save|scale|score|search|select|"
+    "serialise|serialize|set|shift|simplify|slice|solve|sort|split|store|subtract|sum|take|tokenize|train|transform|"
+    "translate|transpose|truncate|update|use|validate|wrap|write"
 )
 _BOUNDARY = re.compile(
-    rf"(?:[.!?](?=\s+[A-Z`]|\s*$)|;|\n+|,?\s+(?:and\s+)?then\b|,?\s+and(?=\s+(?:{_VERBS})\b)|,(?=\s+(?:{_VERBS})\b)|,(?=\s+(?:sorted|ordered|grouped)\s+by\b))",
+    rf"(?:[.!?](?=\s+[A-Z`]|\s*$)|;|\n+|,?\s+(?:and\s+)?then\b|,?\s+and(?=\s+(?:{_VERBS})\b)|,(?=\s+(?:{_VERBS})\b))",
     re.IGNORECASE,
 )
 _DATA_ONLY = re.compile(
@@ -91,7 +91,7 @@ def _only_introduces_data(piece: str) -> bool:
 
 def _only_stores_result(piece: str) -> bool:
     """Return whether a clause only names a variable for the previous clause's result, and needs no call of its own."""
-    if not _STORE_ONLY.match(piece) or find_values(piece):
+    if not _STORE_ONLY.match(piece):
         return False
     words = [word for word in content_stems(mask_literals(piece)) if word not in _FORMAT_STEMS]
     return len(words) <= 1 or bool(

@@ -18,16 +18,12 @@ from exploracoder_jupyter.text.tokenizer import stem
 _OPENING = {"[": "]", "(": ")", "{": "}"}
 _STRING = re.compile(r"""(?<![\w])([rb]?)('(?:[^'\\\n]|\\.)*'(?!\w)|"(?:[^"\\]|\\.)*")""")
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d[\d_]*\.\d+|\d[\d_]*)(?:[eE][+-]?\d+)?(?![\w]|\.\d)")
-_TERM = r"(?:\d+(?:\.\d+)?|(?:sin|cos|tan|exp|log|sqrt)?\([^()\n]*\)|[A-Za-z])(?![\w.]*\w)"
-_FORMULA = re.compile(rf"-?{_TERM}(?:\s*(?:\*\*|[-+*/^])\s*{_TERM}){{1,40}}")
-_EQUATION = re.compile(rf"(?<![\w.'\"])({_FORMULA.pattern})(?:\s*=\s*({_FORMULA.pattern}|-?{_TERM}))?")
 _BACKTICKED = re.compile(r"`([^`\n]+)`")
 _BACKTICKED_NAME = re.compile(r"`[A-Za-z_][\w.]*`")
 _LAMBDA = re.compile(r"lambda\b[^:]*:")
 _ASSIGNED_NAME = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
 _SYMBOL = re.compile(r"\b(?:respect to|for|in|of|variable) `?([b-zB-HJ-Z])\b`?(?! ?=)")
 _PAIRS = re.compile(r"\b(?:edges?|links?|arcs?|pairs?) ((?:\w+-\w+)(?:(?:, ?(?:and )?| and )\w+-\w+)+)(?![\w-])")
-_NOUN = re.compile(r"(?:^|\s)([A-Za-z_]\w*) $")
 _SEPARATOR = re.compile(r"\s*(?:,|,?\s*and|,?\s*or)\s*\Z")
 _WORD = re.compile(r"[A-Za-z_]+")
 _TARGET = re.compile(
@@ -56,14 +52,6 @@ class Value:
     """Ids of the values that this one consists of."""
     start: int = -1
     end: int = -1
-    noun: str = ""
-    """The word before it, as in `the cities 'Oslo' and 'Rome'`."""
-    is_hint: bool = False
-    """Whether it is only implied: a program may do without it."""
-    import_line: str = ""
-    """The import that its code needs, for a constant of the library."""
-    columns: int = 0
-    """How many columns of points it is one of: a call takes all of them or none."""
 
     @property
     def covered_ids(self) -> frozenset[int]:
@@ -83,7 +71,6 @@ _NAME_SEARCH_LENGTH = 200
 """Characters before a value that are searched for its name."""
 _MAX_DEPTH = 50
 """Maximum nesting of brackets in a literal; finding the end of deeper ones would take quadratic time."""
-_MAX_VALUES = 200
 _CACHED_TEXTS = 32
 """Texts whose values are remembered; every step of a run reads the same task and subtasks again."""
 
@@ -93,7 +80,7 @@ def find_values(text: str) -> tuple[Value, ...]:
     """Return the values of a text in order; a sequence of similar literals is a value besides its members."""
     found = [item for item in _find_literals(text) if _is_literal(item.code) or not item.code.strip("+-").isdigit()]
     found = sorted([*found, *_find_symbols(text, found)], key=lambda item: item.start)
-    singles = [_make_value(number, item, text) for number, item in enumerate(found[:_MAX_VALUES])]
+    singles = [_make_value(number, item, text) for number, item in enumerate(found)]
     groups = _group_values(singles, text, first=len(singles))
     return (*singles, *groups)
 
@@ -155,26 +142,15 @@ def _element_shape(items: Sequence[object]) -> str:
 def _find_literals(text: str) -> list[_Literal]:
     found: list[_Literal] = []
     position = 0
-    informal = _find_formulas(text) | _find_pairs(text)
+    pairs = _find_pairs(text)
     while position < len(text):
-        item = informal.get(position) or _literal_at(text, position)
+        item = pairs.get(position) or _literal_at(text, position)
         if item is not None:
             found.append(item)
             position = item.end
         else:
             name = _BACKTICKED_NAME.match(text, position)
             position = name.end() if name else position + 1
-    return found
-
-
-def _find_formulas(text: str) -> dict[int, _Literal]:
-    """Find expressions of letters as texts, by position; of an equation what is zero: `x**2 = 4` is `'x**2 - (4)'`."""
-    found = {}
-    for match in _EQUATION.finditer(text):
-        left, right = match.group(1), match.group(2) or "0"
-        if re.search(r"[A-Za-z]", left) and re.search(r"[*+^]", left):
-            code = repr(left if right == "0" else f"{left} - ({right})")
-            found[match.start()] = _Literal(match.start(), match.end(), code)
     return found
 
 
@@ -274,14 +250,7 @@ def _make_value(number: int, item: _Literal, text: str) -> Value:
         frozenset(),
         item.start,
         item.end,
-        _find_noun(text, item),
     )
-
-
-def _find_noun(text: str, item: _Literal) -> str:
-    match = _NOUN.search(text[max(0, item.start - _NAME_SEARCH_LENGTH) : item.start])
-    word = match.group(1) if match else ""
-    return "" if word.lower() in _PREPOSITIONS or word.lower() in _FUNCTION_WORDS else word
 
 
 def _find_unit(text: str, item: _Literal, shape: str) -> str:
@@ -302,7 +271,6 @@ def _find_roles(text: str, item: _Literal) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stem(word) for word in words if word in _PREPOSITIONS or word not in STOP_WORDS))
 
 
-_FUNCTION_WORDS = frozenset(["a", "an", "and", "as", "in", "is", "it", "or", "over", "than", "that", "the", "then"])
 _PREPOSITIONS = frozenset({"from", "to", "by", "with", "into", "at", "of", "on", "between", "for"})
 
 
@@ -320,10 +288,9 @@ def _group_values(singles: Sequence[Value], text: str, *, first: int) -> list[Va
 
 
 def _are_two_arguments(run: Sequence[Value], text: str) -> bool:
-    """Return whether a run is two containers joined by `and`, and no plural before them says that they are one."""
+    """Return whether a run is two containers joined by `and`: two arguments rather than one."""
     between = text[run[0].end : run[1].start].strip(" ,") if len(run) == 2 else ""
-    is_plural = run[0].noun.endswith("s")
-    return between == "and" and not is_plural and run[0].shape.startswith(("list", "dict", "set"))
+    return between == "and" and run[0].shape.startswith(("list", "dict", "set"))
 
 
 def _are_similar(first: Value, second: Value) -> bool:
@@ -332,7 +299,7 @@ def _are_similar(first: Value, second: Value) -> bool:
     return (
         first.shape == second.shape
         or {first.shape, second.shape} <= {"int", "float"}
-        or any(first.shape.startswith(kind) and second.shape.startswith(kind) for kind in ("tuple", "list"))
+        or (first.shape.startswith("tuple") and second.shape.startswith("tuple"))
     )
 
 
@@ -340,14 +307,5 @@ def _make_group(number: int, run: Sequence[Value]) -> Value:
     code = f"[{', '.join(value.code for value in run)}]"
     members = frozenset(value.id for value in run)
     return Value(
-        number,
-        code,
-        shape_of(evaluate_literal(code)),
-        run[0].roles,
-        "",
-        "",
-        members,
-        run[0].start,
-        run[-1].end,
-        run[0].noun,
+        number, code, shape_of(evaluate_literal(code)), run[0].roles, "", "", members, run[0].start, run[-1].end
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
 
@@ -13,7 +14,7 @@ _TYPE_PATTERNS = (
     (
         "sequence",
         re.compile(
-            r"container|list|sequence|iterable|iterator|array|tuple|\bset\b|collection|matrix|ndarray|series|rows|typing\.any\]"
+            r"list|sequence|iterable|iterator|array|tuple|\bset\b|collection|matrix|ndarray|series|rows|typing\.any\]"
         ),
     ),
     ("number", re.compile(r"\bint|float|number|numeric|scalar|real|complex|decimal|count|\bsize\b|supportsindex")),
@@ -83,9 +84,9 @@ def compatibility(shape: str, type_: str, name: str) -> float:
     if kinds & expected:
         return 1.0 if type_ else 0.6
     if not expected or expected <= {"bool"}:
-        return 0.0 if not type_ or _is_generic(type_) else -0.5 if expected else -0.15
+        return 0.0 if not type_ or _is_generic(type_) else -0.5
     if "text" in kinds and "sequence" in expected:
-        return 0.0 if re.search(r"label|hashable|column|\bkey", type_) else -0.5 if type_ else -0.2
+        return -0.2 if not type_ else -0.5
     return -1.0 if type_ and not _is_generic(type_) else -0.5
 
 
@@ -109,3 +110,47 @@ def _object_compatibility(shape: str, type_: str, name: str, expected: frozenset
     if expected and not _is_generic(type_):
         return -0.6 if expected != {"sequence"} else -0.1
     return 0.1
+
+
+def shape_similarity(shape: str, other: str) -> float:
+    """Rate the structural similarity of two shapes, from 0 to 1."""
+    if shape == other:
+        return 1.0
+    if {shape, other} <= {"int", "float"}:
+        return 0.95
+    if "any" in (shape, other):
+        return 0.7
+    first, second = _split_shape(shape), _split_shape(other)
+    if first is None or second is None:
+        return 0.25 if {shape, other} & {"str"} and (first or second) else 0.0
+    (outer, inner), (outer2, inner2) = first, second
+    outer_similarity = 1.0 if outer == outer2 else 0.9 if "dict" not in (outer, outer2) else 0.3
+    if outer == outer2 == "tuple" and len(inner) != len(inner2):
+        return 0.4
+    if outer != outer2 and "tuple" in (outer, outer2):
+        inner, inner2 = inner[:1], inner2[:1]
+    if not inner or not inner2:
+        return 0.7 * outer_similarity
+    pairs = [shape_similarity(a, b) for a, b in zip(inner, inner2, strict=False)]
+    return outer_similarity * (0.5 + 0.5 * sum(pairs) / len(pairs))
+
+
+def _split_shape(shape: str) -> tuple[str, Sequence[str]] | None:
+    if "[" not in shape:
+        return None
+    outer, _, rest = shape.partition("[")
+    items, depth, current = [], 0, ""
+    for char in rest[:-1]:
+        depth += (char == "[") - (char == "]")
+        if char == "," and not depth:
+            items.append(current)
+            current = ""
+        else:
+            current += char
+    return outer, [*items, current] if current else items
+
+
+def nesting_depth(shape: str) -> int:
+    """Return how deep a shape is nested: 0 for a scalar, 2 for `list[list[int]]`."""
+    inner = _split_shape(shape)
+    return 0 if inner is None else 1 + max((nesting_depth(item) for item in inner[1][:1]), default=0)

@@ -30,7 +30,7 @@ _SYNONYM_GROUPS = (
     "merge join combine concat concatenate union",
     "split chunk partition divide batch",
     "reverse backwards invert",
-    "convert transform translate transpile cast change",
+    "convert transform translate cast change",
     "parse load loads decode read interpret",
     "serialise serialize dump dumps encode write",
     "build create construct generate initialise",
@@ -50,7 +50,7 @@ _SYNONYM_GROUPS = (
     "difference diff delta subtract",
     "nested nest deep recursive",
     "flat flatten collapse",
-    "ordinal nth position index",
+    "ordinal nth position",
     "key field column",
     "predict prediction forecast",
     "fit train learn",
@@ -103,7 +103,7 @@ def similarity(word: str, other: str) -> float:
     short, long = sorted((word, other), key=len)
     if len(short) >= 4 and long.startswith(short):
         return 0.8 if len(long) - len(short) <= 3 else 0.6
-    if len(short) >= 4 and (short in long or (len(short) >= 6 and (short[:6] in long or long[:6] in short))):
+    if len(short) >= 4 and short in long:
         return 0.6
     if 3 <= len(short) <= 4 and is_abbreviation(short, long):
         return 0.5

@@ -1,0 +1,234 @@
+"""Adapts documented examples to the task.
+
+Their literals are replaced by values of the task with a similar shape and role.
+
+Literals that remain count against a draft, because an example that is merely pasted does not do the task. Keywords that
+the task does not mention are dropped, and a scalar is nested as deep as the literal that it replaces.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.llm.offline.drafting.draft import Draft
+from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, role_match
+from exploracoder_jupyter.llm.offline.inputs.example_slices import Slice, called_names, stored_names
+from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters
+from exploracoder_jupyter.llm.offline.inputs.task_values import Value, shape_of
+from exploracoder_jupyter.llm.offline.inputs.value_kinds import nesting_depth, shape_similarity
+from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems, similarity
+
+_BEAM_WIDTH = 12
+
+
+@dataclass(slots=True)
+class Slot:
+    """A literal of an example that a value of the task may replace."""
+
+    nodes: list[ast.expr]
+    shape: str
+    name: str
+    """The parameter or variable that it is assigned to."""
+    keyword: ast.keyword | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Assignment:
+    gain: float = 0.0
+    code_by_slot: Mapping[int, str] = field(default_factory=dict)
+    used: frozenset[int] = frozenset()
+    last: int = -1
+
+
+def adapt_example(example_slice: Slice, api: ApiDoc, context: CallContext, *, limit: int = 3) -> list[Draft]:
+    """Return the slice with the task's values in it, best first; without values that fit, the slice itself."""
+    tree = ast.Module([*copy.deepcopy(example_slice.statements), ast.Expr(copy.deepcopy(example_slice.result))], [])
+    _rename_reserved(tree, example_slice, context.reserved)
+    slots = _find_slots(tree, api)
+    return [
+        _make_draft(tree, example_slice, api, slots, assignment, context)
+        for assignment in _assignments(slots, context)[:limit]
+    ]
+
+
+def _rename_reserved(tree: ast.Module, example_slice: Slice, reserved: frozenset[str]) -> None:
+    """Rename the example's own variables that have reserved names."""
+    reserved_names = {name for node in example_slice.statements for name in stored_names(node, whole=True)} & reserved
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in reserved_names:
+            node.id = f"{node.id}_"
+
+
+def _find_slots(tree: ast.Module, api: ApiDoc) -> list[Slot]:
+    slots: list[Slot] = []
+    slots_by_literal: dict[str, Slot] = {}
+    for node, name, keyword in _iter_literals(tree, api):
+        shape = _literal_shape(node)
+        key = ast.dump(node)
+        if key in slots_by_literal and shape != "int":
+            slots_by_literal[key].nodes.append(node)
+            continue
+        slot = Slot([node], shape, name, keyword)
+        slots_by_literal[key] = slot
+        slots.append(slot)
+    return slots
+
+
+def _iter_literals(
+    node: ast.AST, api: ApiDoc, name: str = "", keyword: ast.keyword | None = None
+) -> Iterator[tuple[ast.expr, str, ast.keyword | None]]:
+    """Yield the outermost literals below a node, in order, with the parameter or variable of each."""
+    is_flag = keyword is not None and isinstance(node, ast.Constant) and isinstance(node.value, bool)
+    if isinstance(node, ast.expr) and (is_flag or _literal_shape(node) not in ("", "None", "bool")):
+        yield node, name, keyword
+        return
+    if isinstance(node, ast.Assign):
+        target = node.targets[0]
+        yield from _iter_literals(node.value, api, target.id if isinstance(target, ast.Name) else "")
+        if not isinstance(target, ast.Name):
+            yield from _iter_literals(target, api)
+    elif isinstance(node, ast.Call):
+        yield from _iter_literals(node.func, api)
+        names = _positional_names(node, api)
+        for index, argument in enumerate(node.args):
+            yield from _iter_literals(argument, api, names[index] if index < len(names) else name)
+        for item in node.keywords:
+            yield from _iter_literals(item.value, api, item.arg or "", item)
+    elif not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.JoinedStr)):
+        for child in ast.iter_child_nodes(node):
+            yield from _iter_literals(child, api, name if isinstance(node, (ast.List, ast.Tuple)) else "")
+
+
+def _positional_names(call: ast.Call, api: ApiDoc) -> list[str]:
+    last = (
+        call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else call.func.id
+        if isinstance(call.func, ast.Name)
+        else ""
+    )
+    return [p.name for p in parse_parameters(api) if p.kind == "positional"] if last == api.name else []
+
+
+def _literal_shape(node: ast.expr) -> str:
+    """Return the shape of a literal, of `range(...)` and of `'a b'.split()`; empty for anything else."""
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id == "range":
+            return "list[int]"
+        receiver = isinstance(node.func, ast.Attribute) and node.func.attr == "split" and node.func.value
+        return "list[str]" if isinstance(receiver, ast.Constant) else ""
+    try:
+        return shape_of(ast.literal_eval(node))
+    except (ValueError, TypeError, SyntaxError):
+        return ""
+
+
+def _assignments(slots: Sequence[Slot], context: CallContext) -> list[_Assignment]:
+    """Return ways to assign the values to the slots, best first: a beam search over the values in the task's order."""
+    beam = [_Assignment()]
+    values = sorted((v for v in context.values if v.id >= 0), key=lambda v: (v.start, -v.end))
+    for value in values:
+        extended = list(beam)
+        for assignment in beam:
+            if not value.covered_ids & assignment.used:
+                extended.extend(_place_value(assignment, value, slots))
+        beam = sorted(extended, key=lambda assignment: -assignment.gain)[:_BEAM_WIDTH]
+    return beam
+
+
+def _place_value(assignment: _Assignment, value: Value, slots: Sequence[Slot]) -> Iterator[_Assignment]:
+    for index, slot in enumerate(slots):
+        if index in assignment.code_by_slot:
+            continue
+        code, gain = _fit_value(value, slot)
+        if gain <= 0.3:
+            continue
+        gain -= 0.1 if index < assignment.last else 0.0
+        gain += 0.5 * (len(value.members) or 1)
+        yield _Assignment(
+            assignment.gain + gain,
+            {**assignment.code_by_slot, index: code},
+            assignment.used | value.covered_ids,
+            max(index, assignment.last),
+        )
+
+
+def _fit_value(value: Value, slot: Slot) -> tuple[str, float]:
+    """Return the code that fills the slot, and how well it fits."""
+    role_score = 0.6 * role_match(value, slot.name) if slot.name else 0.0
+    extra_depth = nesting_depth(slot.shape) - nesting_depth(value.shape)
+    if extra_depth > 0 and value.shape in ("int", "float") and ("int" in slot.shape or "float" in slot.shape):
+        return "[" * extra_depth + value.code + "]" * extra_depth, 0.35 + role_score
+    if slot.shape == "bool":
+        return value.code, 0.0
+    shape_score = shape_similarity(value.shape, slot.shape)
+    return value.code, (shape_score + role_score if shape_score or role_score >= 1 else 0.0)
+
+
+def _make_draft(
+    tree: ast.Module,
+    example_slice: Slice,
+    api: ApiDoc,
+    slots: Sequence[Slot],
+    assignment: _Assignment,
+    context: CallContext,
+) -> Draft:
+    replaced: dict[int, str] = {}
+    dropped: set[int] = set()
+    penalty = 0.0
+    for index, slot in enumerate(slots):
+        if index in assignment.code_by_slot:
+            replaced.update((id(node), assignment.code_by_slot[index]) for node in slot.nodes)
+        elif slot.keyword is not None and not any(
+            similarity(w, p) >= 0.75 for w in context.words for p in name_stems(slot.name)
+        ):
+            dropped.add(id(slot.keyword))
+            penalty += 0.1
+        else:
+            penalty += _leftover_penalty(slot, context)
+    adapted_tree = _ReplaceNodes(replaced, dropped).visit(copy.deepcopy(_mark_nodes(tree)))
+    body = [ast.unparse(node) for node in ast.iter_child_nodes(adapted_tree)]
+    return Draft(
+        imports=tuple(ast.unparse(node) for node in example_slice.imports),
+        statements=tuple(body[:-1]),
+        result=body[-1],
+        paths=(api.path,),
+        used=assignment.used,
+        penalty=penalty,
+        type=example_slice.type,
+        names=tuple(sorted(called_names(tree))),
+    )
+
+
+def _leftover_penalty(slot: Slot, context: CallContext) -> float:
+    """Return the penalty for keeping a literal of the example."""
+    if isinstance(slot.nodes[0], ast.Constant) and str(slot.nodes[0].value).lower() in context.text.lower().split():
+        return 0.0
+    if nesting_depth(slot.shape):
+        return 0.8
+    return 0.5 if slot.shape == "str" else 0.35
+
+
+def _mark_nodes(tree: ast.Module) -> ast.Module:
+    """Mark every node with its identity, which its copies keep."""
+    for node in ast.walk(tree):
+        node.mark = id(node)  # type: ignore[attr-defined]
+    return tree
+
+
+class _ReplaceNodes(ast.NodeTransformer):
+    def __init__(self, replaced: Mapping[int, str], dropped: set[int]) -> None:
+        self._replaced = replaced
+        self._dropped = dropped
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        mark = getattr(node, "mark", 0)
+        if mark in self._replaced:
+            return ast.parse(self._replaced[mark], mode="eval").body
+        if isinstance(node, ast.Call):
+            node.keywords = [item for item in node.keywords if getattr(item, "mark", 0) not in self._dropped]
+        return self.generic_visit(node)
