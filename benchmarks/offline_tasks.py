@@ -1,4 +1,4 @@
-"""What the offline model solves: `python benchmarks/offline_tasks.py [LIBRARY ...]`.
+"""What the offline model solves: `python benchmarks/offline_tasks.py [--tasks FILE] [LIBRARY ...]`.
 
 Twenty short tasks for twenty libraries, each with the check that a user would give (data/offline_tasks.json). They
 were written before the offline model was run on any of them. The libraries have to be installed; each is read before
@@ -6,6 +6,7 @@ its task is timed, as `jupyter explora index` does. A solution that passes its c
 test: if that fails, it is wrong.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -33,9 +34,18 @@ def outcome_of(task: dict[str, str], folder: str) -> tuple[str, float]:
     return found.status, seconds
 
 
+def parse_arguments() -> argparse.Namespace:
+    """Return the file of tasks and the libraries whose tasks are run (none: all)."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tasks", type=Path, default=TASKS, metavar="FILE")
+    parser.add_argument("libraries", nargs="*", metavar="LIBRARY")
+    return parser.parse_args()
+
+
 def main() -> None:
-    wanted = sys.argv[1:]
-    tasks = [task for task in json.loads(TASKS.read_text("utf-8")) if not wanted or task["library"] in wanted]
+    arguments = parse_arguments()
+    wanted = arguments.libraries
+    tasks = [task for task in json.loads(arguments.tasks.read_text("utf-8")) if not wanted or task["library"] in wanted]
     statuses = []
     with tempfile.TemporaryDirectory() as folder:
         for task in tasks:
