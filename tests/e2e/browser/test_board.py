@@ -93,6 +93,7 @@ def test_a_candidate_is_found_edited_run_and_used_with_the_keyboard_alone(tab, s
     assert "your edit of 1.2" in board.text("1.5")
     assert source(candidates(notebook.cells())["1.2"]) == f"%%explored 1.2\n{TABLE}"
 
+    board.column("1.5").get_by_role("button", name="Use this one").wait_for()  # it can be used after it has ended
     board.press("u")
     notebook.until(lambda cells: metadata(candidates(cells)["1.5"]).get("selected"), "the edited candidate")
     tab.until(lambda: "carried forward" in board.text("1.5"), "the board to say so")
