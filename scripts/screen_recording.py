@@ -54,7 +54,7 @@ class Recorder:
 
 def _shrink(image: Image.Image) -> Image.Image:
     height = round(image.height * WIDTH / image.width)
-    return image.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS).quantize(256, dither=Image.Dither.NONE)
+    return image.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS).quantize(dither=Image.Dither.NONE)
 
 
 def main() -> None:

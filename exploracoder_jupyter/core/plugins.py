@@ -31,9 +31,10 @@ def get(group: str, name: str) -> Any:
     plugin = find(group, name)
     if plugin is None:
         known = sorted(plugin.name for plugin in registered(group))
+        choices = f"Choose from {', '.join(known)}. " if known else ""
         raise MissingRequirement(
             f"No {_kind(group)} {name!r} is registered.",
-            remedy=f"{did_you_mean(name, known)}Choose from {', '.join(known)}. "
+            remedy=f"{did_you_mean(name, known)}{choices}"
             f"If it is one of {PACKAGE}'s own, install {PACKAGE} again: its metadata is missing or old.",
         )
     return load(plugin)

@@ -63,8 +63,8 @@ def accept_solution(attempt: Experience, checked: CheckResult) -> tuple[RunResul
 def _describe_unchecked(checked: CheckResult) -> str:
     if checked.missing:
         return (
-            f"The solution ran, but it does not set `{checked.missing}`, in which the task wants a result. Check that "
-            "the variables that the task names exist, or rephrase it."
+            f"The solution ran, but it does not set `{checked.missing}`, where the task wants its result. Check that "
+            "the variables that the task names exist, or rephrase the task."
         )
     return _STALE if checked.stale else _UNCHECKED
 

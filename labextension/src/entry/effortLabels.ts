@@ -1,4 +1,4 @@
-/** How the efforts are called in forms. */
+/** The efforts, and their labels in forms. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 export const EFFORTS = ['auto', 'direct', 'explore'] as const;

@@ -237,7 +237,7 @@
 
 /* ---- results and the editor */
 
-/* Outputs out of view are not laid out: each key would take a second where twenty columns have long tables. */
+/* Outputs out of view are not laid out. */
 .jp-Explora-boardResult {
   min-width: 0;
   padding-top: 6px;
