@@ -95,6 +95,11 @@ export class KernelLink implements IDisposable {
     return this._received;
   }
 
+  /** Path of the notebook that the kernel's links are relative to: the one in the last `Hello` that it answered. */
+  get notebook(): string | null {
+    return this._notebook;
+  }
+
   get isDisposed(): boolean {
     return this._isDisposed;
   }
@@ -213,6 +218,7 @@ export class KernelLink implements IDisposable {
     }
   }
 
+  /** Send `Hello`, and again if the notebook was renamed before the answer. */
   private async _sendHello(): Promise<void> {
     const page = await this._pageId;
     const session = this.kernel.clientId;
@@ -228,8 +234,12 @@ export class KernelLink implements IDisposable {
       this._setState('other-version');
       return;
     }
+    this._notebook = notebook;
     this._setState('ready');
     this._welcomed.emit(answer);
+    if (this._notebookPath() !== notebook) {
+      await this._sendHello();
+    }
   }
 
   private async _withTimeout(
@@ -329,6 +339,7 @@ export class KernelLink implements IDisposable {
   private _control: Kernel.IComm | null = null;
   /** Why there is no control comm. */
   private _closeReason: FailureReason = 'none';
+  private _notebook: string | null = null;
   private _hasSubshell = false;
   private _requestCount = 0;
   private _restartCount = 0;

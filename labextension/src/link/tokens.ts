@@ -58,6 +58,8 @@ export interface IExplorationModel extends IDisposable {
   /** Earlier explorations: those in the user's history, and the traces next to the notebook. */
   readonly traces: readonly TraceView[];
   readonly link: LinkStatus;
+  /** Path of the notebook that the links to traces are relative to. Differs from its present path during a renaming. */
+  readonly notebook: string;
   /** Whether the kernel has subshells, so that it handles controls while a cell is running. */
   readonly subshells: boolean;
   /** Whether the kernel is executing a cell. */

@@ -112,6 +112,10 @@ export class ExplorationModel implements IExplorationModel {
     return this._changed;
   }
 
+  get notebook(): string {
+    return this._link?.notebook ?? this.panel.context.path;
+  }
+
   get subshells(): boolean {
     return this._link?.hasSubshell ?? false;
   }
@@ -317,7 +321,10 @@ export class ExplorationModel implements IExplorationModel {
     }
   }
 
-  /** Send the new path of a renamed notebook: links to traces are relative to its folder. */
+  /**
+   * Send the new path of a renamed notebook: links to traces are relative to its folder. A link that is connecting
+   * sends it by itself.
+   */
   private _onPath(): void {
     if (this._link?.state === 'ready') {
       void this._link.connect();

@@ -9,6 +9,7 @@ import type { INotebookTracker } from '@jupyterlab/notebook';
 import { CommandRegistry } from '@lumino/commands';
 
 import { COMPARE } from '../link/tokens';
+import type { IExplorations } from '../link/tokens';
 import type { IEntry } from '../entry/entryTokens';
 import type { IHostServices } from './sidebarContext';
 import { insertExample } from './insertExample';
@@ -20,6 +21,7 @@ export class HostServices implements IHostServices {
   constructor(
     private app: JupyterFrontEnd,
     private tracker: INotebookTracker,
+    private explorations: Pick<IExplorations, 'current'>,
     readonly entry: IEntry
   ) {}
 
@@ -45,9 +47,11 @@ export class HostServices implements IHostServices {
   }
 
   open(link: string): void {
-    const panel = this.tracker.currentWidget;
-    if (panel) {
-      const path = this.resolveLink(panel.context.path, link);
+    const { current } = this.explorations;
+    const notebook =
+      current?.notebook ?? this.tracker.currentWidget?.context.path;
+    if (notebook !== undefined) {
+      const path = this.resolveLink(notebook, link);
       void this.app.commands.execute('docmanager:open', { path });
     }
   }

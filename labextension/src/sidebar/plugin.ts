@@ -46,7 +46,7 @@ const sidebar: JupyterFrontEndPlugin<void> = {
     palette: ICommandPalette | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
-    const host = new HostServices(app, tracker, entry);
+    const host = new HostServices(app, tracker, explorations, entry);
     const widget = new SidebarWidget(explorations, host, trans);
     app.shell.add(widget, 'right', { rank: 700 });
     restorer?.add(widget, SIDEBAR_ID);

@@ -101,6 +101,27 @@ describe('a connection', () => {
     expect(kernel.receivedOfType('hello')).toHaveLength(2);
   });
 
+  it('sends the path of a notebook that is renamed before the answer', async () => {
+    let path = 'old.ipynb';
+    const { hello } = kernel.answers;
+    kernel.answers = {};
+    link.dispose();
+    link = new KernelLink(kernel.connection, PAGE, 1000, () => path);
+    const connecting = link.connect();
+    await settled();
+    path = 'new.ipynb';
+    expect(link.notebook).toBeNull();
+    kernel.answers.hello = hello;
+    const [first] = kernel.receivedOfType('hello');
+    kernel.answer(first.request, hello(first)!);
+    await connecting;
+    expect(kernel.receivedOfType('hello')).toEqual([
+      expect.objectContaining({ notebook: 'old.ipynb' }),
+      expect.objectContaining({ notebook: 'new.ipynb' })
+    ]);
+    expect(link.notebook).toBe('new.ipynb');
+  });
+
   it('is reset with a restarted kernel', async () => {
     await link.connect();
     link.restart();

@@ -38,6 +38,7 @@ export class FakeModel implements IExplorationModel {
   runs: RunView[] = [];
   traces: TraceView[] = [];
   link: LinkStatus = 'ready';
+  notebook = 'a.ipynb';
   subshells = true;
   busy = false;
   isDisposed = false;

@@ -288,6 +288,7 @@ describe('a link', () => {
     new HostServices(
       app as unknown as JupyterFrontEnd,
       tracker as unknown as INotebookTracker,
+      { current: null },
       new FakeEntry()
     ).open('explorations/t.ipynb');
     expect(opened).toEqual([to]);
