@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import marshal
+import os
 import subprocess
 import sys
 import sysconfig
@@ -55,13 +56,15 @@ def find_interpreter(kernel: str | None, python: str | None = None) -> Interpret
     """Return the interpreter to use; blocks, and may start it once to read its paths.
 
     `kernel` is a kernelspec, or the absolute path of an interpreter, which then shares none of the caller's variables.
-    Without it, `python` is used, which shares the caller's variables; without either, the caller's own interpreter.
+    Without it, `python` is used, whose path may be relative to the current folder, and which shares the caller's
+    variables; without either, the caller's own interpreter.
 
     Raises:
         MissingRequirement: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
     """
     if kernel is None and python not in (None, sys.executable):
-        return Interpreter("python3", (python,), paths=_read_import_paths(python, (python,)))
+        path = str(Path(python).absolute()) if os.sep in python else python  # siblings start in other folders
+        return Interpreter("python3", (path,), paths=_read_import_paths(python, (path,)))
     if kernel is None:
         if importlib.util.find_spec("ipykernel") is None:
             raise MissingRequirement(f"{sys.executable} has no ipykernel.", remedy="Install it: pip install ipykernel.")

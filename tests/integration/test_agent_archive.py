@@ -45,6 +45,13 @@ def test_an_interpreter_may_be_named_instead_of_a_kernel(tmp_path):
     assert sys.base_prefix in found.paths
 
 
+def test_the_path_of_an_interpreter_may_be_relative_to_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    monkeypatch.chdir(tmp_path)
+    assert find_interpreter(None, "bin/python").command == (str(tmp_path / "bin" / "python"),)
+
+
 def test_an_interpreter_that_is_asked_imports_nothing_of_the_folder(tmp_path, monkeypatch):
     (tmp_path / "json.py").write_text("raise SystemExit('imported')")
     monkeypatch.chdir(tmp_path)
