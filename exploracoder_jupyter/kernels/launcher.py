@@ -103,7 +103,7 @@ class Launcher:
         return self.sandbox.processes * _THREADS_PER_PROCESS
 
     def limits(self) -> dict[str, int | bool | None]:
-        """Return the limits that each sibling sets for itself; see `kernel_agent.confinement.process_setup.apply`."""
+        """Return the limits that each sibling sets for itself; see `kernel_agent.confinement.resource_limits.apply`."""
         counted = self.isolation.counts_processes
         return {
             "memory": self.memory,

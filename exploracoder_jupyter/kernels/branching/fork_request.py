@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernels.launcher import Launcher
-from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
-from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import (
     FileView,
     Mount,
@@ -22,6 +21,7 @@ from exploracoder_jupyter.kernels.sandbox.spawn_isolation import (
     plan_mounts,
 )
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 from exploracoder_jupyter.kernels.sibling_factory import font_caches
 
 _MAX_LIVE_DESCENDANTS: Final = 8

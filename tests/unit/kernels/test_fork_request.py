@@ -10,10 +10,10 @@ from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernels.branching.fork_request import ForkRequestBuilder, paths_excluding
 from exploracoder_jupyter.kernels.interpreter import Interpreter
 from exploracoder_jupyter.kernels.launcher import Launcher
-from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel
-from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
     as_ndarray,
     describe_elements,
     first_elements,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays import sparse_arrays
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
     as_ndarray,
     describe_elements,
     element_facts,

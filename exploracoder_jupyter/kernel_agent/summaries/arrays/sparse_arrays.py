@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
     describe_elements,
     first_elements,
     sample_elements,

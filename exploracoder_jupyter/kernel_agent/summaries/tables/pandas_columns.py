@@ -6,8 +6,8 @@ import sys
 from collections import Counter
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import describe_elements as describe_elements
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import sample_indices
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import describe_elements as describe_elements
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import sample_indices
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     ColumnFacts,

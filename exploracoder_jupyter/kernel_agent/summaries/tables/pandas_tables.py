@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
     MAX_HASHED_BYTES,
     fingerprint,
     sample_indices,
