@@ -16,16 +16,18 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
     format_nested,
     sample_elements,
 )
+from exploracoder_jupyter.kernel_agent.summaries.missing_values import missing_note
+from exploracoder_jupyter.kernel_agent.summaries.sampling import sample_note
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     BRIEF_LIMIT,
     Fact,
-    SummaryOptions,
     TypeFamily,
     format_list,
     format_size,
     truncate,
 )
-from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import format_label, missing_note, sample_note
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
+from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import format_label
 
 MAX_MAPPED_ELEMENTS = 1_000
 """Maximum elements read from a memory-mapped file: each can be a page from the disk."""

@@ -13,11 +13,11 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     BRIEF_LIMIT,
     Fact,
-    SummaryOptions,
     TypeFamily,
     format_list,
     format_size,
 )
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     MAX_COMPARED_COLUMNS,
     SMALL_TABLE_ROWS,
