@@ -52,7 +52,7 @@ from exploracoder_jupyter.runs.run_request import (
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
 from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
 from exploracoder_jupyter.trace import CellView, Redactor
-from exploracoder_jupyter.trace.cells.cell_layout import solution_outputs
+from exploracoder_jupyter.trace.final_solution import solution_outputs
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.trace_paths import files_path
 
