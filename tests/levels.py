@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
-from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel, find_level
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
 
 
 @functools.cache

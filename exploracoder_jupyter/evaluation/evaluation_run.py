@@ -41,7 +41,7 @@ from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
 from exploracoder_jupyter.kernel_agent.plugin_registry import registered
 from exploracoder_jupyter.llm import ReplyArchive, ReplyRecording
 from exploracoder_jupyter.runs.construction.model_factory import with_recorded_model
-from exploracoder_jupyter.runs.construction.port_adapters import with_resolved_model
+from exploracoder_jupyter.runs.construction.run_settings import with_resolved_model
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -266,7 +266,7 @@ async def _query_writer(
         return
     from exploracoder_jupyter.finetuning.model_queries import ModelQueries
     from exploracoder_jupyter.runs.construction.model_factory import choose_model
-    from exploracoder_jupyter.runs.construction.port_adapters import model_notices, with_resolved_model
+    from exploracoder_jupyter.runs.construction.run_settings import model_notices, with_resolved_model
 
     settings, keys = resolve(*request.layers), read_secrets()
     async with AsyncExitStack() as stack:

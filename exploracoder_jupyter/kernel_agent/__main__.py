@@ -1,6 +1,6 @@
 """Entry point of the zip that is sent to other interpreters: `python kernel_agent.zip LIMITS MODULE ARGUMENT...`.
 
-Applies the limits (JSON, see `process_setup.apply`; the optional `filter` is a system call filter in base64), then
+Applies the limits (JSON, see `resource_limits.apply`; the optional `filter` is a system call filter in base64), then
 runs the module of that name in this package as the main program. The zip contains this package under its usual path, so
 that imports between modules work unchanged. The working directory comes last on the import path, so that a `queue.py`
 in it does not shadow the standard one; a kernel moves it to the position it has in notebooks after its own imports.
@@ -12,13 +12,13 @@ import runpy
 import sys
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.confinement import process_setup
+from exploracoder_jupyter.kernel_agent.confinement import resource_limits
 
 
 def apply_limits(limits: dict[str, Any]) -> None:
     """Apply the limits permanently to this process and all its descendants."""
     program = limits.pop("filter", None)
-    process_setup.apply(limits)
+    resource_limits.apply(limits)
     if program:
         from exploracoder_jupyter.kernel_agent.confinement import syscalls  # Linux only
 

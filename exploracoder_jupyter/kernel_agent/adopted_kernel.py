@@ -20,7 +20,7 @@ import time
 import zlib
 
 from exploracoder_jupyter.kernel_agent import variable_transfer
-from exploracoder_jupyter.kernel_agent.confinement import process_setup, written_files_archive
+from exploracoder_jupyter.kernel_agent.confinement import child_processes, resource_limits, written_files_archive
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ _WAIT_SECONDS = 0.3
 def adopt(shell: Any, folder: str, options: dict[str, Any]) -> None:
     """Prepare the kernel of this shell.
 
-    Options: `output` (characters in one message), `limits` (see `process_setup.apply`), `seconds` (initial deadline
+    Options: `output` (characters in one message), `limits` (see `resource_limits.apply`), `seconds` (initial deadline
     for the first request), `variables` (whether the folder contains variables), `pickled` (whether pickles among them
     may be loaded).
     """
@@ -45,8 +45,8 @@ def adopt(shell: Any, folder: str, options: dict[str, Any]) -> None:
     adopted = AdoptedKernel(folder, options["limits"])
     adopted.expect(options["seconds"])
     if os.name == "posix":
-        process_setup.adopt_orphans()
-    process_setup.apply(options["limits"])
+        child_processes.adopt_orphans()
+    resource_limits.apply(options["limits"])
     bounded_output.OutputLimits(options["output"]).install()
     shell.history_manager.enabled = False  # experiments do not belong in the user's history
     if options["variables"]:

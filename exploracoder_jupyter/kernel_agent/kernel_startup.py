@@ -14,17 +14,17 @@ import sys
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent import variable_transfer
-from exploracoder_jupyter.kernel_agent.confinement import exit_with_starter, process_setup
+from exploracoder_jupyter.kernel_agent.confinement import child_processes, exit_with_starter
 from exploracoder_jupyter.kernel_agent.forking import kernel_fork
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
 
 
 def serve(options: dict[str, Any], arguments: list[str]) -> None:
     """Run the kernel until it is shut down."""
-    process_setup.lead_own_group()
+    child_processes.lead_own_group()
     exit_with_starter.watch_starter()
     if options.get("reap"):
-        process_setup.adopt_orphans()
+        child_processes.adopt_orphans()
     _remove_own_package()
     from ipykernel.kernelapp import IPKernelApp
 

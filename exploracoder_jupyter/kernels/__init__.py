@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch, RerunSiblings
     from exploracoder_jupyter.kernels.live_kernel import Hazard, LiveKernel
     from exploracoder_jupyter.kernels.remote.gateway import gateway_token
-    from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel
+    from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
     from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
     from exploracoder_jupyter.kernels.sibling_choice import SiblingChoice, Siblings, choose_siblings, open_siblings
 
@@ -47,7 +47,7 @@ if not TYPE_CHECKING:  # so that a type checker accepts these names and no other
         {
             "Hazard": "live_kernel",
             "Inspect": "agent_programs",
-            "SandboxLevel": "sandbox.fork_isolation",
+            "SandboxLevel": "sandbox.fork_sandbox_level",
             "LiveKernel": "live_kernel",
             "RerunBranch": "branching.rerun_branch",
             "RerunSiblings": "branching.rerun_branch",

@@ -81,8 +81,8 @@ async def inspect(
     Raises:
         KernelError: the program could not be started, or failed.
     """
+    from exploracoder_jupyter.kernels.sandbox.file_view import FileView
     from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
-    from exploracoder_jupyter.kernels.sandbox.spawn_isolation import FileView
 
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)

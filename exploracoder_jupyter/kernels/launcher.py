@@ -29,12 +29,8 @@ from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.secrets.secret_names import is_secret_variable
 from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
-from exploracoder_jupyter.kernels.sandbox.spawn_isolation import (
-    FileView,
-    Isolation,
-    find_isolation,
-    needed_by_interpreter,
-)
+from exploracoder_jupyter.kernels.sandbox.file_view import FileView
+from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation, find_isolation, needed_by_interpreter
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles, find_visible_files
 
@@ -103,7 +99,7 @@ class Launcher:
         return self.sandbox.processes * _THREADS_PER_PROCESS
 
     def limits(self) -> dict[str, int | bool | None]:
-        """Return the limits that each sibling sets for itself; see `kernel_agent.confinement.process_setup.apply`."""
+        """Return the limits that each sibling sets for itself; see `kernel_agent.confinement.resource_limits.apply`."""
         counted = self.isolation.counts_processes
         return {
             "memory": self.memory,

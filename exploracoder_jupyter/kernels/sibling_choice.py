@@ -21,7 +21,7 @@ from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
-from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel, find_level
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
 from exploracoder_jupyter.pipeline.ports import Branch
 

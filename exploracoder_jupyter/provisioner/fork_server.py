@@ -26,8 +26,8 @@ from exploracoder_jupyter.kernels.branching.fork_request import ForkRequest, For
 from exploracoder_jupyter.kernels.branching.forker import Forker, host_path
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
-from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel, find_level
-from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, take_snapshot
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, take_snapshot
 from exploracoder_jupyter.kernels.zmq_context import close_context
 from exploracoder_jupyter.provisioner.kernel_requests import RunningKernel
 

@@ -28,7 +28,7 @@ from exploracoder_jupyter.pipeline.solving.user_check_names import missing_names
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.runs.construction.knowledge_adapter import open_knowledge
 from exploracoder_jupyter.runs.construction.model_factory import choose_model, with_recorded_model
-from exploracoder_jupyter.runs.construction.port_adapters import (
+from exploracoder_jupyter.runs.construction.run_settings import (
     check_libraries_at_target,
     exploration_settings,
     model_notices,
@@ -52,7 +52,7 @@ from exploracoder_jupyter.runs.run_request import (
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
 from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
 from exploracoder_jupyter.trace import CellView, Redactor
-from exploracoder_jupyter.trace.cells.cell_layout import solution_outputs
+from exploracoder_jupyter.trace.final_solution import solution_outputs
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.trace_paths import files_path
 

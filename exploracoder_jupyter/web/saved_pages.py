@@ -17,8 +17,9 @@ import anyio.to_thread
 
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
 from exploracoder_jupyter.web.fetching.address_check import origin_of
+from exploracoder_jupyter.web.page_limits import MAX_PAGE_BYTES, MAX_SAVED_PAGES
 from exploracoder_jupyter.web.reading.site_rules import extract_content
-from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, Page, PageFormat, SearchHit, WebError
+from exploracoder_jupyter.web.web_types import Page, PageFormat, SearchHit, WebError
 
 _FORMS: dict[str, PageFormat] = {
     ".html": "html",
@@ -28,7 +29,6 @@ _FORMS: dict[str, PageFormat] = {
     ".txt": "text",
     ".rst": "text",
 }
-_MAX_PAGES = 2000
 _MAX_ENTRIES = 100_000
 """Directory entries that are examined."""
 _HEAD_CHARS = 20_000
@@ -99,7 +99,7 @@ class SavedPages:
             raise WebError(f"There is no folder {str(self._folder)!r}.")
         pages: dict[str, Page] = {}
         texts: list[str] = []
-        for page in islice(self._pages_found(pages), _MAX_PAGES):
+        for page in islice(self._pages_found(pages), MAX_SAVED_PAGES):
             pages[page.address] = page
             for section in extract_content(page).sections:
                 self._sections.append((page.address, section.title))

@@ -17,13 +17,12 @@ from exploracoder_jupyter.text.characters import strip_invisible
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
 from exploracoder_jupyter.web.fetching.address_check import origin_of
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
+from exploracoder_jupyter.web.page_limits import MAX_PAGES_TRIED
 from exploracoder_jupyter.web.query_sanitizer import sanitize_query
 from exploracoder_jupyter.web.reading.page_sections import Section
 from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import Page, PageReader, SearchEngine, SearchHit, WebError
 
-_MAX_PAGES = 3
-"""How many hits are tried until a page has usable text."""
 _MAX_HITS = 8
 _MAX_QUERIES = 20
 """Searches in one run."""
@@ -86,11 +85,11 @@ class WebSource:
         hits: list[SearchHit] = []
         with anyio.move_on_after(_SECONDS) as scope:
             hits = await self._find_hits(query)
-            if passages := await self._first_passages(hits[:_MAX_PAGES], query):
+            if passages := await self._first_passages(hits[:MAX_PAGES_TRIED], query):
                 return passages
         if scope.cancelled_caught and not hits:
             raise WebError(f"Searching the web timed out after {_SECONDS:g} s.")
-        return [_summary(hit) for hit in hits[:_MAX_PAGES] if hit.summary and origin_of(hit.address)]
+        return [_summary(hit) for hit in hits[:MAX_PAGES_TRIED] if hit.summary and origin_of(hit.address)]
 
     async def _first_passages(self, hits: Sequence[SearchHit], query: str) -> list[Passage]:
         """Return the passages of the first page that has some."""

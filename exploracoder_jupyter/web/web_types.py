@@ -9,9 +9,6 @@ from typing import Literal, Protocol
 PageFormat = Literal["html", "markdown", "text", "questions"]
 """Format of a page's text; `questions` is a question with its answers as JSON from the Stack Exchange API."""
 
-MAX_PAGE_BYTES = 2_000_000
-"""Maximum size of one page in bytes."""
-
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:

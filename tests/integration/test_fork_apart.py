@@ -10,7 +10,7 @@ import pytest
 from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings, Origin
-from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine
 from tests.levels import best_level, fully_confined

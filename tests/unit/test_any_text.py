@@ -77,7 +77,7 @@ from exploracoder_jupyter.pipeline.exploring import (
     dependency_slice,
     output_similarity,
 )
-from exploracoder_jupyter.pipeline.exploring.candidate_debugging import distinct_failures
+from exploracoder_jupyter.pipeline.exploring.failure_kinds import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting import (

@@ -9,7 +9,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.evaluation.measures.summary import Arm, ProblemRow, Summary
-from exploracoder_jupyter.evaluation.report.figure_text import estimate_text, figure
+from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text, figure
 
 _MAX_CELLS: Final = 6000
 _MAX_ROWS: Final = 1000

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from exploracoder_jupyter.evaluation.measures.intervals import Estimate
 from exploracoder_jupyter.evaluation.measures.measure_definitions import MEASURES
 from exploracoder_jupyter.evaluation.measures.summary import Arm
-from exploracoder_jupyter.evaluation.report.figure_text import estimate_text
+from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text
 
 if TYPE_CHECKING:
     import altair as alt

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.evaluation.measures.summary import Summary
-from exploracoder_jupyter.evaluation.report.figure_text import estimate_text
+from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text
 from exploracoder_jupyter.evaluation.report.pass_plot import pass_plot
 from exploracoder_jupyter.evaluation.report.plot_style import (
     PERCENT,

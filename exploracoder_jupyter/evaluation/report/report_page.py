@@ -27,7 +27,7 @@ from exploracoder_jupyter.evaluation.measures.summarize import summarize
 from exploracoder_jupyter.evaluation.measures.summary import Summary
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.report import page_content
-from exploracoder_jupyter.evaluation.report.figure_text import figure
+from exploracoder_jupyter.evaluation.report.estimate_text import figure
 from exploracoder_jupyter.evaluation.report.plot_style import Plot
 from exploracoder_jupyter.evaluation.report.plots import draw_plots
 from exploracoder_jupyter.evaluation.report.result_table import cost_table, curve_table, pair_table, quality_table

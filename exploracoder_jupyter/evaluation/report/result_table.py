@@ -9,7 +9,7 @@ from typing import Final
 from exploracoder_jupyter.evaluation.measures.intervals import Estimate
 from exploracoder_jupyter.evaluation.measures.measure_definitions import MEASURES, Measure, Unit
 from exploracoder_jupyter.evaluation.measures.summary import Arm, Summary
-from exploracoder_jupyter.evaluation.report.figure_text import interval_text, p_value_text, value_text
+from exploracoder_jupyter.evaluation.report.estimate_text import interval_text, p_value_text, value_text
 
 _QUALITY: Final = ("pass@1", "success@1", "test_rate", "invented", "recall", "precision", "faults")
 _COST: Final = (

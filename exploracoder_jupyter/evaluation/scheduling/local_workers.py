@@ -22,8 +22,9 @@ import psutil
 from exploracoder_jupyter.core.errors import InternalError
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.scheduling.results_store import ResultsWriter
+from exploracoder_jupyter.evaluation.scheduling.retry_policy import MOST_ATTEMPTS
 from exploracoder_jupyter.evaluation.scheduling.unit_execution import Unit, UnitExecution, fault_result
-from exploracoder_jupyter.evaluation.scheduling.unit_queue import MOST_ATTEMPTS, UnitQueue
+from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
 from exploracoder_jupyter.evaluation.scheduling.worker_process import READY, STOP
 
 Listen = Callable[[UnitResult], None]

@@ -1,21 +1,16 @@
-"""Decides which unit runs next, and what becomes of a unit whose worker died. Pure: knows no process and no clock.
+"""Decides which unit runs next; `retry_policy` decides which run again. Pure: knows no process and no clock.
 
 Workers of this machine, a Dask cluster and the simulation in `benchmarks/evaluation_scale.py` use the same queue.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Collection, Iterable
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
-
-MOST_ATTEMPTS: Final = 3
-"""How often a unit is started at most, if its worker dies each time."""
-_ENDPOINT_FAILURES = 20
-"""Number of units in a row that the endpoint fails before the evaluation stops."""
+from exploracoder_jupyter.evaluation.scheduling.retry_policy import RetryPolicy
 
 
 class Digested(Protocol):
@@ -38,8 +33,7 @@ class UnitQueue(Generic[U]):
         unique = {unit.digest: unit for unit in units}
         self._waiting = deque(unit for digest, unit in unique.items() if digest not in done)
         self._active: dict[str, U] = {}
-        self._deaths: Counter[str] = Counter()
-        self._endpoint_failures = 0
+        self._retry_policy = RetryPolicy()
         self._stopped = False
 
     @property
@@ -72,21 +66,15 @@ class UnitQueue(Generic[U]):
             EndpointError: the endpoint has failed so many units in a row that going on would not help.
         """
         self._active.pop(result.unit, None)
-        self._endpoint_failures = self._endpoint_failures + 1 if result.failure == "endpoint" else 0
-        if self._endpoint_failures >= _ENDPOINT_FAILURES:
-            raise EndpointError(
-                f"The model's endpoint failed for {self._endpoint_failures} units in a row.",
-                remedy="Fix it, then continue with --resume.",
-            )
+        self._retry_policy.count_result(endpoint_failed=result.failure == "endpoint")
 
     def lose(self, digest: str) -> bool:
         """Record that the worker of an active unit died. Returns whether the unit will run again."""
         unit = self._active.pop(digest)
-        self._deaths[digest] += 1
-        if self._deaths[digest] >= MOST_ATTEMPTS:
-            return False
-        self._waiting.appendleft(unit)
-        return True
+        runs_again = self._retry_policy.retries_after_death(digest)
+        if runs_again:
+            self._waiting.appendleft(unit)
+        return runs_again
 
     def stop(self) -> None:
         """Hand out no further units."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import runpy
 import sys
 
-from exploracoder_jupyter.kernel_agent.confinement import exit_with_starter, process_setup
+from exploracoder_jupyter.kernel_agent.confinement import child_processes, exit_with_starter
 
 if __name__ == "__main__":
-    process_setup.lead_own_group()
+    child_processes.lead_own_group()
     exit_with_starter.watch_starter()
     module = sys.argv.pop(1)
     runpy.run_module(f"exploracoder_jupyter.kernel_agent.{module}", run_name="__main__", alter_sys=True)

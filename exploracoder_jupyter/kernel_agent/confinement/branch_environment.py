@@ -10,7 +10,7 @@ import shutil
 import sys
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.confinement import landlock, namespaces, process_setup
+from exploracoder_jupyter.kernel_agent.confinement import child_processes, landlock, namespaces
 from exploracoder_jupyter.kernel_agent.confinement.folder_copy import copy_tree
 
 _ENV_START, _ENV_END = 47, 48
@@ -77,7 +77,7 @@ def use_own_folders(order: dict[str, Any]) -> None:
     if order["level"] == "open":
         return
     if order["level"] != "namespaces":
-        process_setup.adopt_orphans()
+        child_processes.adopt_orphans()
         home = order["home"]
         os.environ.update(TMPDIR=f"{home}/tmp", IPYTHONDIR=f"{home}/ipython", MPLCONFIGDIR=f"{home}/matplotlib")
     tempfile: Any = sys.modules.get("tempfile")

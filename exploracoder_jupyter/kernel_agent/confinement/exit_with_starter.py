@@ -26,5 +26,5 @@ def _exit_with_starter(starter_socket: int) -> None:
     while os.read(starter_socket, 1):
         pass
     with contextlib.suppress(OSError):
-        os.killpg(0, signal.SIGKILL)  # this process leads its group: see `process_setup.lead_own_group`
+        os.killpg(0, signal.SIGKILL)  # this process leads its group: see `child_processes.lead_own_group`
     os._exit(1)

@@ -54,7 +54,7 @@ _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
 
 class _MountStep:
-    """One mount of the plan, `[kind, source, target]`; see `kernels.sandbox.spawn_isolation.Mount`."""
+    """One mount of the plan, `[kind, source, target]`; see `kernels.sandbox.file_view.Mount`."""
 
     def __init__(self, kind: str, source: str, target: str) -> None:
         self.kind, self.source, self.target = kind, source, target

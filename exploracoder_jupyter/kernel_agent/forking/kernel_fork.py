@@ -27,14 +27,14 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from exploracoder_jupyter.kernel_agent.confinement import branch_environment, namespaces, process_setup, syscalls
+from exploracoder_jupyter.kernel_agent.confinement import branch_environment, namespaces, resource_limits, syscalls
 from exploracoder_jupyter.kernel_agent.forking import (
     context_variables,
     fork_channel,
     fork_hazards,
-    message_signing,
     process_fork,
     rebuilt_kernel,
+    signing_key_removal,
     warm_up,
 )
 from exploracoder_jupyter.kernel_agent.forking.descriptors import InheritedDescriptors
@@ -204,7 +204,7 @@ def _spawn_reaper(lifeline: int, inherited: Iterable[int]) -> int:
 def _prepare_first_generation(shell: Any, order: dict[str, Any]) -> None:
     """Prepare what all later generations inherit."""
     if order["level"] != "open":
-        message_signing.erase_keys(shell.kernel.parent)
+        signing_key_removal.erase_keys(shell.kernel.parent)
     if order["environ"] is not None:
         branch_environment.clean_environment(order["environ"])
     if order["output"] is not None:
@@ -229,7 +229,7 @@ def _run_branch(
         _prepare_first_generation(shell, order)
     branch_environment.use_own_folders(order)
     if order["level"] != "open":
-        process_setup.apply(order["limits"])
+        resource_limits.apply(order["limits"])
     if syscall_filter is not None:
         syscalls.install_filter(syscall_filter)
         os.close(syscall_filter)

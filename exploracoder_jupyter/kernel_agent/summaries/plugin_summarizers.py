@@ -14,7 +14,8 @@ from typing import Any, Protocol
 from exploracoder_jupyter.kernel_agent.plugin_registry import Plugin, registered, search_path
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.objects import python_objects
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Describe, Fact, SummaryOptions
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Describe, Fact
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 PlainFact = str | tuple[Any, ...]
 """The fields of a `Fact`: `("3 gauges",)`, `("max 2.1", True)`. A string alone counts as data."""

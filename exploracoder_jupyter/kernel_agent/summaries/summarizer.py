@@ -20,7 +20,8 @@ from exploracoder_jupyter.kernel_agent.summaries import forked_probe, plugin_sum
 from exploracoder_jupyter.kernel_agent.summaries.objects import python_objects
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
 from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH, Draft, with_note
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import is_builtin
 
 _COUNT_SECONDS = 0.02

@@ -1,18 +1,18 @@
 """The vocabulary of describers: what they receive and what they yield.
 
-A describer receives a value and a `SummaryOptions` and yields `Fact`s, the most informative first. The caller takes
-as many as
-fit and notes that others were cut, so a describer works lazily, one fact at a time. It must not change the value: an
-iterator stays unread, a lazy frame uncollected, a tensor on its device. It may raise; the facts yielded until then are
-used.
+A describer receives a value and a `SummaryOptions` and yields `Fact`s, the most informative first. The caller takes as
+many as fit and notes that others were cut, so a describer works lazily, one fact at a time. It must not change the
+value: an iterator stays unread, a lazy frame uncollected, a tensor on its device. It may raise; the facts yielded until
+then are used.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 
 class Fact(NamedTuple):
@@ -26,29 +26,6 @@ class Fact(NamedTuple):
     schema: str | None = None
     """Replaces the text where only the schema is shared, if `shows` is true: `id: int64` for `id: int64, 1 to 9`. None:
     the fact is omitted there."""
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryOptions:
-    """How closely a value is examined, and how nested values are formatted."""
-
-    short: Callable[[Any], str]
-    """Formats a nested value in a few words. Safe: it never raises, and runs no code of an unknown class."""
-    deadline: float = field(default_factory=lambda: time.monotonic() + 0.4)
-    """On the clock of `time.monotonic`: skip anything that would take much longer than this."""
-    rows: int = 3
-    """Rows, items or lines in a sample."""
-    columns: int = 40
-    """Columns, fields or attributes to list."""
-    cell_width: int = 40
-    """Characters in one cell of a sample."""
-    sample: int = 20_000
-    """Elements of large data from which statistics are computed, evenly spread; the summary notes this."""
-
-    @property
-    def out_of_time(self) -> bool:
-        """Whether the deadline has passed."""
-        return time.monotonic() >= self.deadline
 
 
 Describe = Callable[[Any, SummaryOptions], Iterator[Fact]]

@@ -4,32 +4,26 @@ reads them."""
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any, Final
 
 from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernels.launcher import Launcher
-from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel
-from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
-from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
-from exploracoder_jupyter.kernels.sandbox.spawn_isolation import (
-    FileView,
-    Mount,
-    counts_processes_separately,
-    plan_mounts,
+from exploracoder_jupyter.kernels.sandbox.fork_file_access import (
+    hidden_from_forks,
+    landlock_rules,
+    mounts_around_workdir,
 )
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
+from exploracoder_jupyter.kernels.sandbox.spawn_isolation import counts_processes_separately
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 from exploracoder_jupyter.kernels.sibling_factory import font_caches
 
 _MAX_LIVE_DESCENDANTS: Final = 8
 """Live branches that may descend from one branch: limits on processes apply to all of them together."""
-_HIDDEN_SIZE: Final = "size=64k,mode=700"
 _PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
-_STEPS: Final = {"shm": ("home", "shm"), "temporary": ("home", "tmp")}
-_OWN_STEPS: Final = ("root", "workdir", "write")
 
 ForkRequest = dict[str, Any]
 
@@ -62,7 +56,7 @@ class ForkRequestBuilder:
             "environ": self._environ(home) if confined else None,
             "output": self.launcher.sandbox.output_kb * 1000 if self.watched else None,
             "limits": {**self.launcher.limits(), "processes": None, "beyond": True} if confined else {},
-            **self._view(),
+            **mounts_around_workdir(self.launcher, self.snapshot),
         }
 
     def branch(self, serial: int, parent: Path) -> ForkRequest:
@@ -95,7 +89,7 @@ class ForkRequestBuilder:
             "home": str(home),
             "source": str(source),
             "from": str(self.snapshot.folder if parent is None else source),
-            "landlock": self._landlock(home),
+            "landlock": self._landlock_rules(home),
         }
 
     @property
@@ -109,8 +103,10 @@ class ForkRequestBuilder:
 
     @property
     def _hidden(self) -> tuple[Path, ...]:
-        files = self.launcher.files
-        return () if self.level.name == "open" else (*files.covered, *files.hidden, self.launcher.folder)
+        return () if self.level.name == "open" else hidden_from_forks(self.launcher)
+
+    def _landlock_rules(self, home: Path) -> ForkRequest:
+        return landlock_rules(self.launcher, self.snapshot, home) if self.level.name == "landlock" else {}
 
     def _environ(self, home: Path) -> dict[str, str]:
         private = Path(namespaces.BRANCH_HOME) if self.level.name == "namespaces" else home
@@ -120,62 +116,6 @@ class ForkRequestBuilder:
     def _connection(self, home: Path) -> ForkRequest:
         folder = Path(namespaces.BRANCH_HOME) if self.level.name == "namespaces" else home
         return {"transport": "ipc", "ip": str(folder / "k" / "k"), "key": secrets.token_hex(16), **_PORTS}
-
-    def _view(self) -> ForkRequest:
-        """Return the mounts to make before and after the working directory."""
-        view = FileView(
-            workdir=self.snapshot.source,
-            readable=(*self.launcher.readable, self.snapshot.folder),
-            borrowed=tuple(self.snapshot.source / path for path in self.snapshot.borrowed),
-            hidden=maskable_paths((*self.launcher.files.hidden, *self.snapshot.hidden)),
-            covered=self.launcher.files.covered,
-            private=self.launcher.folder,
-            overlaid=True,
-        )
-        steps = plan_mounts(view, network=self.launcher.sandbox.network)
-        middle = next(number for number, step in enumerate(steps) if step.kind == "workdir")
-        borrowed = set(map(str, view.borrowed))
-        after = [step for step in steps[middle:] if step.target not in borrowed]
-        return {"plan": _serialize_mounts(steps[:middle]), "after": _serialize_mounts(after)}
-
-    def _landlock(self, home: Path) -> ForkRequest:
-        """Return the paths that may be read and written; of the run's folder, only the branch's own is readable."""
-        if self.level.name != "landlock":
-            return {}
-        temporary = Path(gettempdir()).resolve()  # full of other programs' files, each of which would be listed
-        hidden = (*self._hidden, *self.snapshot.hidden)
-        needed = [path for folder in self.launcher.readable for path in paths_excluding(hidden, folder)]
-        devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")]
-        return {
-            "readable": [
-                str(path) for path in (*paths_excluding((*hidden, temporary)), *needed, self.launcher.archive)
-            ],
-            "writable": [str(home), *devices],
-            "network": self.launcher.sandbox.network,
-        }
-
-
-def paths_excluding(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Path]:
-    """Return the fewest existing files and folders that together cover everything except what is hidden."""
-    if folder in hidden:
-        return []
-    if not any(path.is_relative_to(folder) for path in hidden):
-        return [folder]
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError:
-        return []
-    return [path for entry in entries if not entry.is_symlink() for path in paths_excluding(hidden, entry)]
-
-
-def _serialize_mounts(steps: Sequence[Mount]) -> list[list[str]]:
-    written = []
-    for step in steps:
-        if step.kind in _OWN_STEPS or (step.kind, step.target) == ("tmpfs", "/run"):
-            continue
-        kind, source = _STEPS.get(step.kind, (step.kind, step.source))
-        written.append([kind, _HIDDEN_SIZE if kind == "tmpfs" else source, step.target])
-    return written
 
 
 def _short_name(serial: int) -> str:

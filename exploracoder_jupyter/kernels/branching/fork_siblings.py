@@ -33,10 +33,10 @@ from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
 from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
-from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel
-from exploracoder_jupyter.kernels.sandbox.scratch_folder import take_snapshot
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
 from exploracoder_jupyter.kernels.sibling_factory import run_setup
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 from exploracoder_jupyter.kernels.zmq_context import close_context

@@ -27,7 +27,7 @@ from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import cleanup_watchdog
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
-from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, take_snapshot
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, take_snapshot
 
 MAX_MB: Final = 20
 """Limit on the working directory, even where more may be copied locally: each sibling receives it over a network."""

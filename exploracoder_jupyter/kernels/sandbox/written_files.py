@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 
 _MAX_FILES: Final = 1000
 _CHUNK_BYTES: Final = 1 << 20

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
+from exploracoder_jupyter.knowledge.extraction.api_path_resolver import is_public
 from exploracoder_jupyter.knowledge.extraction.docstring_examples import MAX_EXAMPLES
-from exploracoder_jupyter.knowledge.extraction.path_resolver import is_public
 
 _MAX_ADDED_CHARS = 4_000
 """Characters that a document may add to a docstring."""

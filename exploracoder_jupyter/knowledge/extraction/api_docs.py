@@ -24,6 +24,7 @@ from exploracoder_jupyter.knowledge.extraction import (
     docstring_sections,
     stdlib_stubs,
 )
+from exploracoder_jupyter.knowledge.extraction.api_path_resolver import PathResolver, is_public
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.library_walk import (
     WALKER_VERSION,
@@ -36,7 +37,6 @@ from exploracoder_jupyter.knowledge.extraction.library_walk import (
     walk_library,
 )
 from exploracoder_jupyter.knowledge.extraction.library_walk import Inspect as Inspect
-from exploracoder_jupyter.knowledge.extraction.path_resolver import PathResolver, is_public
 
 STDLIB_DISTRIBUTION = "python"
 """Name of the standard library's distribution in `installed_libraries`."""

@@ -18,9 +18,9 @@ from exploracoder_jupyter.core.types import ApiDoc, ScoredApi
 from exploracoder_jupyter.knowledge.search import indexed_text, rank_fusion, word_embedder
 from exploracoder_jupyter.knowledge.search.api_names import ApiNames
 from exploracoder_jupyter.knowledge.search.api_prior import prior
-from exploracoder_jupyter.knowledge.search.borrowed_text import borrowed_texts, own_descriptions
 from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
 from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings
+from exploracoder_jupyter.knowledge.search.fallback_descriptions import borrowed_texts, own_descriptions
 from exploracoder_jupyter.knowledge.search.query_terms import (
     drop_filler_words,
     drop_library_names,

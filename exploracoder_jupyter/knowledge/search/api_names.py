@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.search import indexed_text
-from exploracoder_jupyter.knowledge.search.borrowed_text import NAME_PARTS
+from exploracoder_jupyter.knowledge.search.fallback_descriptions import NAME_PARTS
 from exploracoder_jupyter.text.tokenizer import tokens
 
 _MAX_WORDS = 4

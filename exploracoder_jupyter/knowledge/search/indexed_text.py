@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.knowledge.search.borrowed_text import name_meanings
+from exploracoder_jupyter.knowledge.search.fallback_descriptions import name_meanings
 from exploracoder_jupyter.text.lexical_index import Field
 
 _SECTION = re.compile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.pipeline.exploring.candidate_debugging import failure_kind
+from exploracoder_jupyter.pipeline.exploring.failure_kinds import failure_kind
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.step_context import Run, State
 

@@ -1,8 +1,8 @@
 """Chain of API Exploration: m candidates for a subtask, each run in its own branch (section 3.4).
 
 A candidate starts as soon as its reply is complete. Exact duplicates are run once. If none ran, the documentation is
-searched again, and `debug` repairs the candidates. One experience is selected and its branch becomes the start of the
-next subtask; the other branches are closed, but their experiences stay recorded.
+searched again, and `run_debug_round` repairs the candidates. One experience is selected and its branch becomes the
+start of the next subtask; the other branches are closed, but their experiences stay recorded.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Final
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.types import Experience, Subtask, SubtaskStatus
-from exploracoder_jupyter.pipeline.exploring.candidate_debugging import debug, distinct_failures, new_candidate
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
+from exploracoder_jupyter.pipeline.exploring.debug_round import run_debug_round
+from exploracoder_jupyter.pipeline.exploring.failure_kinds import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.planning import SHOWN_ATTEMPTS, revise
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
+from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt, new_candidate
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ProposeInputs
@@ -77,7 +78,7 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         if not attempt.experiences:
             await _propose(attempt, first_candidates(run))
         for round_ in range(1, run.settings.debug_rounds + 1):
-            await debug(attempt, round_)
+            await run_debug_round(attempt, round_)
         if attempt.none_ran and attempt.experiences:
             await _propose(attempt, run.settings.candidates - first_candidates(run))
         await drop_stale_snippets(run, search.passages, attempt.experiences)

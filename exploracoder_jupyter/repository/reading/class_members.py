@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.repository.reading.code_model import Definition, SourceFile
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.reading.source_file import Definition, SourceFile
 
 if TYPE_CHECKING:
     import jedi

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from exploracoder_jupyter.repository.reading.code_model import Definition
+from exploracoder_jupyter.repository.reading.source_file import Definition
 
 _TITLE = "... the rest of the file, without bodies:"
 

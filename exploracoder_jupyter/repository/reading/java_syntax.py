@@ -10,8 +10,8 @@ from typing import Final
 import tree_sitter_java
 from tree_sitter import Language, Node, Parser
 
-from exploracoder_jupyter.repository.reading.code_model import Definition, DefinitionKind, Import, ParsedSource
 from exploracoder_jupyter.repository.reading.python_syntax import node_text, on_one_line
+from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, ParsedSource
 
 _TYPES: Final = frozenset(
     {

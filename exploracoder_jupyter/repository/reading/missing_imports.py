@@ -13,10 +13,10 @@ from pyflakes.checker import Checker
 from pyflakes.messages import UndefinedName
 from tree_sitter import Node
 
-from exploracoder_jupyter.repository.reading.code_model import Import, SourceFile
 from exploracoder_jupyter.repository.reading.java_syntax import java_parser
 from exploracoder_jupyter.repository.reading.python_syntax import node_text
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.reading.source_file import Import, SourceFile
 
 _MOST_SOURCES: Final = 6
 _JAVA_LANG: Final = frozenset(

@@ -10,7 +10,7 @@ from typing import Final
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser
 
-from exploracoder_jupyter.repository.reading.code_model import Definition, DefinitionKind, Import, ParsedSource
+from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, ParsedSource
 
 _BLOCKS: Final = frozenset(
     {

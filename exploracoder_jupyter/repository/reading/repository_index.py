@@ -23,9 +23,9 @@ from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, iter_paths, read_file
-from exploracoder_jupyter.repository.reading.code_model import LANGUAGES, Definition, Import, SourceFile
 from exploracoder_jupyter.repository.reading.java_syntax import parse_java
 from exploracoder_jupyter.repository.reading.python_syntax import parse_python
+from exploracoder_jupyter.repository.reading.source_file import LANGUAGES, Definition, Import, SourceFile
 
 LIMITS: Final = Limits(files=20_000, folders=20_000, entries=200_000, bytes=400_000_000, seconds=60.0)
 """What is indexed of a repository at most."""

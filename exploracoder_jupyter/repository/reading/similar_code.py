@@ -16,8 +16,8 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
-from exploracoder_jupyter.repository.reading.code_model import Definition, SourceFile
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.reading.source_file import Definition, SourceFile
 from exploracoder_jupyter.text.lexical_index import Field, LexicalIndex
 
 _SNIPPET_LINES: Final = 40

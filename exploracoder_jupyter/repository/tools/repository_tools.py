@@ -24,10 +24,10 @@ from exploracoder_jupyter.repository.reading.class_members import (
     inherited_members,
     lineage,
 )
-from exploracoder_jupyter.repository.reading.code_model import Definition
 from exploracoder_jupyter.repository.reading.missing_imports import suggest_imports, undefined_names
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.similar_code import CodePiece, CodeSearch
+from exploracoder_jupyter.repository.reading.source_file import Definition
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
 
 RELATED: Final = 5

@@ -16,10 +16,10 @@ from tree_sitter import Node
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import split_fenced, without_thinking
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable
-from exploracoder_jupyter.repository.reading.code_model import Definition, Language, SourceFile
 from exploracoder_jupyter.repository.reading.java_syntax import java_parser
 from exploracoder_jupyter.repository.reading.python_syntax import node_text, python_parser
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.reading.source_file import Definition, Language, SourceFile
 from exploracoder_jupyter.repository.writing.target import Target
 
 _LANGUAGE_NAMES: Final[dict[Language, frozenset[str]]] = {

@@ -16,7 +16,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.repository.reading.code_model import LANGUAGES
+from exploracoder_jupyter.repository.reading.source_file import LANGUAGES
 from exploracoder_jupyter.repository.writing.target import read_text, resolve_inside
 
 _MISSING: Final = "0" * 40

@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_formatting import did_you_mean
-from exploracoder_jupyter.repository.reading.code_model import LANGUAGES, Definition, Language
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.reading.source_file import LANGUAGES, Definition, Language
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _BOM = "\ufeff"

@@ -19,7 +19,7 @@ from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, 
 from exploracoder_jupyter.llm import is_local
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
-from exploracoder_jupyter.runs.construction.port_adapters import secret_strings
+from exploracoder_jupyter.runs.construction.run_settings import secret_strings
 from exploracoder_jupyter.runs.construction.source_context import OpenSource, SourceContext
 from exploracoder_jupyter.runs.run_request import Order
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor

@@ -23,7 +23,7 @@ from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.endpoint.endpoint_addresses import redact_address
 from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
-from exploracoder_jupyter.runs.construction.port_adapters import uses_endpoint
+from exploracoder_jupyter.runs.construction.run_settings import uses_endpoint
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
 from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.recorded.trace_permissions import refuse_escalation, restrict_to_current

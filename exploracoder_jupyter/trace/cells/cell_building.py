@@ -55,11 +55,6 @@ def source_hash(source: str) -> str:
     return blake2b(source.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def outcome_field(run: RunState) -> dict[str, JsonValue]:
-    """Return the metadata of how the run ended, or that it is running."""
-    return {"status": run.finished.verdict.outcome if run.finished else "running"}
-
-
 def as_dict(value: JsonValue) -> dict[str, JsonValue]:
     """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

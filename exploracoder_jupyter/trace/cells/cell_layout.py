@@ -12,15 +12,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from pydantic import JsonValue
-
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
-from exploracoder_jupyter.core.types import Observation, Output, Solution
+from exploracoder_jupyter.core.types import Observation, Solution
 from exploracoder_jupyter.trace.cells import cell_markdown
-from exploracoder_jupyter.trace.cells.cell_building import code_cell, markdown_cell, new_cell, outcome_field
-from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs, sanitized_outputs
+from exploracoder_jupyter.trace.cells.cell_building import code_cell, markdown_cell, new_cell
+from exploracoder_jupyter.trace.cells.cell_metadata import (
+    candidate_metadata,
+    input_result_metadata,
+    judgement_metadata,
+    outcome_metadata,
+    patch_metadata,
+    solution_metadata,
+    subtask_metadata,
+    summary_metadata,
+)
+from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
 from exploracoder_jupyter.trace.cells.notebook_cells import Cells, adapt_cell, outcome_cell, tries_cell
+from exploracoder_jupyter.trace.final_solution import final_solution, observation_of
 from exploracoder_jupyter.trace.metadata_namespace import (
     NAMESPACE,
     TAG_CANDIDATE,
@@ -72,7 +81,7 @@ class Layout:
             yield from self._notebook_cells(run)
 
     def _trace_cells(self, run: RunState) -> Iterator[Cell]:
-        yield markdown_cell(run, "task", "", cell_markdown.task_markdown(run), outcome_field(run))
+        yield markdown_cell(run, "task", "", cell_markdown.task_markdown(run), outcome_metadata(run))
         yield _setup_cell(run)
         yield from _opening_cells(run)
         for subtask in run.subtasks:
@@ -113,15 +122,14 @@ class Layout:
 def _opening_cells(run: RunState) -> Iterator[Cell]:
     if run.started and run.started.task.setup:
         yield code_cell(new_cell(run, "setup", "task", run.started.task.setup, {"subtask": "task"}, []), ())
-    yield markdown_cell(run, "plan", "", cell_markdown.plan_markdown(run), outcome_field(run))
+    yield markdown_cell(run, "plan", "", cell_markdown.plan_markdown(run), outcome_metadata(run))
     if run.opening_notices:
         yield markdown_cell(run, "notice", "", cell_markdown.notice_markdown(run.opening_notices), {})
 
 
 def _summary_cell(run: RunState, finished: RunFinished) -> Cell:
-    seconds = round(max(run.now - run.started_at, 0), 3)
-    fields: dict[str, JsonValue] = {"status": finished.verdict.outcome, "seconds": seconds, **_model_field(run)}
-    return markdown_cell(run, "summary", "", cell_markdown.summary_markdown(run, finished), fields)
+    source = cell_markdown.summary_markdown(run, finished)
+    return markdown_cell(run, "summary", "", source, summary_metadata(run, finished))
 
 
 def _setup_cell(run: RunState) -> Cell:
@@ -136,7 +144,7 @@ def _subtask_cells(run: RunState, section: Section, show: Show, outputs: Sanitiz
     id = section.id
     if section.started and show != "none":
         heading = cell_markdown.heading_markdown(section, over=run.finished is not None)
-        yield markdown_cell(run, "subtask", id, heading, {"subtask": id, "status": section.status})
+        yield markdown_cell(run, "subtask", id, heading, subtask_metadata(id, section.status))
         for attempt in section.ordered:
             carried = section.is_carried_forward(attempt)
             if attempt.has_cell and (carried or show == "all"):
@@ -157,7 +165,7 @@ def _attempts_heading(run: RunState, section: Section) -> Cell:
 
 def _heading_of_solution(run: RunState, heading: str) -> Cell:
     status = "exploring" if run.finished is None else "done" if final_solution(run) else "failed"
-    return markdown_cell(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
+    return markdown_cell(run, "subtask", SOLUTION, heading, subtask_metadata(SOLUTION, status))
 
 
 def _attempt_cells(run: RunState, section: Section, show: Show, outputs: SanitizedOutputs) -> Iterator[Cell]:
@@ -179,10 +187,10 @@ def _result_cells(run: RunState, section: Section, outputs: SanitizedOutputs | N
     """Yield the solution; without `outputs` it shows none, because it is there to be run."""
     solution = final_solution(run)
     if solution and solution.patch:
-        fields = {"candidate": solution.candidate, **outcome_field(run), **_model_field(run)}
-        yield markdown_cell(run, "patch", "", cell_markdown.patch_markdown(solution.patch), fields)
+        source = cell_markdown.patch_markdown(solution.patch)
+        yield markdown_cell(run, "patch", "", source, patch_metadata(run, solution))
     elif solution:
-        observation = _observation_of(section, solution)
+        observation = observation_of(section, solution)
         cell = _solution_cell(run, solution, observation)
         yield code_cell(cell, outputs(observation) if outputs else ())
 
@@ -207,90 +215,29 @@ def _round_cells(
     for shown in round_.shown:
         cell = _test_cell(run, attempt, round_, shown, selected=selected)
         yield code_cell(cell, outputs(shown.observation), hidden=hidden)
-    judged: dict[str, JsonValue] = {"judged": round_.judgement.ruling} if round_.judgement else {}
-    chosen: dict[str, JsonValue] = {} if selected is None else {"selected": selected}
-    fields: dict[str, JsonValue] = {"subtask": SOLUTION, "candidate": id, **judged, **chosen}
-    yield markdown_cell(
-        run, "judgement", id, cell_markdown.judgement_markdown(id, round_, over=run.finished is not None), fields
-    )
+    source = cell_markdown.judgement_markdown(id, round_, over=run.finished is not None)
+    yield markdown_cell(run, "judgement", id, source, judgement_metadata(id, round_, selected=selected))
 
 
 def _test_cell(
     run: RunState, attempt: Attempt, round_: InputRound, shown: InputResult, *, selected: bool | None
 ) -> Cell:
     candidate, given = attempt.candidate, shown.given
-    judged = round_.ruling_on(given.id) if shown.usable else None
-    fields: dict[str, JsonValue] = {
-        "subtask": SOLUTION,
-        "candidate": candidate.id,
-        "input": given.id,
-        "round": candidate.round,
-        "status": shown.observation.status,
-        **({"judged": judged} if judged else {}),
-        **({} if selected is None else {"selected": selected}),
-        "seconds": round(shown.observation.seconds, 3),
-        **_model_field(run),
-    }
-    part = f"{candidate.id}-{given.id}"
-    source = f"%%explored {part}\n{cell_markdown.input_code(given, candidate.id)}"
-    return new_cell(run, "test", part, source, fields, [TAG_CANDIDATE, TAG_SKIP])
-
-
-def _model_field(run: RunState) -> dict[str, JsonValue]:
-    return {"model": run.started.model} if run.started else {}
-
-
-def final_solution(run: RunState) -> Solution | None:
-    """Return the solution to give to the user; `None` if it failed its check or did not run."""
-    finished = run.finished
-    if finished is None or finished.solution is None or finished.verdict.outcome == "unsolved":
-        return None
-    section = run.sections.get(SOLUTION)
-    observation = _observation_of(section, finished.solution) if section else None
-    failed = observation and not observation.ran
-    return None if failed or not finished.solution.code.strip() else finished.solution
-
-
-def solution_outputs(run: RunState) -> tuple[Output, ...]:
-    """Return what the final solution showed when it ran, sanitized; nothing if it was not run."""
-    solution, section = final_solution(run), run.sections.get(SOLUTION)
-    observation = _observation_of(section, solution) if solution and section else None
-    return sanitized_outputs(observation) if observation else ()
-
-
-def _observation_of(section: Section, solution: Solution) -> Observation | None:
-    attempt = section.attempts.get(solution.candidate)
-    return attempt.observation if attempt else None
+    fields = input_result_metadata(run, candidate, round_, shown, selected=selected)
+    source = f"%%explored {candidate.id}-{given.id}\n{cell_markdown.input_code(given, candidate.id)}"
+    return new_cell(run, "test", f"{candidate.id}-{given.id}", source, fields, [TAG_CANDIDATE, TAG_SKIP])
 
 
 def _candidate_cell(run: RunState, section: Section, attempt: Attempt, *, selected: bool | None) -> Cell:
-    candidate, observation = attempt.candidate, attempt.observation
-    given_up = run.finished is not None or section.was_skipped(attempt)
-    fields: dict[str, JsonValue] = {
-        "subtask": candidate.subtask,
-        "candidate": candidate.id,
-        "round": candidate.round,
-        "status": observation.status if observation else "interrupted" if given_up else "running",
-        **({} if selected is None else {"selected": selected}),
-        **({"seconds": round(observation.seconds, 3)} if observation else {}),
-        **_model_field(run),
-    }
+    candidate = attempt.candidate
+    fields = candidate_metadata(run, section, attempt, selected=selected)
     tags = [TAG_CANDIDATE, TAG_SKIP, *([TAG_SELECTED] if selected else [])]
     source = f"%%explored {candidate.id}\n{candidate.code}"
     return new_cell(run, "candidate", candidate.id, source, fields, tags)
 
 
 def _solution_cell(run: RunState, solution: Solution, observation: Observation | None) -> Cell:
-    outcome: JsonValue = run.finished.verdict.outcome if run.finished else "running"
-    fields: dict[str, JsonValue] = {
-        "candidate": solution.candidate,
-        "status": outcome,
-        "selected": True,
-        **_model_field(run),
-    }
-    if observation:
-        fields["seconds"] = round(observation.seconds, 3)
-    return new_cell(run, "solution", "", solution.code, fields, [TAG_SOLUTION])
+    return new_cell(run, "solution", "", solution.code, solution_metadata(run, solution, observation), [TAG_SOLUTION])
 
 
 def _notice_cells(run: RunState, section: Section) -> Iterator[Cell]:

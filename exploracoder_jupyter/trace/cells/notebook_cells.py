@@ -12,7 +12,8 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.message_formatting import describe_tries
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.trace.cells.cell_building import as_dict, markdown_cell, outcome_field, with_source
+from exploracoder_jupyter.trace.cells.cell_building import as_dict, markdown_cell, with_source
+from exploracoder_jupyter.trace.cells.cell_metadata import outcome_metadata
 from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, Cell
 
 Cells = Literal["live", "collapsed", "card"]
@@ -26,7 +27,7 @@ def tries_cell(run: RunState, cells: Cells) -> Cell:
     """Return the heading above everything that was tried."""
     tries, failed = run.tries
     title = describe_tries(tries, failed) if tries else "Exploration"
-    cell = markdown_cell(run, "tries", "", f"### {title}", outcome_field(run))
+    cell = markdown_cell(run, "tries", "", f"### {title}", outcome_metadata(run))
     if run.finished or cells == "collapsed":
         cell["metadata"] = {**as_dict(cell["metadata"]), COLLAPSED: True}
     return cell
@@ -34,7 +35,7 @@ def tries_cell(run: RunState, cells: Cells) -> Cell:
 
 def outcome_cell(run: RunState, source: str) -> Cell:
     """Return the heading below everything that was tried, above the solution."""
-    return markdown_cell(run, "outcome", "", source, outcome_field(run))
+    return markdown_cell(run, "outcome", "", source, outcome_metadata(run))
 
 
 def adapt_cell(cell: Cell, caller: str) -> Cell:

@@ -27,7 +27,8 @@ from exploracoder_jupyter.web.fetching.address_check import (
     resolve_public,
 )
 from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
-from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
+from exploracoder_jupyter.web.page_limits import MAX_PAGE_BYTES
+from exploracoder_jupyter.web.web_types import WebError
 
 AddressCheck = Callable[[str], Awaitable[None]]
 """Raises WebError for an address that must not be fetched."""

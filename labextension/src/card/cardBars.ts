@@ -8,7 +8,7 @@ import type { PanelLayout } from '@lumino/widgets';
 
 import type { IExplorationModel } from '../link/tokens';
 import { markOf } from '../live/generatedCell';
-import { isCard } from '../live/statusOutput';
+import { isCard } from '../live/resultCard';
 import { CardBar } from './cardBar';
 import { CardAction, cardButtons, ICardSubject } from './cardButtons';
 

@@ -7,7 +7,9 @@ import { SHOW_SIDEBAR } from '../sidebar/hostServices';
 import { explorationIcon } from '../sidebar/icons';
 import type { ITask } from './callingCell';
 import type { Entry } from './entry';
-import { errorOf, errorTask, usedLibraries, wordsAtCursor } from './errorTask';
+import { correctionTask, failedCellError } from './failedCell';
+import { usedLibraries } from './usedLibraries';
+import { wordsAtCursor } from './wordsAtCursor';
 
 export const CellCommandIDs = {
   exploreError: 'exploracoder:explore-error',
@@ -27,7 +29,7 @@ export function addCellCommands(
     entry.show('new', draft);
     return commands.execute(SHOW_SIDEBAR);
   };
-  const hasError = () => errorOf(tracker.activeCell) !== null;
+  const hasError = () => failedCellError(tracker.activeCell) !== null;
   commands.addCommand(CellCommandIDs.exploreError, {
     label: trans.__('Explore This Error'),
     caption: trans.__('Explore how to correct this cell'),
@@ -37,11 +39,11 @@ export function addCellCommands(
     isVisible: hasError,
     execute: () => {
       const cell = tracker.activeCell;
-      const error = errorOf(cell);
+      const error = failedCellError(cell);
       if (!cell || error === null) {
         return undefined;
       }
-      const task = errorTask(cell, error, entry.notebookCode());
+      const task = correctionTask(cell, error, entry.notebookCode());
       return task.libraries ? entry.explore(task) : showForm(task);
     }
   });

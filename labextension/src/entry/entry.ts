@@ -12,7 +12,7 @@ import { showCell } from '../live/notebookActions';
 import type { Answer, RunView, ToKernel } from '../messages';
 import { callingCell, EMPTY_TASK, ITask } from './callingCell';
 import type { EntryPage, IEntry } from './entryTokens';
-import { fixedBy } from './errorTask';
+import { failedCellId } from './failedCell';
 import { librariesOf, setupAfter } from './followUp';
 import { insertCall, loadInto } from './insertCall';
 import { ILibraryNames, importableModules, importedBy } from './libraryNames';
@@ -131,7 +131,7 @@ export class Entry implements IEntry {
     const find = (id?: string | null) =>
       this._cells.find(cell => cell.getId() === id);
     const caller = find(run.cell);
-    return caller && find(fixedBy(caller));
+    return caller && find(failedCellId(caller));
   }
 
   /** The libraries of the newest run in the current notebook; empty if there is none. */

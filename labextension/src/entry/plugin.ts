@@ -13,7 +13,7 @@ import { addCellCommands, CellCommandIDs } from './cellCommands';
 import { addEntryCommands, EntryCommandIDs } from './commands';
 import { Entry } from './entry';
 import { IEntry } from './entryTokens';
-import { offerToLoad } from './notLoaded';
+import { offerToLoadExtension } from './loadExtensionOffer';
 
 const entry: JupyterFrontEndPlugin<IEntry> = {
   id: 'exploracoder-jupyter:entry',
@@ -34,7 +34,7 @@ const entry: JupyterFrontEndPlugin<IEntry> = {
     const found = new Entry(tracker, explorations);
     addEntryCommands(app, found, tracker, trans);
     addCellCommands(app, found, tracker, trans);
-    offerToLoad(tracker, trans);
+    offerToLoadExtension(tracker, trans);
     const category = trans.__('Exploration');
     for (const command of Object.values({
       ...EntryCommandIDs,

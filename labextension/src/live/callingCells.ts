@@ -2,7 +2,7 @@
 import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
 
 import { markOf } from './generatedCell';
-import { hasEndedCard } from './statusOutput';
+import { hasEndedCard } from './resultCard';
 
 const CALL_PATTERN = /^%%explora\b/;
 const MENTION_PATTERN = /exploracoder_jupyter|^%%explora\b/m;

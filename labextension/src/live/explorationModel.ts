@@ -36,7 +36,7 @@ import type {
 import { mentionsExtension } from './callingCells';
 import { Controls } from './controls';
 import { KnownRuns } from './knownRuns';
-import { markInterruptedCards, writeFinalStatus } from './statusOutput';
+import { markInterruptedCards, writeFinalStatus } from './resultCard';
 import {
   rerunCallingCell,
   findRunCell,

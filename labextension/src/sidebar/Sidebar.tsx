@@ -8,7 +8,7 @@ import { isFinished } from '../link/runStatus';
 import type { IRunCell, IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
 import { EntryBar, useEntryPage } from '../entry/EntryBar';
-import { ErrorFix } from '../entry/ErrorFix';
+import { FailedCellDiff } from '../entry/FailedCellDiff';
 import { NewExploration } from '../entry/NewExploration';
 import { Activity } from './Activity';
 import { canEditPlan, acceptsControls } from './controlAvailability';
@@ -209,7 +209,7 @@ function RunPanel(props: IRunPanel): React.JSX.Element {
           text={run.task}
           onGo={model.hasCaller(run.key) ? () => go({}, true) : null}
         />
-        <ErrorFix run={run} entry={host.entry} />
+        <FailedCellDiff run={run} entry={host.entry} />
         <Facts run={run} clock={clock} />
         <Notices notices={run.notices} />
         <Plan {...props} requests={requests} go={go} />

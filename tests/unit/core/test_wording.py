@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line
 from exploracoder_jupyter.ipython_extension.panel.run_wording import describe_usage
 from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import key_remedy
-from exploracoder_jupyter.runs.construction.port_adapters import model_notices
+from exploracoder_jupyter.runs.construction.run_settings import model_notices
 from tests.unit.factories import started
 
 

@@ -1,4 +1,4 @@
-"""What a forked branch is ordered to do: the mounts in their order, and what may be read around what is hidden."""
+"""What a forked branch is requested to do: the mounts in their order, and its own connection and home."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,13 +7,13 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.settings import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import namespaces
-from exploracoder_jupyter.kernels.branching.fork_request import ForkRequestBuilder, paths_excluding
+from exploracoder_jupyter.kernels.branching.fork_request import ForkRequestBuilder
 from exploracoder_jupyter.kernels.interpreter import Interpreter
 from exploracoder_jupyter.kernels.launcher import Launcher
-from exploracoder_jupyter.kernels.sandbox.fork_isolation import SandboxLevel
-from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 
 
 @pytest.fixture
@@ -27,16 +27,6 @@ def orders(tmp_path):
     )
     snapshot = Snapshot(home / "project", run / "files", (Path(".git"),), ())
     return ForkRequestBuilder(launcher, snapshot, SandboxLevel("namespaces", overlay=True))
-
-
-def test_everything_but_what_is_hidden_is_readable(tmp_path):
-    for folder in ("home/me/.ssh", "home/me/work", "home/you"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "home/me/.netrc").touch()
-    (tmp_path / "home/me/link").symlink_to(tmp_path / "home/me/.ssh")
-    hidden = [tmp_path / "home/me/.ssh", tmp_path / "home/me/.netrc"]
-    assert paths_excluding(hidden, tmp_path) == [tmp_path / "home/me/work", tmp_path / "home/you"]
-    assert paths_excluding([], tmp_path) == [tmp_path]
 
 
 def test_the_root_covers_the_machine_before_the_working_directory_is_shown(orders):

@@ -7,7 +7,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernels import sibling_factory
-from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 

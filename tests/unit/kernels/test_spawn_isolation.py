@@ -8,9 +8,10 @@ import pytest
 
 from exploracoder_jupyter.kernels.launcher import remove_tree
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
+from exploracoder_jupyter.kernels.sandbox.file_view import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
-from exploracoder_jupyter.kernels.sandbox.scratch_folder import copy_snapshot, take_snapshot
-from exploracoder_jupyter.kernels.sandbox.spawn_isolation import FileView, Isolation
+from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import copy_snapshot, take_snapshot
 
 
 def test_the_environment_is_an_allow_list_without_secrets():

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from exploracoder_jupyter.kernels.sandbox.scratch_folder import copy_snapshot, take_snapshot
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import copy_snapshot, take_snapshot
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
 
 

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from exploracoder_jupyter.core.configuration.settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
-from exploracoder_jupyter.runs.construction.port_adapters import secret_strings
+from exploracoder_jupyter.runs.construction.run_settings import secret_strings
 
 
 def test_keys_tokens_and_passwords_are_hidden(monkeypatch):

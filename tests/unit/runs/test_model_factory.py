@@ -10,7 +10,7 @@ from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.llm import OpenAIModel
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.runs.construction.model_factory import choose_model
-from exploracoder_jupyter.runs.construction.port_adapters import model_notices, uses_endpoint, with_resolved_model
+from exploracoder_jupyter.runs.construction.run_settings import model_notices, uses_endpoint, with_resolved_model
 
 GROUPS = {"models": "tides = explora_tides:create"}
 CODE = """

@@ -2,7 +2,7 @@
 
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 
 def facts(value):

@@ -3,7 +3,8 @@
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.summarizer_registry import find
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 
 def look(**changes: Any) -> SummaryOptions:

@@ -115,7 +115,7 @@ def test_an_estimator_of_others_that_breaks_its_promises_gives_its_first_fact():
 
 def facts_until_error(value):
     from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
-    from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions
+    from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
     for fact in summarizer_registry.find(value).describe(value, SummaryOptions(repr)):
         yield fact.text

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from tests.unit.summaries.described import measure, schema, text
 
 

@@ -410,7 +410,7 @@ def titles(folder):
 
 
 def test_only_pages_count_among_what_is_in_a_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages._MAX_PAGES", 2)
+    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages.MAX_SAVED_PAGES", 2)
     for at in range(5):
         (tmp_path / f"a{at}.png").write_bytes(b"")
         (tmp_path / f"b{at}.md").write_text(f"# Page {at}\n\n{SQUEEZE}")

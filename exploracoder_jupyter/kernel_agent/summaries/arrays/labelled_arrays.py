@@ -10,27 +10,18 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
     as_ndarray,
     describe_elements,
     first_elements,
     sample_elements,
     sample_indices,
 )
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
-    Fact,
-    SummaryOptions,
-    TypeFamily,
-    format_list,
-    format_size,
-)
+from exploracoder_jupyter.kernel_agent.summaries.sampling import sample_note
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables import pandas_columns
-from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
-    ColumnFacts,
-    format_cell,
-    format_label,
-    sample_note,
-)
+from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import ColumnFacts, format_cell, format_label
 
 
 def _describe_array(array: Any, options: SummaryOptions) -> Iterator[Fact]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays import sparse_arrays
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
     as_ndarray,
     describe_elements,
     element_facts,
@@ -16,16 +16,18 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
     format_nested,
     sample_elements,
 )
+from exploracoder_jupyter.kernel_agent.summaries.missing_values import missing_note
+from exploracoder_jupyter.kernel_agent.summaries.sampling import sample_note
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     BRIEF_LIMIT,
     Fact,
-    SummaryOptions,
     TypeFamily,
     format_list,
     format_size,
     truncate,
 )
-from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import format_label, missing_note, sample_note
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
+from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import format_label
 
 MAX_MAPPED_ELEMENTS = 1_000
 """Maximum elements read from a memory-mapped file: each can be a page from the disk."""

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
     describe_elements,
     first_elements,
     sample_elements,
 )
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, format_size
-from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import percentage, sample_note
+from exploracoder_jupyter.kernel_agent.summaries.number_format import percentage
+from exploracoder_jupyter.kernel_agent.summaries.sampling import sample_note
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _ARRAY_ATTRIBUTES = ("data", "indices", "indptr", "row", "col", "offsets", "rows")
 

@@ -13,13 +13,8 @@ from itertools import islice
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays import number_ranges
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
-    Fact,
-    SummaryOptions,
-    TypeFamily,
-    format_list,
-    format_size,
-)
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _MAX_VALUES = 12
 _MAX_CHILDREN = 8

@@ -17,7 +17,8 @@ from exploracoder_jupyter.kernel_agent.summaries.charts.axes_series import (
 )
 from exploracoder_jupyter.kernel_agent.summaries.charts.axis_scales import axis_formatter, in_data
 from exploracoder_jupyter.kernel_agent.summaries.charts.captions import quote
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions, format_list, truncate
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import format_list, truncate
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _MAX_SLICES = 10
 

@@ -9,7 +9,8 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays import number_ranges
 from exploracoder_jupyter.kernel_agent.summaries.arrays.number_ranges import FormatNumber, format_number
 from exploracoder_jupyter.kernel_agent.summaries.charts.axis_scales import axis_formatter, in_data
 from exploracoder_jupyter.kernel_agent.summaries.charts.captions import quote, strip_quoted
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import SummaryOptions, truncate
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import truncate
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _MAX_BARS = 2000
 _MAX_LISTED = 8

@@ -8,7 +8,8 @@ from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays import number_ranges
 from exploracoder_jupyter.kernel_agent.summaries.charts.captions import caption_fact, legend_fact, quote, strip_quoted
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _MAX_ITEMS = 10
 _DATA_ATTRIBUTES = ("x", "y", "z", "lat", "lon", "values", "labels", "r", "theta", "locations", "open", "close")

@@ -16,7 +16,8 @@ from exploracoder_jupyter.kernel_agent.summaries.charts.axes_series import Serie
 from exploracoder_jupyter.kernel_agent.summaries.charts.axis_scales import axis_formatter, limits
 from exploracoder_jupyter.kernel_agent.summaries.charts.captions import caption_fact, legend_fact, quote, strip_quoted
 from exploracoder_jupyter.kernel_agent.summaries.charts.figure_sketch import sketch
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _MAX_SERIES = 10
 _MAX_AXES = 12

@@ -6,13 +6,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
-    Fact,
-    SummaryOptions,
-    TypeFamily,
-    format_list,
-    format_size,
-)
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _MAX_SIDE = 64
 _MAX_KEYS = 12

@@ -14,14 +14,8 @@ from typing import Any
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.summaries import value_text
 from exploracoder_jupyter.kernel_agent.summaries.objects import streams
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
-    Describe,
-    Fact,
-    Measure,
-    SummaryOptions,
-    TypeFamily,
-    format_size,
-)
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Describe, Fact, Measure, TypeFamily, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _MAX_LENGTH = 200
 """Characters of a text, or of a line of items."""

@@ -7,13 +7,8 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
-    Fact,
-    SummaryOptions,
-    TypeFamily,
-    format_size,
-    truncate,
-)
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_size, truncate
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _MARKUP_CLASSES = ("HTML", "SVG")
 _TAG = re.compile(r"<[^<>]*>")

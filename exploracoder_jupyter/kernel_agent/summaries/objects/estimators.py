@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays.number_ranges import format_number
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _MAX_PARAMETERS = 12
 _MAX_STEPS = 10

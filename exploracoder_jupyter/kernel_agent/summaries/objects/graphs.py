@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _CHUNK_SIZE = 1000
 _COUNT_SECONDS = 0.03

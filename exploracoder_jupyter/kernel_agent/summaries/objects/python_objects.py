@@ -15,7 +15,8 @@ from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, Modu
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import import_path, type_path
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily, truncate
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, truncate
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import describe_structure, format_count, has_plain_repr
 
 _MAX_LENGTH = 200

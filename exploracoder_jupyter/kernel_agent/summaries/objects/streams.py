@@ -9,7 +9,8 @@ from itertools import islice
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries import value_text
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Describe, Fact, SummaryOptions, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Describe, Fact, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _MAX_LENGTH = 200
 _ITERATORS = (

@@ -11,7 +11,8 @@ from itertools import islice
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, TypeFamily
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 
 def _describe_thread(value: Any, options: SummaryOptions) -> Iterator[Fact]:

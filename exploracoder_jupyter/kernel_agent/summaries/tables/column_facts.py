@@ -9,7 +9,14 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, format_list, truncate
+from exploracoder_jupyter.kernel_agent.summaries.number_format import (
+    format_exact,
+    format_range,
+    format_statistic,
+    percentage,
+)
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, format_list, truncate
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 WIDE_COLUMNS = 12
 """From this many columns on, a list of their names comes before the facts about each."""
@@ -26,12 +33,8 @@ MAX_COMPARED_COLUMNS = 1_000
 LONG_VALUE_BYTES = 4_000
 """Bytes of a nested value from which on only its length is shown."""
 
-_MAX_SAMPLE_BYTES = 10_000_000
-"""Maximum bytes of a sample: taking one may copy it, so fewer of long values are taken."""
-
 ORDERED_TYPES = frozenset({int, float, Decimal, date, time, timedelta})
 
-_GOLDEN = 0.6180339887498949
 _TIMESTAMP = re.compile(r"(\d{4,}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?([+-]\d\d:\d\d)?")
 _AMBIGUOUS_TEXTS = frozenset({"", "none", "null", "nat", "na", "n/a", "<na>", "true", "false"})
 _name = type.__dict__["__name__"].__get__
@@ -54,65 +57,6 @@ class ColumnFacts(NamedTuple):
         if not self.values:
             return Fact(schema + note)
         return Fact(f"{name}: {text}{note}", shows=True, schema=schema + note if kind or self.counts else None)
-
-
-def sample_positions(count: int, limit: int) -> list[int] | None:
-    """Return positions of a sample, spread evenly but without a period that the data could share; None: take all."""
-    if count <= limit:
-        return None
-    return [int((position + position * _GOLDEN % 1) * count / limit) for position in range(limit)]
-
-
-def sample_size(item_bytes: float, limit: float = float("inf")) -> int:
-    """Return how many values of `item_bytes` each a sample has: `limit`, or fewer where they are large."""
-    return max(int(min(limit, _MAX_SAMPLE_BYTES / max(item_bytes, 1))), 1)
-
-
-def sample_note(taken: int, count: int) -> str:
-    """Return a note of how many values were sampled, or an empty string if all were."""
-    return f"; sampled {taken:,} of {count:,}" if taken < count else ""
-
-
-def missing_note(count: int, total: int, *, exact: bool = True, word: str = "missing") -> tuple[str, ...]:
-    """Format the number of missing values, or their approximate share where only a sample was counted."""
-    if not count:
-        return ()
-    if count == total:
-        return (f"all {word}" if exact else f"all {word} in the sample",)
-    return (f"{count:,} {word} ({percentage(count, total)})" if exact else f"about {percentage(count, total)} {word}",)
-
-
-def percentage(part: int, total: int) -> str:
-    """Format a share in percent: `1.2 %`, `60 %`."""
-    percent = 100 * part / total
-    if part < total and percent > 99:
-        return "over 99 %"
-    if 0 < percent < 0.01:
-        return "under 0.01 %"
-    return f"{percent:.2g} %" if part < total else "100 %"
-
-
-def format_statistic(value: Any) -> str:
-    """Format a statistic with as many digits as are useful."""
-    if isinstance(value, float) and 1e6 <= abs(value) < 1e15:
-        return f"{value:.0f}"
-    return f"{value:.6g}" if isinstance(value, float | complex) else str(value)
-
-
-def format_exact(value: float | complex) -> str:
-    """Format a number taken from the data, with enough digits that different numbers rarely look the same."""
-    return f"{value:.15g}" if isinstance(value, float) and 1e11 <= abs(value) < 1e15 else f"{value:.12g}"
-
-
-def format_number_range(low: Any, high: Any) -> str:
-    """Format a range of numbers, with more digits if both ends would otherwise look the same."""
-    ends = format_statistic(low), format_statistic(high)
-    return format_range(str(low), str(high)) if ends[0] == ends[1] and low != high else format_range(*ends)
-
-
-def format_range(low: str, high: str) -> str:
-    """Format a range of values."""
-    return f"all {low}" if low == high else f"{low} to {high}"
 
 
 def format_timestamp(value: Any) -> str:
@@ -191,11 +135,6 @@ def describe_objects(values: Sequence[Any], options: SummaryOptions, *, exact: b
         if kind in ORDERED_TYPES
         else ColumnFacts(type_note)
     )
-
-
-def true_share(true: int, total: int) -> str:
-    """Format the share of true values."""
-    return f"{percentage(true, total)} True"
 
 
 def format_cell(value: Any, options: SummaryOptions) -> str:

@@ -6,21 +6,20 @@ import sys
 from collections import Counter
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import describe_elements as describe_elements
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import sample_indices
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import describe_elements as describe_elements
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import sample_indices
+from exploracoder_jupyter.kernel_agent.summaries.missing_values import missing_note
+from exploracoder_jupyter.kernel_agent.summaries.number_format import format_range, percentage
+from exploracoder_jupyter.kernel_agent.summaries.sampling import sample_note, sample_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     ColumnFacts,
     describe_objects,
     describe_texts,
     format_cell,
-    format_range,
     format_timestamp,
-    missing_note,
     most_frequent,
-    percentage,
-    sample_note,
-    sample_size,
 )
 
 

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import sample_indices
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions, format_list
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import sample_indices
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, format_list
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import ColumnFacts, format_label
 from exploracoder_jupyter.kernel_agent.summaries.tables.pandas_columns import describe_values, dtype_name, format_dtype
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
+from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
     MAX_HASHED_BYTES,
     fingerprint,
     sample_indices,
@@ -13,11 +13,11 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     BRIEF_LIMIT,
     Fact,
-    SummaryOptions,
     TypeFamily,
     format_list,
     format_size,
 )
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     MAX_COMPARED_COLUMNS,
     SMALL_TABLE_ROWS,

@@ -11,15 +11,23 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from exploracoder_jupyter.kernel_agent.summaries.missing_values import missing_note
+from exploracoder_jupyter.kernel_agent.summaries.number_format import (
+    format_number_range,
+    format_range,
+    format_statistic,
+    true_share,
+)
+from exploracoder_jupyter.kernel_agent.summaries.sampling import sample_note, sample_positions, sample_size
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     BRIEF_LIMIT,
     Fact,
-    SummaryOptions,
     TypeFamily,
     format_list,
     format_size,
     truncate,
 )
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     LONG_VALUE_BYTES,
     MAX_COMPARED_COLUMNS,
@@ -31,20 +39,12 @@ from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     first_values,
     format_cell,
     format_label,
-    format_number_range,
-    format_range,
-    format_statistic,
     format_timestamp,
     is_small,
-    missing_note,
     omitted_columns,
     row_facts,
-    sample_note,
-    sample_positions,
-    sample_size,
     small_table_facts,
     text_prefix,
-    true_share,
 )
 
 

@@ -16,7 +16,7 @@ import {
   solved
 } from '../../sidebar/__tests__/fakeModel';
 import { Entry } from '../entry';
-import { errorOf } from '../errorTask';
+import { failedCellError } from '../failedCell';
 
 const ERROR = {
   output_type: 'error',
@@ -78,12 +78,12 @@ describe('the failed cell', () => {
     entry.replaceFailed(view());
     expect(cell.getSource()).toBe('a = 2');
     expect([cell.getOutputs(), cell.execution_count]).toEqual([[], null]);
-    expect(errorOf(widget.widgets[0])).toBeNull();
+    expect(failedCellError(widget.widgets[0])).toBeNull();
     widget.model!.sharedModel.undo();
     expect(cell.getSource()).toBe('a = b');
     expect(cell.getOutputs()).toEqual([ERROR]);
     expect(cell.execution_count).toBe(1);
-    expect(errorOf(widget.widgets[0])).toContain('NameError');
+    expect(failedCellError(widget.widgets[0])).toContain('NameError');
   });
 
   it('is selected, and the focus is there, so that it can be run', async () => {
@@ -104,7 +104,7 @@ describe('an error to explore', () => {
   const offered = (source: string, error: object = ERROR) => {
     const widget = notebook(source);
     code(widget, 0).setOutputs([error as typeof ERROR]);
-    const found = errorOf(widget.widgets[0]);
+    const found = failedCellError(widget.widgets[0]);
     widget.dispose();
     return found;
   };

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels.sandbox.fork_isolation import find_level
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import find_level
 
 
 def test_a_probe_that_does_not_end_does_not_weaken_the_isolation(tmp_path, monkeypatch):

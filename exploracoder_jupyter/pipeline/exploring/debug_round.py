@@ -1,4 +1,4 @@
-"""Self-debugging of candidates: if none of a subtask ran, each kind of failure is repaired (section 3.4)."""
+"""A round of self-debugging: if no candidate of a subtask ran, each kind of failure is repaired once (section 3.4)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from contextlib import suppress
 
 from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
-from exploracoder_jupyter.core.types import Candidate, Experience, Subtask
+from exploracoder_jupyter.core.types import Experience
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
-from exploracoder_jupyter.pipeline.exploring.output_similarity import strip_addresses
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
-from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
+from exploracoder_jupyter.pipeline.exploring.failure_kinds import distinct_failures
+from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt, new_candidate
+from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs
-from exploracoder_jupyter.pipeline.step_context import State
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
 
-async def debug(attempt: Attempt, round_: int) -> None:
+async def run_debug_round(attempt: Attempt, round_: int) -> None:
     """Run one round of self-debugging if needed, after searching again with the failure.
 
     Each distinct failure of the previous round is repaired once (section 3.4). If candidates ran but none shows a
@@ -62,25 +60,3 @@ async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
         id_ = f"{first}r{round_}"
         candidate = new_candidate(id_, attempt.state, subtask, draft, round_=round_, repairs=failed.candidate.id)
         await attempt.try_candidate(candidate)
-
-
-def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
-    """Return one experience per kind of failure, the one with the shortest code, so that each kind is repaired once."""
-    by_kind: dict[str, Experience] = {}
-    for item in sorted(experiences, key=lambda item: len(item.candidate.code)):
-        by_kind.setdefault(failure_kind(item), item)
-    return list(by_kind.values())
-
-
-@heuristic("comparing failures", lambda item: item.observation.status)
-def failure_kind(item: Experience) -> str:
-    """Return the kind of a failure: status and first line of the error."""
-    error = item.observation.error
-    return strip_addresses(f"{item.observation.status} {error.headline if error else ''}".strip())
-
-
-def new_candidate(
-    id_: str, state: State, subtask: Subtask, draft: Draft, *, round_: int = 0, repairs: str | None = None
-) -> Candidate:
-    """Return a draft as a candidate of a subtask, in a debugging round if it is a repair."""
-    return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem, parent=state.parent)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from exploracoder_jupyter.evaluation.measures.intervals import Estimate
-from exploracoder_jupyter.evaluation.report.figure_text import estimate_text, p_value_text
+from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text, p_value_text
 
 
 @pytest.mark.parametrize(

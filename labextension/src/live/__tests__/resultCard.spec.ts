@@ -1,7 +1,7 @@
 import type { ISharedCodeCell, YNotebook } from '@jupyter/ydoc';
 import type { IOutput } from '@jupyterlab/nbformat';
 
-import { markInterruptedCards, writeFinalStatus } from '../statusOutput';
+import { markInterruptedCards, writeFinalStatus } from '../resultCard';
 import { CALLER, cell, notebook } from './notebookFixtures';
 import { runView } from './runFixtures';
 

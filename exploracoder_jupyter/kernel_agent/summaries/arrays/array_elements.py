@@ -6,21 +6,23 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, SummaryOptions
+from exploracoder_jupyter.kernel_agent.summaries.missing_values import missing_note
+from exploracoder_jupyter.kernel_agent.summaries.number_format import (
+    format_number_range,
+    format_range,
+    format_statistic,
+    percentage,
+    true_share,
+)
+from exploracoder_jupyter.kernel_agent.summaries.sampling import sample_note, sample_positions
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact
+from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     ColumnFacts,
     describe_objects,
     describe_texts,
     format_cell,
-    format_number_range,
-    format_range,
-    format_statistic,
     format_timestamp,
-    missing_note,
-    percentage,
-    sample_note,
-    sample_positions,
-    true_share,
 )
 
 WHOLE_ARRAY_LIMIT = 24

@@ -7,11 +7,7 @@ lower hard limit) are skipped: processes outside watch memory and process counts
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-import sys
-
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 def apply(limits: dict[str, int | None]) -> None:
@@ -52,16 +48,3 @@ def _set(limit: int, value: int | None) -> None:
     soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(limit, (soft, soft))
-
-
-def adopt_orphans() -> None:
-    """Become the parent of every orphaned descendant, so that a daemon stays in this process's tree (Linux)."""
-    if sys.platform.startswith("linux"):
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def lead_own_group() -> None:
-    """Lead a process group, so that an interrupt of the kernel reaches the commands that it has started."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.setpgid(0, 0)

@@ -17,7 +17,7 @@ import { loadingCell, runCells } from './insertCall';
 
 const UNKNOWN_MAGIC = /Cell magic `?%%explora`? not found/;
 
-export function offerToLoad(
+export function offerToLoadExtension(
   tracker: INotebookTracker,
   trans: TranslationBundle
 ): void {

@@ -6,7 +6,7 @@ import { useTrans } from '../sidebar/sidebarContext';
 import type { IEntry } from './entryTokens';
 import { lineDiff } from './lineDiff';
 
-export function ErrorFix(props: {
+export function FailedCellDiff(props: {
   run: RunView;
   entry: IEntry;
 }): React.JSX.Element | null {

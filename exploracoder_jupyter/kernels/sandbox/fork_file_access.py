@@ -1,0 +1,77 @@
+"""Which files a fork can read and write: the mounts of its own view, or the rules of Landlock where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any, Final
+
+from exploracoder_jupyter.kernels.launcher import Launcher
+from exploracoder_jupyter.kernels.sandbox.file_view import FileView, Mount, plan_mounts
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
+
+_HIDDEN_SIZE: Final = "size=64k,mode=700"
+_STEPS: Final = {"shm": ("home", "shm"), "temporary": ("home", "tmp")}
+_OWN_STEPS: Final = ("root", "workdir", "write")
+_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
+
+
+def mounts_around_workdir(launcher: Launcher, snapshot: Snapshot) -> dict[str, list[list[str]]]:
+    """Return the mounts to make before the working directory (`plan`) and after it (`after`)."""
+    view = FileView(
+        workdir=snapshot.source,
+        readable=(*launcher.readable, snapshot.folder),
+        borrowed=tuple(snapshot.source / path for path in snapshot.borrowed),
+        hidden=maskable_paths((*launcher.files.hidden, *snapshot.hidden)),
+        covered=launcher.files.covered,
+        private=launcher.folder,
+        overlaid=True,
+    )
+    steps = plan_mounts(view, network=launcher.sandbox.network)
+    middle = next(number for number, step in enumerate(steps) if step.kind == "workdir")
+    borrowed = set(map(str, view.borrowed))
+    after = [step for step in steps[middle:] if step.target not in borrowed]
+    return {"plan": _serialize_mounts(steps[:middle]), "after": _serialize_mounts(after)}
+
+
+def landlock_rules(launcher: Launcher, snapshot: Snapshot, home: Path) -> dict[str, Any]:
+    """Return the paths that may be read and written; of the run's folder, only the branch's own is readable."""
+    temporary = Path(gettempdir()).resolve()  # full of other programs' files, each of which would be listed
+    hidden = (*hidden_from_forks(launcher), *snapshot.hidden)
+    needed = [path for folder in launcher.readable for path in paths_excluding(hidden, folder)]
+    readable = (*paths_excluding((*hidden, temporary)), *needed, launcher.archive)
+    return {
+        "readable": [str(path) for path in readable],
+        "writable": [str(home), *(f"/dev/{name}" for name in _DEVICES)],
+        "network": launcher.sandbox.network,
+    }
+
+
+def hidden_from_forks(launcher: Launcher) -> tuple[Path, ...]:
+    """Return the paths that a confined fork does not see."""
+    return (*launcher.files.covered, *launcher.files.hidden, launcher.folder)
+
+
+def paths_excluding(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Path]:
+    """Return the fewest existing files and folders that together cover everything except what is hidden."""
+    if folder in hidden:
+        return []
+    if not any(path.is_relative_to(folder) for path in hidden):
+        return [folder]
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [path for entry in entries if not entry.is_symlink() for path in paths_excluding(hidden, entry)]
+
+
+def _serialize_mounts(steps: Sequence[Mount]) -> list[list[str]]:
+    written = []
+    for step in steps:
+        if step.kind in _OWN_STEPS or (step.kind, step.target) == ("tmpfs", "/run"):
+            continue
+        kind, source = _STEPS.get(step.kind, (step.kind, step.source))
+        written.append([kind, _HIDDEN_SIZE if kind == "tmpfs" else source, step.target])
+    return written
