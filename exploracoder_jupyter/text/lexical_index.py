@@ -80,11 +80,24 @@ class LexicalIndex:
         """Return the score of each row; 0 if no word of the query occurs."""
         found = np.zeros(int(self._arrays["size"][0]), dtype=np.float32)
         for term in dict.fromkeys(tokens(query)):
-            at = self._vocabulary.get(term)
-            if at is not None:
-                part = slice(self._starts[at], self._starts[at + 1])
-                found[self._arrays["rows"][part]] += self._arrays["scores"][part]  # rows are unique here
+            part = self._entries(term)
+            found[self._arrays["rows"][part]] += self._arrays["scores"][part]  # rows are unique here
         return found
+
+    def highest_score(self, query: str) -> float:
+        """Return the score of a text for which each word of the query counts as much as for any; 0 if none occurs.
+
+        A word that occurs nowhere counts like the mean of the others: no text matches most of such a query.
+        """
+        terms = dict.fromkeys(tokens(query))
+        found = [self._arrays["scores"][self._entries(term)] for term in terms]
+        highest = [float(scores.max()) for scores in found if scores.size]
+        return sum(highest) / max(len(highest), 1) * len(terms)
+
+    def _entries(self, term: str) -> slice:
+        """Return where the rows and scores of a term are stored; empty if it does not occur."""
+        at = self._vocabulary.get(term)
+        return slice(0, 0) if at is None else slice(self._starts[at], self._starts[at + 1])
 
     def best(self, query: str) -> list[int]:
         """Return the rows that share a word with the query, best first."""

@@ -31,7 +31,7 @@ from exploracoder_jupyter.knowledge.search.rank_fusion import combine_queries, d
 from exploracoder_jupyter.text.lexical_index import Arrays, Field, LexicalIndex
 from exploracoder_jupyter.text.tokenizer import tokens
 
-FORMAT = 6
+FORMAT = 7
 """Version of the stored arrays and of the indexed texts; incrementing it invalidates stored indexes."""
 
 _DENSE_ROWS = 1000
@@ -93,7 +93,7 @@ class ApiIndex:
             EndpointError: From the embedder of `meaning`.
         """
         match = await self._match(query, meaning)
-        return self._top_rows(np.where(match > 0, np.exp(match + self.prior), 0), k)
+        return self._top_rows(np.where(match > 0, np.exp(match + rank_fusion.PRIOR_WEIGHT * self.prior), 0), k)
 
     async def search_together(
         self, queries: Sequence[str], k: int, *, meaning: ApiEmbeddings | None = None
@@ -102,15 +102,17 @@ class ApiIndex:
         matches = [match for query in queries if (match := await self._match(query, meaning)).any()]
         if not matches:
             return []
-        worth = combine_queries([match + self.prior for match in matches])
+        worth = combine_queries([match + rank_fusion.PRIOR_WEIGHT * self.prior for match in matches])
         return self._top_rows(np.where(np.any(matches, axis=0), worth, 0), k)
 
     async def _match(self, query: str, meaning: ApiEmbeddings | None) -> NDArray[np.float32]:
         """Score how well each row matches the query; 0 if nothing matches."""
         without_libraries = drop_library_names(query, self.names.libraries)
         terms = drop_filler_words(without_libraries, self.names.terms)
-        words = self.lexical.scores(terms) + rank_fusion.SYNONYM_WEIGHT * self.lexical.scores(synonyms(terms))
-        lexical = scale_to_max(words)
+        others = synonyms(terms)
+        words = self.lexical.scores(terms) + rank_fusion.SYNONYM_WEIGHT * self.lexical.scores(others)
+        most = self.lexical.highest_score(terms) or self.lexical.highest_score(others) or 1
+        lexical = rank_fusion.LEXICAL_WEIGHT * words / most
         if meaning:
             dense = rank_fusion.EMBEDDER_WEIGHT * rescale_positive(
                 await meaning.scores(without_libraries, most=_DENSE_ROWS)

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-_MIN_COSINE = 0.02
-"""Cosines up to this value are rounding errors."""
+_MIN_COSINE = 0.15
+"""Unrelated texts have cosines up to about this value, the median within a library with the built-in vectors."""
 
 
 class Embedder(Protocol):

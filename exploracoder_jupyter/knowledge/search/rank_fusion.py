@@ -13,10 +13,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-WORD_VECTOR_WEIGHT = 0.5
-"""Weight of similarity by general word vectors; the best lexical score counts 1."""
+LEXICAL_WEIGHT = 2.0
+"""Weight of the words that query and API share, as a share of the words of the query."""
+WORD_VECTOR_WEIGHT = 1.0
+"""Weight of similarity by general word vectors; the most similar API counts 1."""
 EMBEDDER_WEIGHT = 1.0
 """Weight of similarity by an external embedding model."""
+PRIOR_WEIGHT = 0.8
+"""Weight of the prior probability that an API is wanted."""
 SYNONYM_WEIGHT = 0.4
 """How much a synonym of a word counts; the word counts 1."""
 NAMED_BONUS = 0.9

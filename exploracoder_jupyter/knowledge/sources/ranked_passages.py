@@ -15,7 +15,7 @@ from exploracoder_jupyter.text.tokenizer import tokens
 
 _MIN_SHARED_WORDS = 2
 """Words that passage and query must share (or all, if the query has fewer): a single one can be a coincidence."""
-_MIN_COSINE = 0.5
+_MIN_COSINE = 0.65
 """The minimum cosine at which a passage is relevant without sharing words."""
 _TITLE_WEIGHT, _APIS_WEIGHT = 3.0, 2.0
 """Weights of words in the title and in the API paths, relative to words in the text."""
