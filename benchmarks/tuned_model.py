@@ -1,13 +1,14 @@
 """Does a small model that has learned to search write better programs? Prepares, samples and scores four arms.
 
     python benchmarks/tuned_model.py prepare FOLDER FILE ... [--python INTERPRETER]
-    python benchmarks/tuned_model.py sample FOLDER NAME MODEL [--search] [--samples 10] [--seed 0]
+    python benchmarks/tuned_model.py sample FOLDER NAME MODEL SERVER [--search] [--samples 10] [--seed 0]
     python benchmarks/tuned_model.py score FOLDER FILE ... [--python INTERPRETER]
 
 FILE is a problem file, INTERPRETER that of an environment with its libraries. `prepare` writes the prompts of the
 strategies `direct` and `apisearch`, and the index of each library, into FOLDER: sampling then needs neither the
-libraries nor a kernel. `sample` generates all replies of one arm together; NAME names the arm. Prompts, stops and
-answers are those of a run with `--model adapter:MODEL`; a reply has at most 256 tokens. `score` runs each program with
+libraries nor a kernel. `sample` generates all replies of one arm, which NAME names, through llama.cpp's `llama-server`
+at the address SERVER, with the tokenizer in the folder MODEL. Prompts, stops and answers are those of a run with
+`--model adapter:MODEL`; a reply has at most 256 tokens between look-ups. `score` runs each program with
 the hidden tests in a process of its own, but without the confinement of a run: give it a machine that may be lost.
 `data/tuned_model` has the samples of the published table and is a FOLDER for `score`.
 """
@@ -18,7 +19,9 @@ import gzip
 import json
 import re
 import sys
+import urllib.request
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -38,6 +41,7 @@ from exploracoder_jupyter.evaluation.units.scoring import task_of
 from exploracoder_jupyter.knowledge.knowledge_cache import pack_arrays, unpack_arrays
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
+    ARROW,
     END,
     MOST_FOUND,
     find_lookups,
@@ -55,7 +59,8 @@ MOST_TOKENS: Final = 256
 """Tokens of one reply, up to its end or to a look-up."""
 MOST_LOOKUPS: Final = 12
 MOST_WITHOUT_CODE: Final = 3
-ROWS_AT_ONCE: Final = 48
+AT_ONCE: Final = 8
+"""Requests at the same time; the server is started with as many slots."""
 TEMPERATURE, TOP_P = 0.4, 0.95
 SECONDS: Final = 10
 """Time limit of one test."""
@@ -70,6 +75,7 @@ class Row:
     problem: str
     library: str
     messages: tuple[Message, ...]
+    seed: int = 0
     written: str = ""
     """What is complete: code, look-ups and their answers."""
     lookups: int = 0
@@ -106,33 +112,28 @@ def read_index(folder: Path, library: str) -> ApiIndex:
     return ApiIndex.reopen(apis, unpack_arrays((folder / f"{library}.npz").read_bytes()))
 
 
-def sample(folder: Path, name: str, model: str, *, search: bool, samples: int, seed: int) -> None:
+def sample(folder: Path, name: str, model: Path, server: str, *, search: bool, samples: int, seed: int) -> None:
     """Generate all replies of one arm, and write them."""
-    import torch
+    from transformers import AutoTokenizer
 
-    from exploracoder_jupyter.finetuning.base_model import load
-
-    torch.manual_seed(seed)
-    loaded = load(model)
-    if hasattr(loaded.model, "merge_and_unload"):
-        loaded.model = loaded.model.merge_and_unload()
-    loaded.model.to(torch.bfloat16)
-    loaded.tokenizer.padding_side = "left"
+    tokenizer = AutoTokenizer.from_pretrained(model)
     prompts = json.loads((folder / "prompts.json").read_text())
     rows = [
-        Row(one["problem"], one["library"], tuple(Message(*pair) for pair in one["messages"]))
-        for _ in range(samples)
+        Row(one["problem"], one["library"], tuple(Message(*pair) for pair in one["messages"]), seed=seed + number)
         for one in prompts
+        for number in range(samples)
     ]
     indexes = {library: read_index(folder, library) for library in {row.library for row in rows}} if search else {}
     answers: dict[tuple[str, str], str] = {}
-    while waiting := [row for row in rows if not row.done]:
-        waiting.sort(key=lambda row: len(row.written))
-        for start in range(0, len(waiting), ROWS_AT_ONCE):
-            some = waiting[start : start + ROWS_AT_ONCE]
-            for row, reply in zip(some, generate(loaded, some, search), strict=True):
-                take(row, reply, indexes, answers)
-            print(f"{name}: {sum(row.done for row in rows)} of {len(rows)} are complete", flush=True)
+
+    def write(row: Row) -> None:
+        while not row.done:
+            take(row, generate(server, tokenizer, row, search), indexes, answers)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for number, _ in enumerate(pool.map(write, rows), 1):
+            if number % 100 == 0:
+                print(f"{name}: {number} of {len(rows)} are complete", flush=True)
     lines = (json.dumps({"problem": row.problem, "text": row.written, "problems": row.problems}) for row in rows)
     (folder / f"{name}.jsonl.gz").write_bytes(gzip.compress("\n".join(lines).encode(), 9))
 
@@ -155,37 +156,26 @@ def take(row: Row, reply: str, indexes: dict[str, ApiIndex], answers: dict[tuple
     row.written += f"{asked.written}{answers[row.library, query]}{END}"
 
 
-def generate(loaded: Any, rows: Sequence[Row], search: bool) -> list[str]:
-    """Continue all rows up to their end or to a look-up."""
-    import torch
-
-    begun = [(*row.messages, *([Message("assistant", row.written)] if row.written else [])) for row in rows]
-    texts = [loaded.prompt(messages) for messages in begun]
-    given = loaded.tokenizer(texts, add_special_tokens=False, return_tensors="pt", padding=True).to(loaded.model.device)
-    start = given.input_ids.shape[1]
-    vocabulary = range(len(loaded.tokenizer))
-    arrows = torch.tensor([">" in loaded.tokenizer.decode(id_) for id_ in vocabulary], device=loaded.model.device)
-
-    def stops(ids: Any, scores: Any, **more: Any) -> Any:
-        ended = arrows[ids[:, -1]] if search else torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
-        for place in ended.nonzero().flatten().tolist():
-            written = loaded.tokenizer.decode(ids[place, start:], skip_special_tokens=True)
-            ended[place] = find_request(written) is not None
-        return ended
-
-    with torch.inference_mode():
-        output = loaded.model.generate(
-            **given,
-            max_new_tokens=MOST_TOKENS,
-            do_sample=True,
-            temperature=TEMPERATURE,
-            top_p=TOP_P,
-            top_k=0,
-            eos_token_id=loaded.stop_ids,
-            pad_token_id=loaded.tokenizer.pad_token_id,
-            stopping_criteria=[stops],
-        )
-    return list(loaded.tokenizer.batch_decode(output[:, start:], skip_special_tokens=True))
+def generate(server: str, tokenizer: Any, row: Row, search: bool) -> str:
+    """Continue a row up to its end or, in the search arm, to the arrow of a look-up."""
+    begun = (*row.messages, *([Message("assistant", row.written)] if row.written else []))
+    sent = [{"role": message.role, "content": message.content} for message in begun]
+    asked = {
+        "prompt": tokenizer.apply_chat_template(sent, tokenize=False, add_generation_prompt=True),
+        "n_predict": MOST_TOKENS,
+        "temperature": TEMPERATURE,
+        "top_p": TOP_P,
+        "top_k": 0,
+        "min_p": 0,
+        "repeat_penalty": 1,
+        "seed": row.seed + 1000 * row.lookups,
+        "stop": ["<|im_end|>", "<|im_start|>", *([ARROW] if search else [])],
+        "cache_prompt": True,
+    }
+    request = urllib.request.Request(f"{server}/completion", json.dumps(asked).encode())
+    with urllib.request.urlopen(request, timeout=600) as response:
+        reply = json.load(response)
+    return str(reply["content"]) + ARROW * (reply["stopping_word"] == ARROW)
 
 
 def program(sampled: dict[str, Any]) -> str:
@@ -253,7 +243,8 @@ def main() -> None:
     one = commands.add_parser("sample")
     one.add_argument("folder", type=Path)
     one.add_argument("name")
-    one.add_argument("model")
+    one.add_argument("model", type=Path)
+    one.add_argument("server")
     one.add_argument("--search", action="store_true")
     one.add_argument("--samples", type=int, default=10)
     one.add_argument("--seed", type=int, default=0)
@@ -263,7 +254,8 @@ def main() -> None:
     elif given.command == "score":
         score(given.folder, given.files, given.python)
     else:
-        sample(given.folder, given.name, given.model, search=given.search, samples=given.samples, seed=given.seed)
+        chosen = {"search": given.search, "samples": given.samples, "seed": given.seed}
+        sample(given.folder, given.name, given.model, given.server, **chosen)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 """Turns annotated samples into token sequences: the prompt that runs send, and the reply that a model is to learn.
 
-The prompt is rendered from the template of the strategies `direct` and `apisearch`. The loss counts what the model
-writes, which excludes the prompt and the answers of look-ups (ToolCoder, section IV.B). Answers are encoded by
-themselves, because they are inserted between tokens when the model is used.
+The prompt is rendered from the template of the strategies `direct` and `apisearch`. In every second row the imports are
+code that exists already, as in most tasks, so that a model does not learn to begin every program with imports. The
+loss counts what the model writes, which excludes the prompt and the answers of look-ups (ToolCoder, section IV.B) but
+not their end, so that a look-up without a search ends too. Answers are encoded by themselves, because they are inserted
+between tokens when the model is used.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +23,13 @@ from exploracoder_jupyter.core.types import Message, Task
 from exploracoder_jupyter.finetuning.annotation import ROW, AnnotatedSample
 from exploracoder_jupyter.finetuning.base_model import LoadedModel
 from exploracoder_jupyter.knowledge.sources.credential_redaction import parse_python
-from exploracoder_jupyter.pipeline.prompting.inline_lookups import find_lookups
+from exploracoder_jupyter.pipeline.prompting.inline_lookups import END, find_lookups, strip_lookups
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
 
 IGNORED: Final = -100
 """Label of a token that the loss does not count."""
+_IMPORT_OR_BLANK: Final = re.compile(r"(?:import |from |$)")
 _TEMPLATE: Final = "exploracoder_jupyter.strategies:direct"
 Example = dict[str, list[int]]
 """`input_ids`, `attention_mask` and `labels` of one sequence."""
@@ -96,20 +100,31 @@ def encode(row: AnnotatedSample, loaded: LoadedModel, *, plain: bool = False) ->
 
 def _pieces(row: AnnotatedSample, loaded: LoadedModel, plain: bool) -> Iterator[tuple[str, bool]]:
     """Yield the text in pieces, each with whether the model learns to write it."""
-    yield loaded.prompt(prompt_messages(row)), False
-    text = f"```python\n{row.plain_code if plain else row.code}\n```"
+    setup, code = _split_imports(row)
+    yield loaded.prompt(prompt_messages(row, setup)), False
+    text = f"```python\n{strip_lookups(code) if plain else code}\n```"
     end = 0
     for lookup in find_lookups(text):
         start, stop = lookup.answer_span
         yield text[end:start], True
-        yield text[start:stop], False
+        yield text[start : stop - len(END)], False
+        yield END, True
         end = stop
     yield f"{text[end:]}{loaded.closing}", True
 
 
-def prompt_messages(row: AnnotatedSample) -> tuple[Message, ...]:
-    """Return the prompt for a row, as a run with this task would send it."""
-    task = Task("\n\n".join(filter(None, (row.task, _request(row)))), row.libraries, solution_name=row.name)
+def _split_imports(row: AnnotatedSample) -> tuple[str, str]:
+    """Return the imports with which the code begins, for every second row, and the rest."""
+    lines = row.code.split("\n")
+    first = next((at for at, line in enumerate(lines) if not _IMPORT_OR_BLANK.match(line)), 0)
+    own = 0 if int(row.id, 16) % 2 else first
+    return "\n".join(lines[:own]), "\n".join(lines[own:])
+
+
+def prompt_messages(row: AnnotatedSample, setup: str = "") -> tuple[Message, ...]:
+    """Return the prompt for a row, as a run with this task and this setup would send it."""
+    text = "\n\n".join(filter(None, (row.task, _request(row))))
+    task = Task(text, row.libraries, solution_name=row.name, setup=setup)
     return render("strategy", StrategyInputs(_TEMPLATE, task))
 
 

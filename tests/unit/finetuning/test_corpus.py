@@ -1,5 +1,6 @@
 """What a corpus is read from, and the examples that a model is trained on."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,11 +82,22 @@ def test_stored_snippets_are_samples_of_their_library():
 def test_the_loss_counts_what_the_model_writes_and_not_the_answers():
     example = encode(ROW, LOADED)
     learned = _text(one for one in example["labels"] if one != IGNORED)
-    assert learned == ("```python\ndef f(x):\n    return <API>APISearch(square root)->math.sqrt(x)\n```<end>")
+    assert learned == "```python\ndef f(x):\n    return <API>APISearch(square root)-></API>math.sqrt(x)\n```<end>"
     whole = _text(example["input_ids"])
     assert "Define the function `f(x)`." in whole and "->math.sqrt(x): Root.</API>math.sqrt(x)" in whole
     plain = encode(ROW, LOADED, plain=True)
     assert "APISearch" not in _text(plain["input_ids"])
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_in_every_second_row_the_imports_exist_already(plain):
+    code = f"import math\nfrom os import path\n\n{ROW.code}"
+    for id_, exist in (("01", False), ("02", True)):
+        example = encode(replace(ROW, id=id_, code=code), LOADED, plain=plain)
+        learned = _text(one for one in example["labels"] if one != IGNORED)
+        assert ("import math\nfrom os import path" in learned) is not exist
+        assert learned.startswith("```python\ndef f(x)") is exist
+        assert "import math\nfrom os import path" in _text(example["input_ids"])
 
 
 def test_rows_are_held_out_and_long_ones_left_out():
