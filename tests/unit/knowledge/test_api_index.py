@@ -133,6 +133,14 @@ def test_lexical_scores_are_bm25():
     assert not index.scores("the unknown").any()
 
 
+def test_no_text_can_score_more_than_one_that_has_all_words_of_the_query():
+    index = LexicalIndex.build(["red fish", "blue bird", "red red bird"])
+    most = index.highest_score("red fish")
+    assert max(index.scores("red fish")) <= most == max(index.scores("red")) + max(index.scores("fish"))
+    assert index.highest_score("red fish elephant") == most * 3 / 2, "an unknown word counts like the others"
+    assert index.highest_score("elephant") == 0
+
+
 def test_a_word_says_more_in_a_field_of_more_weight_and_less_in_a_longer_text():
     index = LexicalIndex.of([Field(["red", "", "red wide old"], 3), Field(["", "red", ""], 1)])
     scores = index.scores("red")
@@ -172,6 +180,18 @@ def test_an_api_is_found_by_words_that_its_documentation_does_not_have():
     )
     assert search(ApiIndex.build(apis), "get rid of, remove, erase", 1) == ["m.prune"]
     assert search(ApiIndex.build(apis), "folder", 1) == ["m.walk"]
+
+
+def test_meaning_decides_where_most_words_of_the_query_occur_nowhere():
+    index = ApiIndex.build(
+        (
+            api("zoo.erase", "Delete entries from the register."),
+            api("zoo.count", "How many visitors came on a given afternoon."),
+            api("zoo.feed", "Give food to an animal."),
+        )
+    )
+    assert search(index, "discard outdated records this afternoon", 1) == ["zoo.erase"]
+    assert search(index, "visitors on a given afternoon", 1) == ["zoo.count"]
 
 
 def test_dense_scores_are_cosines_of_the_nearest():
