@@ -9,9 +9,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.run_display import run_with_display
+from exploracoder_jupyter.cli.display.run_result import print_summary
+from exploracoder_jupyter.cli.display.run_with_progress import run_with_display
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result
-from exploracoder_jupyter.cli.run import print_summary
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.runs import Listener, Replay, RunSteering, Summary

@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.run_display import run_with_display
-from exploracoder_jupyter.cli.display.standard_streams import print_code, print_json, print_note, print_result
+from exploracoder_jupyter.cli.display.run_result import print_summary
+from exploracoder_jupyter.cli.display.run_with_progress import run_with_display
+from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.cli.task_argument import read_check, read_setup, read_task
 from exploracoder_jupyter.core.configuration.explore_options import (
@@ -150,26 +151,3 @@ async def _run(order: Order, listen: Listener, steering: RunSteering) -> Explora
     from exploracoder_jupyter.api.task_exploration import execute_order
 
     return await execute_order(order, listen, steering)
-
-
-def print_summary(summary: Mapping[str, JsonValue], *, output: str = "") -> None:
-    """Print the verdict, the solution with its output if there is one, and the path of the trace."""
-    from exploracoder_jupyter.core.run_state import RunState, with_summary
-
-    solution = with_summary(RunState(), summary).offered_solution
-    print_result(f"{str(summary['status']).capitalize()}: {summary.get('reason') or 'no reason was given.'}")
-    if patch := summary.get("patch"):
-        print_result("")
-        print_code(str(patch), "diff")
-        print_result(f"Apply it with: jupyter explora repo apply {summary.get('trace') or 'TRACE'}")
-    elif solution:
-        print_result("")
-        print_code(solution)
-        print_result(f"\nOutput:\n{output}\n" if output else "")
-    if summary.get("trace_problem"):
-        print_note(str(summary["trace_problem"]))
-    elif summary.get("trace"):
-        print_result(f"Trace: {summary['trace']}")
-    files = summary.get("files")
-    if isinstance(files, list) and files:
-        print_result("\n".join(["Files written:", *(f"  {path}" for path in files)]))

@@ -16,6 +16,7 @@ from exploracoder_jupyter.core.configuration.explore_options import (
     add_options,
     read_code_text,
     settings_layer,
+    split_call,
     validate_repository_options,
     validate_resume_options,
 )
@@ -66,6 +67,19 @@ class Call:
     tests: tuple[str, ...] = ()
     """Arguments of pytest that select the tests of the target."""
     test_command: str = ""
+
+
+def parse_magic_cell(line: str, cell: str) -> tuple[Call, str]:
+    """Parse the line and return it with the task, the text below it.
+
+    Raises:
+        UsageError: the line cannot be used, or there is no task.
+    """
+    line, cell = split_call(line, cell)
+    call = parse_magic_line(line)
+    if not cell.strip() and not (call.resume or call.replay):
+        raise UsageError("There is no task.", remedy="Write it in words below the %%explora line.")
+    return call, cell.strip()
 
 
 def parse_magic_line(line: str) -> Call:

@@ -22,11 +22,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 from traitlets import Bool, CaselessStrEnum, Float, Integer, List, TraitType, Unicode
 
-from exploracoder_jupyter.core.configuration.explore_options import OPTIONS, nest_settings, split_call
+from exploracoder_jupyter.core.configuration.explore_options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.configuration.setting_annotations import Kind, Option
-from exploracoder_jupyter.core.errors import ExploraError, UsageError
+from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
-from exploracoder_jupyter.ipython_extension.magic_line import help_text, parse_magic_line
+from exploracoder_jupyter.ipython_extension.magic_line import help_text, parse_magic_cell
 from exploracoder_jupyter.ipython_extension.recorded_outputs import show_recorded
 from exploracoder_jupyter.ipython_extension.tab_completion import matcher
 
@@ -101,11 +101,7 @@ class ExploraMagics(Magics):
     def explore(self, line: str, cell: str) -> None:
         """Explore libraries for a task."""
         with _plain_errors():
-            line, cell = split_call(line, cell)
-            call = parse_magic_line(line)
-            if not cell.strip() and not (call.resume or call.replay):
-                raise UsageError("There is no task.", remedy="Write it in words below the %%explora line.")
-            self.commands.explore(call, cell.strip())
+            self.commands.explore(*parse_magic_cell(line, cell))
 
     @no_var_expand
     @line_magic("explora")  # type: ignore[arg-type]

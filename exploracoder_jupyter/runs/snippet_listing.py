@@ -18,7 +18,8 @@ def snippets(library: str | None = None) -> list[Row]:
     """List the stored snippets of a library (by import or distribution name) or of all, most recently used first."""
     store = SnippetStore(snippets_path())
     names = _names(library) if library else None
-    return [_row(one) for one in store.all() if names is None or one.snippet.library in names]
+    found = [one for one in store.all() if names is None or one.snippet.library in names]
+    return [_row(one) for one in sorted(found, key=lambda one: one.seen, reverse=True)]
 
 
 def clear_snippets(library: str | None = None) -> int:

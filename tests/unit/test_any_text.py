@@ -95,7 +95,7 @@ from exploracoder_jupyter.pipeline.prompting import (
     tool_call_text,
 )
 from exploracoder_jupyter.pipeline.retrieval import query_rewriting, web_query_filter
-from exploracoder_jupyter.pipeline.solving import generated_inputs, judge_replies, user_check
+from exploracoder_jupyter.pipeline.solving import generated_inputs, judgement_parsing, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
 from exploracoder_jupyter.text import characters, html_tree, tokenizer
 from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
@@ -266,7 +266,7 @@ PIPELINE = {
             )
         )
     ),
-    "rulings": each(lambda text: judge_replies.parse_judgement(text, ["t1", "t2"])),
+    "rulings": each(lambda text: judgement_parsing.parse_judgement(text, ["t1", "t2"])),
     "test inputs": each(generated_inputs.parse_inputs, of_test_inputs),
     "checks": each(
         lambda text: user_check.check_code(Task("x", ("m",), check=text, solution_name="f")),

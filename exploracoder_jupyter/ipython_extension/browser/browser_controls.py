@@ -59,8 +59,6 @@ HANDSHAKE_SECONDS = 0.5
 """How long a calling cell waits for the hello of its page."""
 _OWNER_SECONDS = 3.0
 """How long the page that owns a run may take to confirm that it still shows the run."""
-_MAX_TRACES = 200
-"""How many earlier explorations, the newest ones, are sent to a page."""
 _UPDATE = "Update the package exploracoder_jupyter where JupyterLab runs and where the kernel runs to the same version."
 
 
@@ -214,7 +212,7 @@ class Controls:
         notebook = self.notebook(session)
         folder = notebook.parent if notebook else self._folder()
         before = list_runs(folder, excluded_traces=traces, excluded_runs=[state.run_id for state in shown])
-        return trace_views(before[:_MAX_TRACES], Reach(folder, server_root()))
+        return trace_views(before, Reach(folder, server_root()))
 
     def _handle_for_run(self, message: RunControl, answer: Answer) -> None:
         run = self.runs.find(message.run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -36,7 +36,9 @@ _COLUMNS = (
 )
 """Paths may break anywhere, so that the words in other columns need not."""
 _DEFAULT_LIMIT = 20
-"""How many are shown if no number is given."""
+"""How many `%explora history` shows if no number is given."""
+_PAGE_LIMIT = 200
+"""How many, the newest ones, are sent to a page."""
 _CAPTION = "Explored before, newest first"
 
 
@@ -65,9 +67,9 @@ def list_runs(
     return sorted(runs, key=_sort_key, reverse=True)
 
 
-def trace_views(runs: Iterable[ListedRun], reach: Reach) -> list[TraceView]:
-    """Convert the runs to what is sent to a page, with their links looked up."""
-    return [_run_view(run, reach) if isinstance(run, PastRun) else _trace_view(run, reach) for run in runs]
+def trace_views(runs: Sequence[ListedRun], reach: Reach, limit: int = _PAGE_LIMIT) -> list[TraceView]:
+    """Convert the newest runs to what is sent to a page, with their links looked up."""
+    return [_run_view(run, reach) if isinstance(run, PastRun) else _trace_view(run, reach) for run in runs[:limit]]
 
 
 def history_damage() -> str:
@@ -90,7 +92,7 @@ def show_runs(before: Sequence[ListedRun], limit: int, reach: Reach) -> None:
     """Display the newest runs: as a table in a front end that renders HTML, otherwise as lines."""
     rest = len(before) - limit
     more = f"{rest:,} more: %explora history -n {len(before)}" if rest > 0 else ""
-    views = trace_views(before[:limit], reach)
+    views = trace_views(before, reach, limit)
     display(  # type: ignore[no-untyped-call]
         {"text/plain": as_text(views, more=more), "text/html": as_html(views, more=more)}, raw=True
     )

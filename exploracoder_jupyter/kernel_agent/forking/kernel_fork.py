@@ -37,8 +37,8 @@ from exploracoder_jupyter.kernel_agent.forking import (
     signing_key_removal,
     warm_up,
 )
-from exploracoder_jupyter.kernel_agent.forking.descriptors import InheritedDescriptors
-from exploracoder_jupyter.kernel_agent.forking.memory_mappings import make_private
+from exploracoder_jupyter.kernel_agent.forking.inherited_descriptors import InheritedDescriptors
+from exploracoder_jupyter.kernel_agent.forking.inherited_mappings import make_private
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
 
 _ORDER_SECONDS = 10

@@ -97,9 +97,9 @@ class SnippetStore:
         return self._read(f"({where}) AND level <= ? ORDER BY rowid", [*pairs, _LEVELS[sharing]])
 
     def all(self, library: str | None = None) -> list[StoredSnippet]:
-        """Return the snippets of one library, or of all, most recently used first."""
-        order = "ORDER BY seen DESC, rowid"
-        return self._read(f"library = ? {order}", [library]) if library else self._read(f"1 {order}", [])
+        """Return the snippets of one library, or of all, in the order of insertion."""
+        where, values = ("library = ?", [library]) if library else ("1", [])
+        return self._read(f"{where} ORDER BY rowid", values)
 
     def mark_used(self, ids: Collection[str]) -> None:
         """Record that these snippets were found."""

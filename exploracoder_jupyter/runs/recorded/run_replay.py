@@ -34,7 +34,7 @@ from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.recorded.trace_permissions import changed_interpreters, restrict_to_current
 from exploracoder_jupyter.runs.run_request import Order, Recording, RunSteering, in_repository
 from exploracoder_jupyter.runs.trace_check import starting_state
-from exploracoder_jupyter.runs.trace_check.check_subject import read_code, read_subject
+from exploracoder_jupyter.runs.trace_check.checked_trace import read_code, read_subject
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home, workdir_of
 from exploracoder_jupyter.trace import summarize_run
 from exploracoder_jupyter.trace.trace_paths import notebook_path

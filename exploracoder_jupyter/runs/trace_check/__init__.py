@@ -26,7 +26,7 @@ from exploracoder_jupyter.pipeline.solving.user_check import build_check
 from exploracoder_jupyter.runs.construction.knowledge_adapter import cache_folder
 from exploracoder_jupyter.runs.trace_check import relocated_paths
 from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, id_sort_key
-from exploracoder_jupyter.runs.trace_check.check_subject import Subject, read_code, read_subject
+from exploracoder_jupyter.runs.trace_check.checked_trace import Subject, read_code, read_subject
 from exploracoder_jupyter.runs.trace_check.environment_builder import build_environment
 from exploracoder_jupyter.runs.trace_check.matching_environment import (
     describe_differences,

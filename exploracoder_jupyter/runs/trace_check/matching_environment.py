@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.configuration.settings import Sandbox, Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.runs.recorded.trace_permissions import restrict_to_current
-from exploracoder_jupyter.runs.trace_check.check_subject import Subject
+from exploracoder_jupyter.runs.trace_check.checked_trace import Subject
 from exploracoder_jupyter.runs.trace_check.environment_builder import Lock
 from exploracoder_jupyter.trace.module_distributions import canonical_name, imported_modules, providing_distributions
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence, Set
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Observation, Task
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.runs.trace_check.check_subject import Subject
+from exploracoder_jupyter.runs.trace_check.checked_trace import Subject
 from exploracoder_jupyter.trace.module_distributions import (
     parse_versions,
     providing_distributions,

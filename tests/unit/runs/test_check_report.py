@@ -9,7 +9,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.runs.trace_check import relocated_paths
 from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, id_sort_key
-from exploracoder_jupyter.runs.trace_check.check_subject import read_code
+from exploracoder_jupyter.runs.trace_check.checked_trace import read_code
 from exploracoder_jupyter.runs.trace_check.re_execution import never_ran, with_ancestors
 from exploracoder_jupyter.trace.recorded_executions import Execution
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes

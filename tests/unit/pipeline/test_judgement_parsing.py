@@ -6,7 +6,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.solving.generated_inputs import display_last_value, parse_inputs, strip_assertions
-from exploracoder_jupyter.pipeline.solving.judge_replies import parse_judgement
+from exploracoder_jupyter.pipeline.solving.judgement_parsing import parse_judgement
 
 IDS = ("t1", "t2", "t3")
 PROGRAM = "def f(x):\n    return x + 1"

@@ -22,8 +22,8 @@ import pytest
 from exploracoder_jupyter.kernel_agent.confinement import syscalls
 from exploracoder_jupyter.kernel_agent.confinement.folder_copy import copy_tree
 from exploracoder_jupyter.kernel_agent.forking.descriptor_replacements import MAX_COPIED_BYTES
-from exploracoder_jupyter.kernel_agent.forking.descriptors import InheritedDescriptors
-from exploracoder_jupyter.kernel_agent.forking.memory_mappings import make_private
+from exploracoder_jupyter.kernel_agent.forking.inherited_descriptors import InheritedDescriptors
+from exploracoder_jupyter.kernel_agent.forking.inherited_mappings import make_private
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="branches are forked on Linux only")
 
@@ -663,7 +663,7 @@ def test_memory_between_processes_becomes_the_childs_and_its_childrens(monkeypat
 
 
 def test_memory_too_large_to_copy_is_mapped_again_or_refused(monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.kernel_agent.forking.memory_mappings.MAX_COPIED_BYTES", 10_000)
+    monkeypatch.setattr("exploracoder_jupyter.kernel_agent.forking.inherited_mappings.MAX_COPIED_BYTES", 10_000)
     file = os.memfd_create("large")
     os.truncate(file, 20_000)
     named, plain = mmap.mmap(file, 20_000), mmap.mmap(-1, 20_000)

@@ -10,7 +10,7 @@ from exploracoder_jupyter.core.configuration.settings import Sandbox, Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import CandidateObserved, Notice, Record, RunFinished, RunStarted, SolutionJudged
 from exploracoder_jupyter.core.types import Judgement, LibraryInfo
-from exploracoder_jupyter.runs.trace_check.check_subject import read_subject
+from exploracoder_jupyter.runs.trace_check.checked_trace import read_subject
 from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, find_explorations
 from exploracoder_jupyter.runs.trace_check.matching_environment import describe_differences, lock_of, matching_sandbox
 from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims

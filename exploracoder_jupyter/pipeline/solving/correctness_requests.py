@@ -33,7 +33,7 @@ from exploracoder_jupyter.pipeline.solving.generated_inputs import (
     parse_inputs,
     strip_assertions,
 )
-from exploracoder_jupyter.pipeline.solving.judge_replies import ParsedJudgement, parse_judgement
+from exploracoder_jupyter.pipeline.solving.judgement_parsing import ParsedJudgement, parse_judgement
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 
 _FOUND = 5
