@@ -1,18 +1,15 @@
 """The settings of the page: what it is shown, what is written, and that no answer contains the key."""
 
-import json
 import stat
-import sys
 import tomllib
 
 import pytest
 from pydantic import SecretStr
 
 from exploracoder_jupyter.core.configuration.settings_sources import KEY_VARIABLES, SETTING_VARIABLES
-from exploracoder_jupyter.ipython_extension.browser.page_models import find_models, try_model
 from exploracoder_jupyter.ipython_extension.browser.page_settings import save_settings, view_settings
 from exploracoder_jupyter.protocol.browser_messages import parse_control
-from exploracoder_jupyter.protocol.entry_messages import FindModels, SaveSettings, TryModel
+from exploracoder_jupyter.protocol.entry_messages import SaveSettings
 
 KEY = "sk-very-secret-0123456789"
 FILE = '# mine\napi_key = "old-key"\n\n[endpoint]  # here\nmodel = "x"\nretries = 1\n[budget]\ntokens = 5\n'
@@ -127,42 +124,3 @@ def test_the_key_is_not_in_the_text_of_a_message():
     for kind in ("save_settings", "find_models", "try_model"):
         message = parse_control({"type": kind, "request": 1, "key": KEY, "model": "m"})
         assert isinstance(message.key, SecretStr) and KEY not in f"{message!r} {message} {message.model_dump_json()}"
-
-
-@pytest.fixture
-def server(httpserver):
-    def answer(request):
-        from werkzeug import Response
-
-        if request.headers.get("Authorization") != f"Bearer {KEY}":
-            return Response(json.dumps({"error": {"message": "this key is wrong"}}), 401)
-        if request.get_json()["model"] != "qwen3-coder":
-            return Response(json.dumps({"error": {"message": "this model cannot chat"}}), 400)
-        body = {"choices": [{"index": 0, "message": {"content": "ready"}, "finish_reason": "stop"}]}
-        return Response(json.dumps(body), content_type="application/json")
-
-    listed = {"data": [{"id": "qwen3-coder"}, {"id": "nomic-embed"}]}
-    httpserver.expect_request("/v1/models").respond_with_json(listed)
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
-    return httpserver
-
-
-def test_models_are_listed_and_tried_with_a_key_that_is_not_saved(config, server):
-    url = server.url_for("/v1")
-    found = find_models(FindModels(request=1, base_url=url, key=KEY), sys.executable)
-    assert [(one.url, one.models) for one in found.endpoints] == [(url, ["qwen3-coder"])]
-    tried = try_model(TryModel(request=1, base_url=url, model="qwen3-coder", key=KEY), sys.executable)
-    assert tried.problem == "" and tried.seconds > 0
-    assert not config.exists()
-
-
-def test_the_endpoints_own_error_is_answered(config, server):
-    def problem(model, key):
-        message = TryModel(request=1, base_url=server.url_for("/v1"), model=model, key=key)
-        return try_model(message, sys.executable).problem
-
-    assert "this model cannot chat" in problem("nomic-embed", KEY)
-    assert "refused the key" in problem("qwen3-coder", "wrong")
-    assert not config.exists()
-    nowhere = find_models(FindModels(request=1, base_url="nowhere"), sys.executable)
-    assert "is not an address" in (nowhere.problem or nowhere.endpoints[0].status)
