@@ -618,12 +618,13 @@ def test_the_end_of_a_run_is_the_last_status_that_pages_receive(desk, linked, mo
     assert news.all() == ["running", "failed"]
 
 
-def test_a_call_is_over_at_once_for_a_page_that_is_known_and_in_half_a_second_for_none(desk):
+def test_a_call_is_over_at_once_for_a_page_that_is_known_and_after_a_while_for_none(desk, monkeypatch):
     wait = desk.announce_call("s")
     assert Sent.all[-1][2]["reason"] == "call"
     threading.Timer(0.01, answer_of, (desk, HELLO)).start()
     assert wait() == "tab"
     assert desk.announce_call("s")() == "tab"
+    monkeypatch.setattr("exploracoder_jupyter.ipython_extension.browser.browser_controls.HANDSHAKE_SECONDS", 0.01)
     assert desk.announce_call("another")() == ""
     assert Controls(None, folder=lambda: None).announce_call("s")() == ""
 

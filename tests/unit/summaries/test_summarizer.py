@@ -31,7 +31,8 @@ def forever(*_):
 
 
 def sleep(*_):
-    time.sleep(60)
+    """Never returns either, and costs no processor time until it is ended."""
+    time.sleep(3600)
 
 
 def bad(*_):
@@ -84,7 +85,7 @@ HOSTILE = {
     "repr is no text": (lambda: hostile(__repr__=lie(3))(), "its repr raises TypeError"),
     "repr is huge": (lambda: hostile(__repr__=lambda self: "x" * 50_000_000)(), "characters]"),
     "repr is odd": (lambda: hostile(__repr__=lie("\ud800\x1b[31m\0"))(), "Hostile: ?\\x1b[31m\\x00"),
-    "repr is a lying text": (lambda: hostile(__repr__=lie(hostile(base=str, __len__=forever)("x")))(), "Hostile"),
+    "repr is a lying text": (lambda: hostile(__repr__=lie(hostile(base=str, __len__=sleep)("x")))(), "Hostile"),
     "class is another": (lambda: hostile(__class__=property(lie(int)))(), "Hostile"),
     "class raises": (lambda: hostile(__class__=property(bad))(), "Hostile"),
     "attributes raise": (lambda: hostile(__getattribute__=bad)(), "Hostile"),
@@ -105,7 +106,7 @@ HOSTILE = {
     "module is a property": (lambda: type("Named", (), {"__module__": property(bad)})(), "Named"),
     "dict hangs": (lambda: hostile(__dict__=property(forever))(), "Hostile"),
     "dir hangs": (lambda: hostile(__dir__=forever)(), "Hostile"),
-    "llm hangs": (lambda: hostile(_repr_llm_=forever)(), "takes too long"),
+    "llm hangs": (lambda: hostile(_repr_llm_=sleep)(), "takes too long"),
     "llm raises": (lambda: hostile(_repr_llm_=bad)(), "raises ValueError"),
     "llm is no text": (lambda: hostile(_repr_llm_=lie(3), v=1)(), "Hostile"),
     "llm is huge": (lambda: hostile(_repr_llm_=lie("x\n" * 10**6))(), "more cut"),
@@ -114,7 +115,7 @@ HOSTILE = {
     "number": (lambda: hostile(base=int, __repr__=forever, __str__=forever, bit_length=forever)(7), "Hostile: 7"),
     "text": (lambda: hostile(base=str, __repr__=forever, __str__=forever)("abc"), "Hostile: 'abc'"),
     "huge number": (lambda: 10**100_000, "about 100,0"),
-    "exception": (lambda: hostile(base=Exception, __str__=forever)("x"), "Hostile"),
+    "exception": (lambda: hostile(base=Exception, __str__=sleep)("x"), "Hostile"),
 }
 
 
@@ -125,7 +126,7 @@ def test_a_hostile_value_costs_a_line(make, expected):
 
 
 def test_a_value_that_hangs_takes_nothing_from_the_others():
-    hang, plain = hostile(__repr__=forever)(), [1, 2]
+    hang, plain = hostile(__repr__=sleep)(), [1, 2]
     summaries = Summarizer().tell([plain, hang, plain, 3, hang, plain])
     assert [one.text.splitlines()[0] for one in summaries] == [
         "list: 2 items: int",
@@ -249,7 +250,7 @@ def test_facts_before_a_fault_count(family):
 def test_facts_before_a_hang_count(family):
     def describe(value, look):
         yield Fact("first")
-        forever()
+        sleep()
 
     family(describe)
     assert summarize(Known()).text == f"{__name__}.Known: first\n  (to tell more takes too long)"
