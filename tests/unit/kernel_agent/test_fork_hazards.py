@@ -4,9 +4,11 @@ import multiprocessing.pool
 import socket
 import sqlite3
 import sys
+import tempfile
 import threading
 import types
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -145,8 +147,15 @@ def test_sqlite_connections_and_files_are_reported(before, tmp_path):
     assert any("connections such as db" in what for *_, what in found)
 
 
-def test_the_packages_own_record_of_runs_is_no_hazard(before, tmp_path):
-    folder = tmp_path / "exploracoder_jupyter"
+@pytest.fixture
+def folder_on_disk():
+    """A folder outside `/dev/shm`, where `scripts/test` has the unit tests write, and whose files are no hazard."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        yield Path(folder)
+
+
+def test_the_packages_own_record_of_runs_is_no_hazard(before, folder_on_disk):
+    folder = folder_on_disk / "exploracoder_jupyter"
     folder.mkdir()
     connection = sqlite3.connect(folder / "history.sqlite")
     connection.execute("create table runs(a)")
@@ -154,8 +163,8 @@ def test_the_packages_own_record_of_runs_is_no_hazard(before, tmp_path):
     connection.close()
 
 
-def test_a_database_file_that_something_else_keeps_open_is_reported(before, tmp_path):
-    path = tmp_path / "data.db"
+def test_a_database_file_that_something_else_keeps_open_is_reported(before, folder_on_disk):
+    path = folder_on_disk / "data.db"
     connection = sqlite3.connect(path)
     connection.execute("create table t(a)")
     found = new(before)
