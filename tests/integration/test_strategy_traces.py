@@ -1,6 +1,5 @@
 """Strategies on real kernels with scripted replies: their traces are complete, render, and pass a check."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from exploracoder_jupyter.llm import ScriptedModel
 from exploracoder_jupyter.runs import Order, run
 from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
 from exploracoder_jupyter.trace import load
-from tests.patience import patience
+from tests.integration import command_line
 
 TIDES = '''
 """Basins of water."""
@@ -45,7 +44,7 @@ def fenced(code, example=""):
     return f"```python\n{code}\n{example}\n```"
 
 
-def explored(folder, monkeypatch, strategy, replies, text, *, check=None, branching="auto"):
+def explored(folder, strategy, replies, text, *, check=None, branching="auto"):
     """The model, the summary and the trace of a run with a strategy on the library `tides`."""
     (folder / "tides.py").write_text(TIDES)
     model = ScriptedModel(replies)
@@ -53,7 +52,6 @@ def explored(folder, monkeypatch, strategy, replies, text, *, check=None, branch
     async def choose(*_, **__):
         return model
 
-    monkeypatch.setattr(sys.modules[run.__module__], "choose_model", choose)
     layer = {
         "exploration": {"strategy": strategy},
         "endpoint": {"model": "offline"},
@@ -66,14 +64,15 @@ def explored(folder, monkeypatch, strategy, replies, text, *, check=None, branch
     async def main():
         return await run(order, lambda record: None)
 
-    summary = anyio.run(main)
+    with pytest.MonkeyPatch.context() as patch:  # a replay chooses its own
+        patch.setattr(sys.modules[run.__module__], "choose_model", choose)
+        summary = anyio.run(main)
     return model, summary, Path(summary["trace"])
 
 
 def passes_check(trace, command="check"):
     """Whether `check`, or `replay`, finds the same again, and what it reports."""
-    command = [sys.executable, "-m", "exploracoder_jupyter.cli", command, str(trace), "--json"]
-    done = subprocess.run(command, cwd=trace.parents[1], capture_output=True, text=True, timeout=patience(180))
+    done = command_line.explora(command, trace, "--json", folder=trace.parents[1])
     return done.returncode == 0, done.stdout + done.stderr
 
 
@@ -84,10 +83,10 @@ def outcomes(trace):
 
 
 @pytest.mark.parametrize("branching", ["fork", "rerun"])
-def test_rag_repair_shows_the_error_and_its_trace_passes_a_check(tmp_path, monkeypatch, branching):
+def test_rag_repair_shows_the_error_and_its_trace_passes_a_check(tmp_path, branching):
     replies = [fenced(f"{code}\nprint(fill_twice(2))") for code in (BROKEN, RIGHT)]
     model, summary, trace = explored(
-        tmp_path, monkeypatch, "rag-repair", replies, TASK, check="assert fill_twice(3) == 6", branching=branching
+        tmp_path, "rag-repair", replies, TASK, check="assert fill_twice(3) == 6", branching=branching
     )
     first, repair = (request.messages[1].content for request in model.requests)
     assert "Add an amount of water in litres" in first and "assert fill_twice(3) == 6" not in first + repair
@@ -100,10 +99,10 @@ def test_rag_repair_shows_the_error_and_its_trace_passes_a_check(tmp_path, monke
 
 
 @pytest.mark.parametrize("branching", ["fork", "rerun"])
-def test_example_repair_runs_the_example_and_its_trace_passes_a_check(tmp_path, monkeypatch, branching):
+def test_example_repair_runs_the_example_and_its_trace_passes_a_check(tmp_path, branching):
     example = "# --- example ---\nfill_twice(2)"
     replies = [fenced(code, example) for code in (BROKEN, WRONG, RIGHT)] + ["unchanged"]
-    model, summary, trace = explored(tmp_path, monkeypatch, "example-repair", replies, PROSE, branching=branching)
+    model, summary, trace = explored(tmp_path, "example-repair", replies, PROSE, branching=branching)
     _, after_error, after_result, last = (request.messages[1].content for request in model.requests)
     assert "has no attribute 'level'" in after_error
     assert "tides.Basin has: fill(self, amount), gauge(self)" in after_error, "the object at hand was inspected"
@@ -120,8 +119,8 @@ def test_example_repair_runs_the_example_and_its_trace_passes_a_check(tmp_path, 
     assert same, report
 
 
-def test_a_program_that_was_never_run_is_recorded_as_that(tmp_path, monkeypatch):
-    _, summary, trace = explored(tmp_path, monkeypatch, "direct", [fenced(RIGHT)], TASK)
+def test_a_program_that_was_never_run_is_recorded_as_that(tmp_path):
+    _, summary, trace = explored(tmp_path, "direct", [fenced(RIGHT)], TASK)
     assert summary["status"] == "unchecked" and summary["solution"] == RIGHT
     assert outcomes(trace) == {"s1": "not run"}
     assert "**s1** not run" in trace.read_text()
@@ -130,7 +129,7 @@ def test_a_program_that_was_never_run_is_recorded_as_that(tmp_path, monkeypatch)
     assert find_unfounded_claims(load(trace), ()) == {}
 
 
-def test_the_default_explores_where_no_program_convinces_and_its_trace_passes_a_check(tmp_path, monkeypatch):
+def test_the_default_explores_where_no_program_convinces_and_its_trace_passes_a_check(tmp_path):
     wrong = [f"{BROKEN}_{number}" for number in range(4)]
     program = [*map(fenced, wrong), fenced(RIGHT)]
     cell = fenced("import tides\nbasin = tides.Basin().fill(2).fill(2)\nprint(basin.gauge())")
@@ -140,7 +139,7 @@ def test_the_default_explores_where_no_program_convinces_and_its_trace_passes_a_
         return replies.get(request.step) or program.pop(0)
 
     check = "assert fill_twice(3) == 6"
-    model, summary, trace = explored(tmp_path, monkeypatch, "adaptive", reply, TASK, check=check)
+    model, summary, trace = explored(tmp_path, "adaptive", reply, TASK, check=check)
     assert [request.step for request in model.requests] == ["solve", *["repair"] * 3, "plan", "propose", "repair"]
     assert summary["status"] == "solved" and summary["solution"] == RIGHT
     assert outcomes(trace) == dict.fromkeys(["s1", "s2", "s3", "s4"], "check failed") | {"s5": "ok"}
