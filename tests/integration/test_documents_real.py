@@ -1,13 +1,11 @@
 """`--docs` on the command line: a library that only documents describe, and documents beside an installed one."""
 
 import json
-import os
-import subprocess
-import sys
+from functools import partial
 
 import pytest
 
-from tests.patience import patience
+from tests.integration import command_line
 
 REFERENCE = """\
 # Acme kit
@@ -30,22 +28,11 @@ Fetch a resource from the device.
 
 
 @pytest.fixture
-def explora(tmp_path):
+def explora(tmp_path, monkeypatch):
     (tmp_path / "ref").mkdir()
     (tmp_path / "ref" / "README.md").write_text(REFERENCE)
-
-    def call(*arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "exploracoder_jupyter.cli", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
-            capture_output=True,
-            text=True,
-            timeout=patience(240),
-            check=False,
-        )
-
-    return call
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return partial(command_line.explora, folder=tmp_path)
 
 
 def test_a_library_that_is_not_here_is_found_in_documents_and_explored_as_far_as_that_goes(explora):

@@ -1,11 +1,10 @@
 """What real runs leave in the history: while they go on, killed, resumed, shown again, and where none is wanted."""
 
-import json
 import shlex
 import signal
-import subprocess
 
 from exploracoder_jupyter.core.configuration.settings_sources import history_path
+from tests.integration import command_line
 from tests.integration.test_resume import COMMAND, TASK, author, cache, explora, run_of, start_run  # noqa: F401
 from tests.patience import patience
 
@@ -48,19 +47,12 @@ def test_a_run_that_was_stopped_by_its_user_can_be_gone_on_from(author, tmp_path
 
 
 def test_a_run_that_was_refused_leaves_no_line(tmp_path):
-    command = [*COMMAND, "run", "-t", TASK, "--library", "no_such_library", "--model", "offline"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=patience(120), check=False)
+    command = ["run", "-t", TASK, "--library", "no_such_library", "--model", "offline"]
+    done = command_line.explora(*command, folder=tmp_path)
     assert (done.returncode, "no_such_library" in done.stderr) == (2, True)
     assert explora(tmp_path, "history", status=1)["runs"] == []
 
 
 def test_where_none_is_wanted_none_is_left(author, tmp_path):  # noqa: F811
-    done = subprocess.run(
-        [*run_of(author), "--no-history", "--json"],
-        cwd=tmp_path,
-        capture_output=True,
-        timeout=patience(240),
-        check=False,
-    )
-    assert json.loads(done.stdout)["status"] == "solved"
+    assert explora(tmp_path, *run_of(author)[len(COMMAND) :], "--no-history")["status"] == "solved"
     assert not history_path().exists()
