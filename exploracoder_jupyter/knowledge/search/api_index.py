@@ -76,7 +76,7 @@ class ApiIndex:
             raise ValueError("the stored index belongs to other APIs")
         vectors, log_prior = (arrays[name].astype(np.float32) for name in ("vectors", "prior"))
         lexical = LexicalIndex(_with_prefix(arrays, "lexical"))
-        return cls(apis, ApiNames(apis), lexical, DenseIndex(vectors), log_prior)
+        return cls(apis, ApiNames(apis), lexical, _word_index(vectors), log_prior)
 
     def arrays(self) -> Arrays:
         """Return the arrays from which `reopen` restores this index."""
@@ -141,7 +141,11 @@ class ApiIndex:
 def _build_dense(heads: Sequence[str]) -> DenseIndex:
     """Index the vectors, rounded as they are stored, so that a reopened index gives the same order."""
     rows = np.stack([word_embedder.embed_text(head) for head in heads]) if heads else np.zeros((0, 1), dtype=np.float32)
-    return DenseIndex(rows.astype(np.float16).astype(np.float32))
+    return _word_index(rows.astype(np.float16).astype(np.float32))
+
+
+def _word_index(vectors: NDArray[np.float32]) -> DenseIndex:
+    return DenseIndex(vectors, word_embedder.UNRELATED_COSINE)
 
 
 def _with_prefix(arrays: Arrays, part: str) -> Arrays:

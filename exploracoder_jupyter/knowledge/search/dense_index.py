@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-_MIN_COSINE = 0.15
-"""Unrelated texts have cosines up to about this value, the median within a library with the built-in vectors."""
+_ROUNDING_ERROR = 0.02
+"""Cosines up to this value are rounding errors."""
 
 
 class Embedder(Protocol):
@@ -39,8 +39,10 @@ class Embedder(Protocol):
 class DenseIndex:
     """A flat index of normalized vectors; rows keep the order in which they were given."""
 
-    def __init__(self, vectors: NDArray[np.float32]) -> None:
+    def __init__(self, vectors: NDArray[np.float32], unrelated: float = _ROUNDING_ERROR) -> None:
+        """`unrelated`: the cosine up to which texts are not related, which depends on the embedder."""
         self.vectors = normalize_rows(vectors)
+        self._unrelated = unrelated
 
     def scores(self, vector: NDArray[np.float32], *, most: int) -> NDArray[np.float32]:
         """Return the cosine of each row among the `most` nearest; 0 for the others."""
@@ -50,7 +52,7 @@ class DenseIndex:
             return found
         cosines = self.vectors @ normalize_rows(vector[None, :])[0]
         rows = np.argpartition(-cosines, min(most, size) - 1)[:most]
-        found[rows] = np.where(cosines[rows] > _MIN_COSINE, cosines[rows], 0)
+        found[rows] = np.where(cosines[rows] > self._unrelated, cosines[rows], 0)
         return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from exploracoder_jupyter.text.tokenizer import tokens
 
 PATH = Path(__file__).with_name("words.npz")
+UNRELATED_COSINE: Final = 0.15
+"""Unrelated texts have cosines up to about this value, the median within a library."""
 
 
 def embed_text(text: str) -> NDArray[np.float32]:

@@ -202,6 +202,12 @@ def test_dense_scores_are_cosines_of_the_nearest():
     assert not dense.scores(np.ones(3, dtype=np.float32), most=2).any()
 
 
+def test_from_which_cosine_on_texts_are_related_depends_on_the_embedder():
+    rows, query = np.array([[1, 9.95], [1, 3]], dtype=np.float32), np.array([1, 0], dtype=np.float32)  # 0.1 and 0.32
+    assert np.count_nonzero(DenseIndex(rows).scores(query, most=2)) == 2
+    assert np.flatnonzero(DenseIndex(rows, unrelated=0.15).scores(query, most=2)).tolist() == [1]
+
+
 def test_fusion_rewards_agreement_over_a_single_vote():
     agreed = fuse_ranks([np.array([0.9, 0.8, 0.1, 0.0]), np.array([0.0, 0.8, 0.1, 0.9])])
     assert np.argmax(agreed) == 1
