@@ -38,6 +38,7 @@ from exploracoder_jupyter.evaluation.measures.measure_definitions import Ratio, 
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 from exploracoder_jupyter.evaluation.units.scoring import task_of
+from exploracoder_jupyter.finetuning.base_model import LoadedModel
 from exploracoder_jupyter.knowledge.knowledge_cache import pack_arrays, unpack_arrays
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
@@ -116,7 +117,7 @@ def sample(folder: Path, name: str, model: Path, server: str, *, search: bool, s
     """Generate all replies of one arm, and write them."""
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(model)
+    loaded = LoadedModel(None, AutoTokenizer.from_pretrained(model), closing="")
     prompts = json.loads((folder / "prompts.json").read_text())
     rows = [
         Row(one["problem"], one["library"], tuple(Message(*pair) for pair in one["messages"]), seed=seed + number)
@@ -128,7 +129,7 @@ def sample(folder: Path, name: str, model: Path, server: str, *, search: bool, s
 
     def write(row: Row) -> None:
         while not row.done:
-            take(row, generate(server, tokenizer, row, search), indexes, answers)
+            take(row, generate(server, loaded, row, search), indexes, answers)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for number, _ in enumerate(pool.map(write, rows), 1):
@@ -156,12 +157,11 @@ def take(row: Row, reply: str, indexes: dict[str, ApiIndex], answers: dict[tuple
     row.written += f"{asked.written}{answers[row.library, query]}{END}"
 
 
-def generate(server: str, tokenizer: Any, row: Row, search: bool) -> str:
+def generate(server: str, loaded: LoadedModel, row: Row, search: bool) -> str:
     """Continue a row up to its end or, in the search arm, to the arrow of a look-up."""
     begun = (*row.messages, *([Message("assistant", row.written)] if row.written else []))
-    sent = [{"role": message.role, "content": message.content} for message in begun]
     asked = {
-        "prompt": tokenizer.apply_chat_template(sent, tokenize=False, add_generation_prompt=True),
+        "prompt": loaded.prompt(begun),
         "n_predict": MOST_TOKENS,
         "temperature": TEMPERATURE,
         "top_p": TOP_P,
