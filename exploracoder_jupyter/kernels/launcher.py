@@ -80,6 +80,8 @@ class Launcher:
         own = {
             "IPYTHONDIR": str(private / "ipython"),
             "MPLCONFIGDIR": str(private / "matplotlib"),
+            # Numba-compiled libraries cannot be imported where their caches cannot be written.
+            "NUMBA_CACHE_DIR": str(private / "numba"),
             "TMPDIR": "/tmp" if self.isolation.mounts else str(private / "tmp"),
         }
         return {**allowed_environment(os.environ, network=self.sandbox.network), **given, **own}

@@ -52,3 +52,11 @@ async def test_a_library_that_cannot_be_imported_ends_with_one_clear_message(tmp
     (tmp_path / "mean.py").write_text(source)
     with pytest.raises(MissingRequirement, match=f"'mean' is installed but cannot be imported: .*{why}"):
         await read(tmp_path, "mean", seconds=1)
+
+
+async def test_a_library_whose_compiled_functions_are_cached_on_import_is_read(tmp_path):
+    (tmp_path / "cached.py").write_text(
+        "import os\ncache = os.path.join(os.environ['NUMBA_CACHE_DIR'], 'of-a-file')\nos.makedirs(cache)\n"
+        "open(os.path.join(cache, 'index'), 'w').close()\ndef fast(): 'Is compiled.'"
+    )
+    assert "cached.fast" in {api.path for api in (await read(tmp_path, "cached")).apis}

@@ -31,7 +31,7 @@ from exploracoder_jupyter.knowledge.search.rank_fusion import combine_queries, d
 from exploracoder_jupyter.text.lexical_index import Arrays, Field, LexicalIndex
 from exploracoder_jupyter.text.tokenizer import tokens
 
-FORMAT = 7
+FORMAT = 8
 """Version of the stored arrays and of the indexed texts; incrementing it invalidates stored indexes."""
 
 _DENSE_ROWS = 1000

@@ -1,16 +1,16 @@
 """The prior probability that an API is wanted, independent of the query.
 
 People tend to call APIs that the README shows, that other documentation mentions, that several classes have, and
-that are near the top of the library and documented at length. Deprecated APIs, constants and methods of builtins are
-rarely the answer. Everything is read from the library's own documentation. The weights are logarithms of factors, so
-they are added.
+that are near the top of the library and documented at length. Deprecated APIs, constants, methods of builtins and what
+a package keeps for an earlier version of the library are rarely the answer. Everything is read from the library's own
+documentation. The weights are logarithms of factors, so they are added.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Sequence
 
 import numpy as np
@@ -43,6 +43,11 @@ _DEPRECATED_WEIGHT = -1.0
 _CONSTANT_WEIGHT = -0.7
 _INHERITED_WEIGHT = -1.5
 """For methods inherited from builtin types: they are not why a library is used."""
+_OTHER_VERSION_WEIGHT = -1.5
+"""For what is in a package such as `pydantic.v1`, which repeats its parent package's names for an earlier version."""
+_MIN_REPEATED = 0.2
+"""The share of such a package's names that are also its parent's."""
+_VERSION = re.compile(r"(?P<parent>.+?)\.(?P<version>v\d+)\.(?P<name>\w+)")
 _PARTIAL = re.compile(
     r"[\d. ]*(?:Using|Passing|Calling|Combining|Giving|Setting"
     r"|The (?:use|\W*\w+\W* (?:parameter|argument|keyword|option)))\b"
@@ -62,6 +67,7 @@ def prior(apis: Sequence[ApiDoc], introduction: str = "") -> NDArray[np.float32]
     name_counts = Counter(api.name for api in apis)
     documented = sum(bool(api.description) for api in described) / max(len(apis), 1)
     classes = {api.path for api in apis if api.kind == "class"}
+    versions = _other_versions([api.path for api in apis])
     return np.asarray(
         [
             _MENTIONED_WEIGHT * math.log1p(mentions[api.name]) / most
@@ -69,9 +75,24 @@ def prior(apis: Sequence[ApiDoc], introduction: str = "") -> NDArray[np.float32]
             + _OWNER_WEIGHT * math.log1p(mentions[_owner(api, classes)]) / most
             + _SHARED_NAME_WEIGHT * min(math.log(name_counts[api.name]) / math.log(_COMMON_COUNT), 1)
             + _own_prior(api, documented, inherited=is_inherited_from_builtin(original))
+            + _OTHER_VERSION_WEIGHT * api.path.startswith(versions)
             for original, api in zip(apis, described, strict=True)
         ],
         dtype=np.float32,
+    )
+
+
+def _other_versions(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the prefixes of packages such as `pydantic.v1.` that repeat the names of their parent package."""
+    known = frozenset(paths)
+    names: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for path in paths:
+        if match := _VERSION.match(path):
+            names[match["parent"], match["version"]].add(match["name"])
+    return tuple(
+        f"{parent}.{version}."
+        for (parent, version), found in names.items()
+        if sum(f"{parent}.{name}" in known for name in found) >= _MIN_REPEATED * len(found)
     )
 
 

@@ -277,6 +277,12 @@ def test_the_prior_is_against_what_is_deprecated_or_constant():
     assert likely[0] > max(likely[1:])
 
 
+def test_the_prior_is_against_a_package_that_repeats_the_library_for_an_earlier_version():
+    names = ("pay", "total", "v1.pay", "v1.sum_up", "v2.ship", "v2.track")
+    pay, total, old_pay, old_sum, ship, track = prior([api(f"shop.{name}", "Does it.") for name in names])
+    assert max(old_pay, old_sum) < min(pay, total, ship, track) - 1
+
+
 def test_the_prior_is_against_what_every_exception_has():
     own = api("shop.Torn.mend", "Put a note to the torn.")
     everywhere = api("shop.Torn.add_note", BaseException.add_note.__doc__)
