@@ -364,8 +364,7 @@ MODELS = {
         offline_values.find_values, offline_values.find_targets, offline_values.mask_literals,
         offline_values.evaluate_literal,
         offline_words.content_stems, result_conversions.find_callables, partial(split_clauses, limit=4),
-        lambda text: result_conversions.find_idioms(text, text),
-        lambda text: result_conversions.requested_conversion(text, text),
+        lambda text: result_conversions.find_conversions(text, text),
         lambda text: offline_state.prune(text, ["x"]),
     ),
     "tool calls": each(

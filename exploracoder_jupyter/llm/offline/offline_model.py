@@ -1,9 +1,9 @@
 """The offline model: answers requests of the pipeline from their inputs, in the format of a language model.
 
 It does not understand language. It splits the task into clauses, ranks the documentation by words, adapts documented
-examples, binds the task's values to parameters, repairs errors by their messages, and enumerates whole programs best
-first, so that the n-th repair returns the n-th program not tried yet. It is deterministic: the same inputs produce the
-same replies, until it has spent its time and proposes no further repairs.
+examples, binds the task's values to parameters, and enumerates whole programs best first, so that the n-th repair
+returns the n-th program not tried yet. It is deterministic: the same inputs produce the same replies, until it has
+spent its time and proposes no further repairs.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ import anyio.to_thread
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Task, Usage
 from exploracoder_jupyter.llm.offline.candidate_proposals import propose_candidates
-from exploracoder_jupyter.llm.offline.drafting.code_repairs import repair_code
-from exploracoder_jupyter.llm.offline.drafting.program_assembly import Variant, programs, variants
-from exploracoder_jupyter.llm.offline.drafting.program_search import Goal, ScoredDraft
+from exploracoder_jupyter.llm.offline.drafting.program_search import Goal
+from exploracoder_jupyter.llm.offline.drafting.solution_programs import Variant, solution_variants
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
 from exploracoder_jupyter.llm.offline.inputs.existing_variables import state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
-from exploracoder_jupyter.llm.offline.library_introduction import extract_planners, summarize_readme
+from exploracoder_jupyter.llm.offline.library_introduction import summarize_readme
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
@@ -70,7 +69,7 @@ class OfflineModel:
         self._knowledge = knowledge
         self._seconds = seconds
         self._began: float | None = None
-        self._cache: tuple[tuple[Task, tuple[Experience, ...]], list[ScoredDraft]] | None = None
+        self._cache: tuple[tuple[Task, tuple[Experience, ...]], list[Variant]] | None = None
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
         """Yield the replies: fewer than requested when there is nothing more to try, but at least one."""
@@ -87,7 +86,7 @@ class OfflineModel:
             case IntroduceInputs():
                 return [summarize_readme(inputs.readme)]
             case PlannersInputs():
-                return [json.dumps({"planners": extract_planners(inputs.examples, inputs.count)})]
+                return [json.dumps({"planners": []})]
             case PlanInputs():
                 return [json.dumps({"subtasks": split_clauses(inputs.task.text, limit=inputs.most)})]
             case RecommendInputs():
@@ -96,13 +95,11 @@ class OfflineModel:
                 return [json.dumps({"apis": _rank_paths(inputs.apis, inputs.task.text)[: inputs.count]})]
             case ProposeInputs():
                 return await self._propose(inputs, request.sampling.n)
-            case DebugInputs() | RepairInputs() if self._is_time_spent():
+            case RepairInputs() if self._is_time_spent():
                 return []
-            case DebugInputs():
-                return await self._debug(inputs)
             case SolveInputs() | RepairInputs():
                 return await self._solve(inputs)
-            case InventInputs() | JudgeInputs() | ExplainInputs() | StrategyInputs():
+            case DebugInputs() | InventInputs() | JudgeInputs() | ExplainInputs() | StrategyInputs():
                 return []
 
     def _is_time_spent(self) -> bool:
@@ -120,35 +117,19 @@ class OfflineModel:
         codes = await _run_in_thread(partial(propose_candidates, inputs, pool, limit=n))
         return [_fence(code) for code in codes]
 
-    async def _debug(self, inputs: DebugInputs) -> list[str]:
-        """Return a mechanical repair of the failed candidate, or nothing if the error suggests none."""
-        pool = await self._pool(inputs.apis, [inputs.subtask.title], inputs.experience)
-        failed = inputs.failed
-        error = failed.observation.error
-        codes = repair_code(failed.candidate.code, error, _order_by_use(inputs.apis, failed), pool) if error else []
-        return [_fence(code) for code in codes[:1]]
-
     async def _solve(self, inputs: SolveInputs | RepairInputs) -> list[str]:
         attempts = inputs.attempts if isinstance(inputs, RepairInputs) else ()
         if _should_stop(attempts, inputs.experience):
             return []
-        drafts = await self._programs(inputs)
-        ranked_variants = variants(inputs.task, drafts, inputs.experience, attempts)
-        pool = await self._pool(inputs.apis, [], ())
-        code = await anyio.to_thread.run_sync(
-            partial(next_program, ranked_variants, attempts, inputs.apis, pool), abandon_on_cancel=True
-        )
+        code = next_program(await self._variants(inputs), attempts)
         return [_fence(code)] if code else []
 
-    async def _programs(self, inputs: SolveInputs | RepairInputs) -> list[ScoredDraft]:
+    async def _variants(self, inputs: SolveInputs | RepairInputs) -> list[Variant]:
         key = (inputs.task, inputs.experience)
         if self._cache is None or self._cache[0] != key:
             texts = [inputs.task.text, *split_clauses(inputs.task.text, limit=4)]
             pool = await self._pool(inputs.apis, texts, inputs.experience)
-            drafts = await anyio.to_thread.run_sync(
-                partial(programs, inputs.task, pool, inputs.experience), abandon_on_cancel=True
-            )
-            self._cache = (key, drafts)
+            self._cache = (key, await _run_in_thread(partial(solution_variants, inputs.task, pool, inputs.experience)))
         return self._cache[1]
 
     async def _pool(
@@ -161,16 +142,7 @@ class OfflineModel:
             await pool.search(" ".join(Goal.of(text).words) or text, _RESULTS)
             for variable in state_variables(experience)[:2]:
                 await pool.search(f"{variable.shape.rpartition('.')[2]} {' '.join(Goal.of(text).words)}", _RESULTS)
-        await self._search_constructors(pool, texts)
         return pool
-
-    async def _search_constructors(self, pool: DocumentationPool, texts: Sequence[str]) -> None:
-        """Search for constructors of the class that each text matches best."""
-        for text in texts:
-            goal = Goal.of(text)
-            target_class = next((api for api in pool.rank_apis(goal.words)[:4] if api.kind == "class"), None)
-            if target_class is not None:
-                await pool.search(f"{target_class.name} {' '.join(goal.forms)}", 8)
 
 
 async def _run_in_thread(work: Callable[[], _T]) -> _T:
@@ -178,33 +150,15 @@ async def _run_in_thread(work: Callable[[], _T]) -> _T:
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
-def next_program(
-    ranked: Sequence[Variant], attempts: Sequence[Experience], apis: Sequence[ApiDoc], pool: DocumentationPool
-) -> str:
-    """Return a repair of the last attempt if its error allows one, else the best untried variant, else nothing."""
-    tried = {item.candidate.code for item in attempts}
-    converted = {variant.code for variant in ranked if not variant.is_unconverted}
-    crashed = [item for item in attempts if _crashed(item) and not _may_fail_in_conversion(item, converted)]
-    broken_bases = {variant.base for item in crashed for variant in ranked if variant.code == item.candidate.code}
+def next_program(ranked: Sequence[Variant], attempts: Sequence[Experience]) -> str:
+    """Return the best untried variant that repeats nothing which crashed, else nothing."""
+    crashed = [item for item in attempts if _crashed(item)]
+    crashed_codes = {item.candidate.code for item in crashed}
+    broken_bases = {variant.base for variant in ranked if variant.is_unconverted and variant.code in crashed_codes}
     failing_lines = {line for item in crashed if (line := failing_line(item))}
-    last = attempts[-1] if attempts else None
-    is_variant = last is not None and any(variant.code == last.candidate.code for variant in ranked)
-    if last is not None and is_variant and _crashed(last) and last.observation.error:
-        for code in repair_code(
-            last.candidate.code, last.observation.error, _order_by_use(apis, last), pool, certain=True
-        )[:1]:
-            if code not in tried:
-                return code
-    return next(
-        (
-            variant.code
-            for variant in ranked
-            if variant.code not in tried
-            and variant.base not in broken_bases
-            and not failing_lines & set(variant.code.splitlines())
-        ),
-        "",
-    )
+    tried = {item.candidate.code for item in attempts}
+    untried = (item.code for item in ranked if item.code not in tried and item.base not in broken_bases)
+    return next((code for code in untried if not failing_lines & set(code.splitlines())), "")
 
 
 def _should_stop(attempts: Sequence[Experience], experience: Sequence[Experience]) -> bool:
@@ -222,20 +176,9 @@ def failing_line(item: Experience) -> str:
     return lines[int(match.group(1)) - 1] if match and int(match.group(1)) <= len(lines) else ""
 
 
-def _may_fail_in_conversion(item: Experience, converted: set[str]) -> bool:
-    """Return whether the failure may come from the conversion of the result in the last line, not from the program."""
-    line = failing_line(item)
-    return item.candidate.code in converted and (not line or line == item.candidate.code.splitlines()[-1])
-
-
 def _crashed(item: Experience) -> bool:
     """Return whether the program itself failed, rather than its check."""
     return not item.observation.ran and not item.observation.unmet
-
-
-def _order_by_use(apis: Sequence[ApiDoc], item: Experience) -> list[ApiDoc]:
-    """Sort the APIs, those that the code calls first."""
-    return sorted(apis, key=lambda api: f"{api.name}(" not in item.candidate.code)
 
 
 def _rank_paths(apis: Sequence[ApiDoc], text: str) -> list[str]:

@@ -26,7 +26,7 @@ UNCHANGED: Final = "unchanged"
 """What the model replies where the latest program needs no repair, as the prompts require it."""
 _MOST_REPEATED: Final = 2
 _NOTHING = {
-    True: "The offline model found no documented call that matches the words of the task.",
+    True: "The offline model found no documented calls that do all that the task names.",
     False: "The model gave no program that could be run.",
 }
 _NEXT = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_callables, find_idioms
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_callables, find_conversions
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, find_values, shape_of
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems, similarity
@@ -94,18 +94,24 @@ def test_words_compare_by_stem_synonym_and_abbreviation():
 
 
 def test_wording_suggests_what_to_do_with_a_result():
-    assert find_idioms("store them as lists", "list[tuple[int,int]]")[0].template == "[list(item) for item in {x}]"
-    assert find_idioms("the weekday name", "datetime.datetime")[0].template == '{x}.strftime("%A")'
-    assert find_idioms("store it", "generator")[0].template == "list({x})"
-    assert find_idioms("store it", "int")[0].template == "{x}"
+    def best(text, type_):
+        found = find_conversions(text, type_)
+        return min(found, key=found.__getitem__)
+
+    assert best("store them as lists", "list[tuple[int,int]]") == "[list(item) for item in {x}]"
+    assert best("store it", "generator") == "list({x})"
+    assert best("store it", "int") == "{x}"
     assert find_callables("keep numbers greater than 3") == ("lambda x: x > 3",)
 
 
-def test_pairs_are_read_as_people_write_them():
-    text = "Build a graph with the edges a-b, b-d and 1-2, store it in `G`"
-    pairs = ["('a', 'b')", "('b', 'd')", "(1, 2)"]
-    assert [value.code for value in find_values(text)][:3] == pairs
+def test_a_formula_is_a_text_and_its_other_side_is_subtracted():
+    codes = [value.code for value in find_values("Solve x**2 - 5*x + 6 = 0 and y**2 = 4 for y")]
+    assert codes[:2] == ["'x**2 - 5*x + 6'", "'y**2 - (4)'"]
     assert not find_values("Draw the edges well-known to me in a dark-blue")
+
+
+def test_lists_after_a_plural_are_a_sequence():
+    assert "[['a', 1], ['b', 2]]" in [value.code for value in find_values("the rows ['a', 1] and ['b', 2]")]
 
 
 def test_what_becomes_of_each_group_stays_with_the_grouping():

@@ -1,6 +1,4 @@
-"""Adapts documented examples to the task.
-
-Their literals are replaced by values of the task with a similar shape and role.
+"""Adapts documented examples to the task: their literals are replaced by values of the task that are alike.
 
 Literals that remain count against a draft, because an example that is merely pasted does not do the task. Keywords that
 the task does not mention are dropped, and a scalar is nested as deep as the literal that it replaces.
@@ -26,7 +24,7 @@ _BEAM_WIDTH = 12
 
 
 @dataclass(slots=True)
-class Slot:
+class _Slot:
     """A literal of an example that a value of the task may replace."""
 
     nodes: list[ast.expr]
@@ -46,35 +44,31 @@ class _Assignment:
 
 def adapt_example(example_slice: Slice, api: ApiDoc, context: CallContext, *, limit: int = 3) -> list[Draft]:
     """Return the slice with the task's values in it, best first; without values that fit, the slice itself."""
+    slots = _find_slots(_editable_copy(example_slice, context), api)
+    assignments = _assignments(slots, context)[:limit]
+    return [_make_draft(example_slice, api, assignment, context) for assignment in assignments]
+
+
+def _editable_copy(example_slice: Slice, context: CallContext) -> ast.Module:
+    """Return a copy whose own variables do not have reserved names."""
     tree = ast.Module([*copy.deepcopy(example_slice.statements), ast.Expr(copy.deepcopy(example_slice.result))], [])
-    _rename_reserved(tree, example_slice, context.reserved)
-    slots = _find_slots(tree, api)
-    return [
-        _make_draft(tree, example_slice, api, slots, assignment, context)
-        for assignment in _assignments(slots, context)[:limit]
-    ]
-
-
-def _rename_reserved(tree: ast.Module, example_slice: Slice, reserved: frozenset[str]) -> None:
-    """Rename the example's own variables that have reserved names."""
-    reserved_names = {name for node in example_slice.statements for name in stored_names(node, whole=True)} & reserved
+    own = {name for node in example_slice.statements for name in stored_names(node, whole=True)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in reserved_names:
+        if isinstance(node, ast.Name) and node.id in own & context.reserved:
             node.id = f"{node.id}_"
+    return tree
 
 
-def _find_slots(tree: ast.Module, api: ApiDoc) -> list[Slot]:
-    slots: list[Slot] = []
-    slots_by_literal: dict[str, Slot] = {}
+def _find_slots(tree: ast.Module, api: ApiDoc) -> list[_Slot]:
+    slots: list[_Slot] = []
+    slots_by_literal: dict[str, _Slot] = {}
     for node, name, keyword in _iter_literals(tree, api):
-        shape = _literal_shape(node)
-        key = ast.dump(node)
+        shape, key = _literal_shape(node), ast.dump(node)
         if key in slots_by_literal and shape != "int":
             slots_by_literal[key].nodes.append(node)
             continue
-        slot = Slot([node], shape, name, keyword)
-        slots_by_literal[key] = slot
-        slots.append(slot)
+        slots_by_literal[key] = _Slot([node], shape, name, keyword)
+        slots.append(slots_by_literal[key])
     return slots
 
 
@@ -85,12 +79,8 @@ def _iter_literals(
     is_flag = keyword is not None and isinstance(node, ast.Constant) and isinstance(node.value, bool)
     if isinstance(node, ast.expr) and (is_flag or _literal_shape(node) not in ("", "None", "bool")):
         yield node, name, keyword
-        return
-    if isinstance(node, ast.Assign):
-        target = node.targets[0]
-        yield from _iter_literals(node.value, api, target.id if isinstance(target, ast.Name) else "")
-        if not isinstance(target, ast.Name):
-            yield from _iter_literals(target, api)
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        yield from _iter_literals(node.value, api, node.targets[0].id)
     elif isinstance(node, ast.Call):
         yield from _iter_literals(node.func, api)
         names = _positional_names(node, api)
@@ -104,14 +94,8 @@ def _iter_literals(
 
 
 def _positional_names(call: ast.Call, api: ApiDoc) -> list[str]:
-    last = (
-        call.func.attr
-        if isinstance(call.func, ast.Attribute)
-        else call.func.id
-        if isinstance(call.func, ast.Name)
-        else ""
-    )
-    return [p.name for p in parse_parameters(api) if p.kind == "positional"] if last == api.name else []
+    called = ast.unparse(call.func).rpartition(".")[2]
+    return [item.name for item in parse_parameters(api) if item.kind == "positional"] if called == api.name else []
 
 
 def _literal_shape(node: ast.expr) -> str:
@@ -127,11 +111,10 @@ def _literal_shape(node: ast.expr) -> str:
         return ""
 
 
-def _assignments(slots: Sequence[Slot], context: CallContext) -> list[_Assignment]:
+def _assignments(slots: Sequence[_Slot], context: CallContext) -> list[_Assignment]:
     """Return ways to assign the values to the slots, best first: a beam search over the values in the task's order."""
     beam = [_Assignment()]
-    values = sorted((v for v in context.values if v.id >= 0), key=lambda v: (v.start, -v.end))
-    for value in values:
+    for value in sorted((v for v in context.values if v.id >= 0), key=lambda v: (v.start, -v.end)):
         extended = list(beam)
         for assignment in beam:
             if not value.covered_ids & assignment.used:
@@ -140,15 +123,12 @@ def _assignments(slots: Sequence[Slot], context: CallContext) -> list[_Assignmen
     return beam
 
 
-def _place_value(assignment: _Assignment, value: Value, slots: Sequence[Slot]) -> Iterator[_Assignment]:
+def _place_value(assignment: _Assignment, value: Value, slots: Sequence[_Slot]) -> Iterator[_Assignment]:
     for index, slot in enumerate(slots):
-        if index in assignment.code_by_slot:
-            continue
         code, gain = _fit_value(value, slot)
-        if gain <= 0.3:
+        if index in assignment.code_by_slot or gain <= 0.3:
             continue
-        gain -= 0.1 if index < assignment.last else 0.0
-        gain += 0.5 * (len(value.members) or 1)
+        gain += 0.5 * (len(value.members) or 1) - (0.1 if index < assignment.last else 0.0)
         yield _Assignment(
             assignment.gain + gain,
             {**assignment.code_by_slot, index: code},
@@ -157,7 +137,7 @@ def _place_value(assignment: _Assignment, value: Value, slots: Sequence[Slot]) -
         )
 
 
-def _fit_value(value: Value, slot: Slot) -> tuple[str, float]:
+def _fit_value(value: Value, slot: _Slot) -> tuple[str, float]:
     """Return the code that fills the slot, and how well it fits."""
     role_score = 0.6 * role_match(value, slot.name) if slot.name else 0.0
     extra_depth = nesting_depth(slot.shape) - nesting_depth(value.shape)
@@ -169,66 +149,43 @@ def _fit_value(value: Value, slot: Slot) -> tuple[str, float]:
     return value.code, (shape_score + role_score if shape_score or role_score >= 1 else 0.0)
 
 
-def _make_draft(
-    tree: ast.Module,
-    example_slice: Slice,
-    api: ApiDoc,
-    slots: Sequence[Slot],
-    assignment: _Assignment,
-    context: CallContext,
-) -> Draft:
-    replaced: dict[int, str] = {}
-    dropped: set[int] = set()
+def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, context: CallContext) -> Draft:
+    tree = _editable_copy(example_slice, context)
+    names = tuple(sorted(called_names(tree)))
+    replaced: dict[ast.AST, str] = {}
+    dropped: set[ast.AST] = set()
     penalty = 0.0
-    for index, slot in enumerate(slots):
+    for index, slot in enumerate(_find_slots(tree, api)):
         if index in assignment.code_by_slot:
-            replaced.update((id(node), assignment.code_by_slot[index]) for node in slot.nodes)
-        elif slot.keyword is not None and not any(
-            similarity(w, p) >= 0.75 for w in context.words for p in name_stems(slot.name)
-        ):
-            dropped.add(id(slot.keyword))
+            replaced.update((node, assignment.code_by_slot[index]) for node in slot.nodes)
+        elif slot.keyword is not None and not _mentions(context, slot.name):
+            dropped.add(slot.keyword)
             penalty += 0.1
         else:
             penalty += _leftover_penalty(slot, context)
-    adapted_tree = _ReplaceNodes(replaced, dropped).visit(copy.deepcopy(_mark_nodes(tree)))
-    body = [ast.unparse(node) for node in ast.iter_child_nodes(adapted_tree)]
-    return Draft(
-        imports=tuple(ast.unparse(node) for node in example_slice.imports),
-        statements=tuple(body[:-1]),
-        result=body[-1],
-        paths=(api.path,),
-        used=assignment.used,
-        penalty=penalty,
-        type=example_slice.type,
-        names=tuple(sorted(called_names(tree))),
-    )
+    body = [ast.unparse(node) for node in ast.iter_child_nodes(_ReplaceNodes(replaced, dropped).visit(tree))]
+    imports = tuple(ast.unparse(node) for node in example_slice.imports)
+    return Draft(imports, tuple(body[:-1]), body[-1], (api.path,), assignment.used, penalty, example_slice.type, names)
 
 
-def _leftover_penalty(slot: Slot, context: CallContext) -> float:
+def _mentions(context: CallContext, name: str) -> bool:
+    return any(similarity(word, part) >= 0.75 for word in context.words for part in name_stems(name))
+
+
+def _leftover_penalty(slot: _Slot, context: CallContext) -> float:
     """Return the penalty for keeping a literal of the example."""
     if isinstance(slot.nodes[0], ast.Constant) and str(slot.nodes[0].value).lower() in context.text.lower().split():
         return 0.0
-    if nesting_depth(slot.shape):
-        return 0.8
-    return 0.5 if slot.shape == "str" else 0.35
-
-
-def _mark_nodes(tree: ast.Module) -> ast.Module:
-    """Mark every node with its identity, which its copies keep."""
-    for node in ast.walk(tree):
-        node.mark = id(node)  # type: ignore[attr-defined]
-    return tree
+    return 0.8 if nesting_depth(slot.shape) else 0.5 if slot.shape == "str" else 0.35
 
 
 class _ReplaceNodes(ast.NodeTransformer):
-    def __init__(self, replaced: Mapping[int, str], dropped: set[int]) -> None:
-        self._replaced = replaced
-        self._dropped = dropped
+    def __init__(self, replaced: Mapping[ast.AST, str], dropped: set[ast.AST]) -> None:
+        self._replaced, self._dropped = replaced, dropped
 
     def visit(self, node: ast.AST) -> ast.AST:
-        mark = getattr(node, "mark", 0)
-        if mark in self._replaced:
-            return ast.parse(self._replaced[mark], mode="eval").body
+        if node in self._replaced:
+            return ast.parse(self._replaced[node], mode="eval").body
         if isinstance(node, ast.Call):
-            node.keywords = [item for item in node.keywords if getattr(item, "mark", 0) not in self._dropped]
+            node.keywords = [item for item in node.keywords if item not in self._dropped]
         return self.generic_visit(node)

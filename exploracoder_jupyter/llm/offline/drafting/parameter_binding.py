@@ -6,18 +6,15 @@ parameter; an optional one is only passed what a role or the documentation assoc
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.inputs.signature_parameters import Parameter, parse_parameters
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import compatibility, expected_kinds, kinds_of
 from exploracoder_jupyter.llm.offline.inputs.word_matching import (
-    STOP_WORDS,
     best_similarity,
     is_abbreviation,
     name_stems,
@@ -25,6 +22,7 @@ from exploracoder_jupyter.llm.offline.inputs.word_matching import (
 )
 from exploracoder_jupyter.text.tokenizer import stem
 
+_BEAM_WIDTH = 12
 _ROLE_WEIGHTS = (1.0, 0.85, 0.7, 0.5, 0.4, 0.3)
 _NAMES_BY_PREPOSITION = {
     "from": "source src start begin lo low lower first a u from_ frm since unit_from",
@@ -67,14 +65,12 @@ class CallContext:
     """Names of variables that are already used."""
 
 
-@dataclass(order=True)
+@dataclass(frozen=True, slots=True)
 class _PartialBinding:
-    cost: float
-    number: int
-    index: int = field(compare=False)
-    chosen: tuple[tuple[Parameter, Value, str], ...] = field(compare=False, default=())
-    used: frozenset[int] = field(compare=False, default=frozenset())
-    penalty: float = field(compare=False, default=0.0)
+    cost: float = 0.0
+    chosen: tuple[tuple[Parameter, Value, str], ...] = ()
+    used: frozenset[int] = frozenset()
+    penalty: float = 0.0
 
 
 def role_match(value: Value, name: str) -> float:
@@ -95,6 +91,8 @@ def role_match(value: Value, name: str) -> float:
 
 
 def _name_similarity(role: str, name: str) -> float:
+    if len(name) == 1:
+        return 0.5 * (role[0] == name.lower())
     score = best_similarity(role, name_stems(name))
     if score < 0.5 and any(
         is_abbreviation(part[-size:], role) for part in name_stems(name) for size in (3, 4) if len(part) >= size
@@ -105,83 +103,62 @@ def _name_similarity(role: str, name: str) -> float:
 
 def bind_parameters(api: ApiDoc, context: CallContext, *, limit: int = 4) -> list[Binding]:
     """Return up to `limit` ways to call the API, best first; none if no value fits a required parameter."""
-    parameters = parse_parameters(api)
-    required = [p for p in parameters if p.required]
-    found: list[Binding] = []
-    queue = [_PartialBinding(0.0, 0, 0)]
-    count = 0
-    while queue and len(found) < limit and count < 400:
-        partial = heapq.heappop(queue)
-        if partial.index == len(required):
-            found.append(_finish(partial, api, context))
-            if not required and not found[-1].used:
-                found.extend(_bind_first_optional(api, context))
-            continue
-        for cost, value, code, penalty in _parameter_options(required[partial.index], partial, context):
-            count += 1
-            chosen = (*partial.chosen, (required[partial.index], value, code))
-            heapq.heappush(
-                queue,
-                _PartialBinding(
-                    partial.cost + cost,
-                    count,
-                    partial.index + 1,
-                    chosen,
-                    partial.used | value.covered_ids,
-                    partial.penalty + penalty,
-                ),
+    beam = [_PartialBinding()]
+    for parameter in parse_parameters(api):
+        if parameter.required:
+            extended = (
+                _extend(partial, parameter, option)
+                for partial in beam
+                for option in _options(parameter, partial, context)
             )
+            beam = sorted(extended, key=lambda partial: partial.cost)[:_BEAM_WIDTH]
+    found = [_finish(partial, api, context) for partial in beam[:limit]]
     best = max((binding.gain for binding in found), default=0.0)
-    return [
+    found = [
         replace(binding, penalty=binding.penalty + 0.4 * (best - binding.gain) + max(0.0, 0.3 - 0.15 * binding.gain))
         for binding in found
     ]
+    known = {binding.arguments for binding in found}
+    return [*found, *(binding for binding in _bind_in_order(api, context) if binding.arguments not in known)]
 
 
-def _bind_first_optional(api: ApiDoc, context: CallContext) -> list[Binding]:
-    """Bind the best value to the first parameter of a call that requires no arguments."""
-    first = next((p for p in parse_parameters(api) if p.kind == "positional"), None)
-    candidates = [
-        value for value in context.values if first and compatibility(value.shape, first.type, first.name) >= 0
-    ]
-    best = max(candidates, key=lambda value: (len(value.members) > 2, value.id == -1, -value.start), default=None)
-    return [Binding((best.code,), best.covered_ids, 0.5)] if best else []
+def _bind_in_order(api: ApiDoc, context: CallContext) -> list[Binding]:
+    """Pass the first value, or all values, in the order of the text to parameters that may stay unused."""
+    parameters = [item for item in parse_parameters(api) if item.kind == "positional"]
+    required = sum(item.required for item in parameters)
+    values = sorted(context.values, key=lambda value: value.start)
+    inner = frozenset[int]().union(*(value.members for value in values))
+    outer, singles = [v for v in values if v.id not in inner], [v for v in values if not v.members]
+    found: dict[tuple[str, ...], Binding] = {}
+    for chosen in (outer[:1], outer, singles):
+        fits = [compatibility(v.shape, p.type, p.name) for v, p in zip(chosen, parameters, strict=False)]
+        if required < len(chosen) == len(fits) and min(fits) >= -0.2:
+            used = frozenset[int]().union(*(value.covered_ids for value in chosen))
+            binding = Binding(tuple(value.code for value in chosen), used, 0.5, 0.225)
+            found.setdefault(binding.arguments, binding)
+    return list(found.values())
 
 
-def _parameter_options(
+def _extend(partial: _PartialBinding, parameter: Parameter, option: tuple[float, Value, str, float]) -> _PartialBinding:
+    cost, value, code, penalty = option
+    chosen = (*partial.chosen, (parameter, value, code))
+    return _PartialBinding(partial.cost + cost, chosen, partial.used | value.covered_ids, partial.penalty + penalty)
+
+
+def _options(
     parameter: Parameter, partial: _PartialBinding, context: CallContext
 ) -> list[tuple[float, Value, str, float]]:
     """Return the ways to fill one parameter as (cost, value, code, penalty), best first."""
+    unused = [value for value in context.values if not value.covered_ids & partial.used]
     found = [
         (1.5 - _fit_score(parameter, value, partial), value, value.code, 0.0)
-        for value in context.values
-        if not value.covered_ids & partial.used and compatibility(value.shape, parameter.type, parameter.name) >= -0.2
-    ]
-    if not found:
-        found = [
-            (2.5, value, *_coerce(parameter, value)) for value in context.values if not value.covered_ids & partial.used
-        ]
-    if "callable" in parameter.type or parameter.name in (
-        "func",
-        "f",
-        "key",
-        "pred",
-        "predicate",
-        "function",
-        "fn",
-        "keyfunc",
-    ):
-        function_values = [Value(-100 - i, code, "callable") for i, code in enumerate(context.callables)]
-        found = [*((0.2, value, value.code, 0.0) for value in function_values), *found]
+        for value in unused
+        if compatibility(value.shape, parameter.type, parameter.name) >= -0.2
+    ] or [(2.5, value, value.code, 0.8) for value in unused]
+    if "callable" in expected_kinds(parameter.type, parameter.name) or parameter.name == "key":
+        functions = [Value(-100 - i, code, "callable") for i, code in enumerate(context.callables)]
+        found = [*((0.2, value, value.code, 0.0) for value in functions), *found]
     return sorted(found, key=lambda option: option[0])[:5]
-
-
-def _coerce(parameter: Parameter, value: Value) -> tuple[str, float]:
-    """Pass a value of another kind; a scalar for a sequence is nested as deep as the documentation says."""
-    if kinds_of(value.shape) & {"number", "text"} and "sequence" in expected_kinds(parameter.type, parameter.name):
-        depth = 2 if re.search(r"2-?d|\(\w+, \w+\)|matrix", f"{parameter.type} {parameter.text}".lower()) else 1
-        return "[" * depth + value.code + "]" * depth, 0.3
-    return value.code, 0.8
 
 
 def _fit_score(parameter: Parameter, value: Value, partial: _PartialBinding) -> float:
@@ -206,12 +183,8 @@ def _finish(partial: _PartialBinding, api: ApiDoc, context: CallContext) -> Bind
             values = _variadic_values(parameter, used, context, first=partial.chosen)
             variadic = [value.code for value in values]
             used = used.union(*(value.covered_ids for value in values))
-        elif parameter.kind == "varkeywords":
-            extra_keywords = _keyword_values(used, context)
-            arguments |= {value.name or value.unit: value.code for value in extra_keywords}
-            used = used.union(*(value.covered_ids for value in extra_keywords))
-        elif not parameter.required:
-            code, covered_ids, bonus = _optional_argument(parameter, api, used, context)
+        elif not parameter.required and parameter.kind != "varkeywords":
+            code, covered_ids, bonus = _optional_argument(parameter, used, context)
             if code:
                 arguments[parameter.name] = code
                 used |= covered_ids
@@ -239,30 +212,21 @@ def _variadic_values(
     )
 
 
-def _keyword_values(used: frozenset[int], context: CallContext) -> list[Value]:
-    return [
-        value
-        for value in context.values
-        if value.id >= 0 and (value.name or value.unit) and not value.covered_ids & used
-    ]
-
-
 def _optional_argument(
-    parameter: Parameter, api: ApiDoc, used: frozenset[int], context: CallContext
+    parameter: Parameter, used: frozenset[int], context: CallContext
 ) -> tuple[str, frozenset[int], float]:
-    """Return the argument of an optional parameter, if any: a value by its role, a documented option, or a flag."""
+    """Return the argument of an optional parameter, if any: a value by its role, a flag, or a function."""
     unused = [value for value in context.values if not value.covered_ids & used and value.id >= 0]
+    earlier = [value for value in context.values if value.id in used and value.start >= 0]
+    unused = [value for value in unused if not _precedes_alike(value, earlier)]
     scored = [
         (role_match(value, parameter.name), compatibility(value.shape, parameter.type, parameter.name), value)
         for value in unused
     ]
-    scored = [item for item in scored if item[0] >= 0.6 and item[1] >= -0.2 and _matches_default(item[2], parameter)]
+    scored = [item for item in scored if item[0] >= 0.6 and item[1] >= -0.2]
     if scored:
         best = max(scored, key=lambda item: item[0] + item[1])
         return best[2].code, best[2].covered_ids, best[0]
-    option = _documented_option(parameter, api, context)
-    if option:
-        return option, frozenset(), 0.8
     if parameter.default == "False" and any(
         similarity(w, p) >= 0.75 for w in context.words for p in name_stems(parameter.name)
     ):
@@ -278,59 +242,15 @@ def _optional_argument(
     return "", frozenset(), 0.0
 
 
+def _precedes_alike(value: Value, passed: Sequence[Value]) -> bool:
+    """Return whether the text states a value before all those of its kind that were passed to earlier parameters."""
+    alike = [other for other in passed if other.shape == value.shape]
+    return bool(alike) and all(value.start < other.start for other in alike)
+
+
 def _takes_attribute_name(parameter: Parameter) -> bool:
     """Return whether a parameter takes the name of an attribute, key or column."""
     return "str" in parameter.type and bool(re.search(r"attribute|\bkey\b|column|field", parameter.text))
-
-
-def _matches_default(value: Value, parameter: Parameter) -> bool:
-    """Return whether the default, if it is a literal, is of the value's kind."""
-    if parameter.default in ("", "None") or not re.match(r"[-\d'\"\[({]|True|False", parameter.default):
-        return True
-    text = parameter.default[0] in "'\""
-    return text == (value.shape == "str") and parameter.default not in ("True", "False")
-
-
-def _documented_option(parameter: Parameter, api: ApiDoc, context: CallContext) -> str:
-    """Return a word of the clause that the documentation quotes as an option, or that precedes the parameter's name."""
-    if parameter.default and parameter.default[0] not in "'\"N":
-        return ""
-    options = set(re.findall(r"['\"`]+([A-Za-z][\w-]{2,})['\"`]+", f"{parameter.type} {parameter.text}"))
-    options |= set(re.findall(rf"\b{parameter.name}\s*=\s*['\"]([\w-]+)['\"]", api.description))
-    clause_words = {word.lower() for word in re.findall(r"[A-Za-z][\w-]+", context.text)}
-    for option in sorted(options):
-        if (
-            option.lower() in clause_words
-            and option not in ("None", "True", "False")
-            and repr(option) != parameter.default
-        ):
-            return repr(option)
-    return _option_before_name(parameter, api, context) if parameter.default else ""
-
-
-def _option_before_name(parameter: Parameter, api: ApiDoc, context: CallContext) -> str:
-    """Return the word before one that names this parameter better than any other, as in `in github format`."""
-    if parameter.default[0] not in "'\"" and "str" not in parameter.type:
-        return ""
-    words = re.findall(r"[A-Za-z][\w-]*", context.text)
-    for before, word in pairwise(words):
-        if (
-            before.lower() in STOP_WORDS
-            or word.lower() in STOP_WORDS
-            or word.lower() in _NAME_SETS_BY_PREPOSITION
-            or before == words[0]
-        ):
-            continue
-        fit = _naming_score(word, parameter.name, context)
-        if fit >= 0.5 and all(fit >= _naming_score(word, p.name, context) for p in parse_parameters(api)):
-            return repr(before)
-    return ""
-
-
-def _naming_score(word: str, name: str, context: CallContext) -> float:
-    """Rate how well a word names a parameter; other words of the clause in the name count too."""
-    matching_words = [other for other in context.words if len(other) >= 4 and name.lower().startswith(other[:4])]
-    return _name_similarity(stem(word.lower()), name) + (0.2 if matching_words else 0.0)
 
 
 def _arguments(parameters: Sequence[Parameter], assigned: dict[str, str], variadic: Sequence[str]) -> tuple[str, ...]:

@@ -7,8 +7,7 @@ programs.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import ApiDoc
@@ -19,7 +18,6 @@ from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_ca
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, find_values, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, content_stems, name_stems
-from exploracoder_jupyter.text.tokenizer import stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +27,6 @@ class Goal:
     text: str
     words: tuple[str, ...]
     values: tuple[Value, ...]
-    forms: tuple[str, ...] = ("from",)
-    """Stems of the values' types, which occur in names such as `from_tuples`."""
     callables: tuple[str, ...] = ()
     """Functions that the text describes."""
 
@@ -39,9 +35,7 @@ class Goal:
         """Create the goal for a text."""
         named = (part for name in find_targets(text) for part in name_stems(name) if len(part) >= 4)
         words = tuple(dict.fromkeys((*content_stems(mask_literals(text)), *named)))
-        values = find_values(text)
-        forms = {stem(word) for value in values for word in re.findall(r"[a-z]+", value.shape)}
-        return cls(text, words, values, ("from", *sorted(forms)), find_callables(text))
+        return cls(text, words, find_values(text), find_callables(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,40 +48,23 @@ class ScoredDraft:
 
 def score_draft(draft: Draft, goal: Goal, pool: DocumentationPool) -> float:
     """Score how well a draft satisfies the goal."""
-    names = [part for name in draft.names for part in name_stems(name)]
-    texts = [pool.text_words(api) for path in draft.paths if (api := pool.lookup(path))]
-    owners = [pool.name_words(api) for path in draft.paths if (api := pool.lookup(path))]
-    related_words = {*names, *(word for words in owners for word in words)}
+    apis = [api for path in draft.paths if (api := pool.lookup(path))]
+    names = {part for name in draft.names for part in name_stems(name)}
+    related = names.union(*(pool.name_words(api) for api in apis))
+    described = frozenset[str]().union(*(pool.text_words(api) for api in apis))
     weights = [pool.word_weight(word) for word in goal.words]
-    matched_weight = sum(
-        weight * max(best_similarity(word, related_words), 0.5 if any(word in text for text in texts) else 0.0)
-        for word, weight in zip(goal.words, weights, strict=True)
-    )
-    word_score = matched_weight / sum(weights) if weights else 0.0
-    unrelated = sum(best_similarity(name, goal.words) < 0.5 for name in set(names)) / max(1, len(set(names)))
-    unrelated += 0.6 * sum(
-        _unrelated_share(path.rpartition(".")[2], (*goal.words, *goal.forms)) for path in draft.paths
-    )
-    state_bonus = 0.4 if not draft.paths and any(i < 0 for i in draft.used) else 0.0
-    prior = max(
-        (pool.match_score(api, goal.words) for path in draft.paths if (api := pool.lookup(path))), default=state_bonus
-    )
-    unrelated += (
-        1.2
-        * sum(_is_predicate(path.rpartition(".")[2]) for path in draft.paths)
-        * (not _asks_for_truth_value(goal.text))
-    )
-    describes_function = 0.5 * any(code in draft.code("_") for code in goal.callables)
+    matched = [max(best_similarity(word, related), 0.5 * (word in described)) for word in goal.words]
+    word_score = sum(w * m for w, m in zip(weights, matched, strict=True)) / sum(weights) if weights else 0.0
+    unrelated = _unrelated_share(names, goal) + 0.6 * sum(_unrelated_share(name_stems(api.name), goal) for api in apis)
+    prior = max((pool.match_score(api, goal.words) for api in apis), default=0.0)
     length = 0.05 * (len(draft.statements) + len(draft.result) / 60)
-    return (
-        1.6 * word_score
-        + 0.8 * prior
-        + 2.0 * _value_coverage(draft, goal)
-        - 0.4 * unrelated
-        + describes_function
-        - draft.penalty
-        - length
-    )
+    coverage = _value_coverage(draft, goal)
+    return 1.6 * word_score + 0.8 * prior + 2.0 * coverage - 0.4 * unrelated - draft.penalty - length
+
+
+def _unrelated_share(names: Collection[str], goal: Goal) -> float:
+    """Return the share of the words of names that match no word of the goal."""
+    return sum(best_similarity(name, goal.words) < 0.5 for name in names) / max(1, len(names))
 
 
 def is_relevant(draft: Draft, goal: Goal, pool: DocumentationPool) -> bool:
@@ -104,23 +81,6 @@ def is_relevant(draft: Draft, goal: Goal, pool: DocumentationPool) -> bool:
     return any(best_similarity(word, related_words) >= 0.5 for word in goal.words)
 
 
-def _is_predicate(name: str) -> bool:
-    return name.lower().startswith(("is_", "has_", "can_", "should_"))
-
-
-def _asks_for_truth_value(text: str) -> bool:
-    """Return whether a text asks for a truth value."""
-    return bool(
-        re.search(r"\b(?:whether|if|check|test|verify|valid|boolean|is it|are they|same|equal)\b", text.lower())
-    )
-
-
-def _unrelated_share(name: str, words: Sequence[str]) -> float:
-    """Return the share of an API's name that does not match the words."""
-    name_words = [part for part in name_stems(name) if len(part) > 1]
-    return sum(best_similarity(part, words) < 0.5 for part in name_words) / max(1, len(name_words))
-
-
 def _value_coverage(draft: Draft, goal: Goal) -> float:
     """Return the share of the goal's values that the draft uses; larger values count more."""
     singles = [value for value in goal.values if not value.members]
@@ -135,7 +95,6 @@ def create_step_context(
     goal: Goal,
     pool: DocumentationPool,
     variables: Sequence[Value],
-    attributes: dict[str, tuple[str, ...]],
     *,
     values: Sequence[Value] | None = None,
     reserved_names: Sequence[str] = (),
@@ -144,7 +103,7 @@ def create_step_context(
     all_values = (*variables, *(goal.values if values is None else values))
     reserved = frozenset([*(variable.code for variable in variables), *find_targets(goal.text), *reserved_names])
     call_context = CallContext(all_values, goal.words, mask_literals(goal.text), goal.callables, reserved)
-    return StepContext(call_context, pool, attributes)
+    return StepContext(call_context, pool)
 
 
 def rank_drafts(context: StepContext, goal: Goal, *, needs: str = "") -> list[ScoredDraft]:
@@ -215,7 +174,7 @@ def _extend(draft: Draft, name: str, goal: Goal, whole_goal: Goal, pool: Documen
     stored = replace(draft, statements=(*draft.statements, f"{name} = {draft.result}"), result=name)
     variable = Value(-1, name, draft.type or "object", name_stems(name))
     unused = [value for value in goal.values if not value.covered_ids & draft.used]
-    context = create_step_context(goal, pool, (variable,), {}, values=unused)
+    context = create_step_context(goal, pool, (variable,), values=unused)
     is_target = name in find_targets(whole_goal.text)
     next_drafts = [
         next_draft for next_draft in step_drafts(context, apis=10) if is_target or _uses_name(next_draft, name)

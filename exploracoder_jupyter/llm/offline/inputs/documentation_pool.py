@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from inspect import cleandoc
-from itertools import pairwise
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, best_similarity, content_stems, name_stems
@@ -26,7 +25,6 @@ class DocumentationPool:
     knowledge: Knowledge | None = None
     apis: dict[str, ApiDoc] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
-    _readme_calls: frozenset[str] | None = None
     _name_words: dict[str, frozenset[str]] = field(default_factory=dict)
     _text_words: dict[str, frozenset[str]] = field(default_factory=dict)
     _word_weights: dict[str, float] = field(default_factory=dict)
@@ -41,14 +39,6 @@ class DocumentationPool:
         """Add what the knowledge finds."""
         if self.knowledge is not None and query.strip():
             self.add(item.api for item in await self.knowledge.search(query, k))
-
-    @property
-    def readme_calls(self) -> frozenset[str]:
-        """Names called by the README's example programs: the most common uses of the library."""
-        if self._readme_calls is None:
-            programs = self.knowledge.overview().examples[:12] if self.knowledge is not None else ()
-            self._readme_calls = frozenset(name for code in programs for name in re.findall(r"\b([A-Za-z]\w+)\(", code))
-        return self._readme_calls
 
     def lookup(self, path: str) -> ApiDoc | None:
         """Return the API with this path, from the pool or from the knowledge."""
@@ -89,30 +79,18 @@ class DocumentationPool:
             weight * max(best_similarity(word, names), 0.55 if word in text else 0.35 * best_similarity(word, text))
             for word, weight in zip(words, weights, strict=True)
         )
-        return score / sum(weights) + self._prior(api, words) + self.phrase_bonus(api, words)
-
-    def phrase_bonus(self, api: ApiDoc, words: Sequence[str]) -> float:
-        """Return a bonus for adjacent words of the task that are adjacent in the first paragraph, too."""
-        paragraph = " ".join(name_stems(api.description.split("\n\n")[0][:300]))
-        pairs = sum(f" {first} {second} " in f" {paragraph} " for first, second in pairwise(words))
-        return min(0.5, 0.25 * pairs)
+        return score / sum(weights) + self._prior(api, words)
 
     def _prior(self, api: ApiDoc, words: Sequence[str]) -> float:
-        """Score an API by its retrieval rank, unrelated words in its name, examples and path depth."""
+        """Score an API by its retrieval rank, its examples, unrelated words in its name, and path depth."""
         own_words = [part for part in name_stems(api.name) if len(part) > 1]
         foreign = sum(best_similarity(part, words) < 0.5 and part not in STOP_WORDS for part in own_words)
-        main_bonus = 0.3 if api.kind in ("function", "class") and api.name == api.library.rpartition(".")[2] else 0.0
-        rank_score = main_bonus + 0.25 / (1 + self.ranks.get(api.path, 99))
-        depth = api.path.count(".") - (api.kind in ("method", "property")) - 1
-        examples = 0.1 if api.examples or ">>>" in api.description else 0.0
-        exact_bonus = 0.15 if own_words and not foreign else 0.0
-        unrelated_penalty = (
-            0.35 if api.kind in ("method", "property") and own_words and foreign == len(own_words) else 0.0
-        )
+        is_member = api.kind in ("method", "property")
         is_unlikely = api.deprecated or api.name.endswith(("Error", "Warning", "Exception")) or _is_uninformative(api)
-        penalty = unrelated_penalty + 0.5 if is_unlikely else unrelated_penalty
-        readme_bonus = 0.3 if api.name in self.readme_calls and depth <= 1 else 0.0
-        return rank_score + examples + exact_bonus + readme_bonus - 0.12 * foreign - 0.08 * depth - penalty
+        penalty = 0.35 * (is_member and 0 < len(own_words) == foreign) + 0.5 * bool(is_unlikely)
+        depth = api.path.count(".") - is_member - 1
+        bonus = 0.1 * bool(api.examples or ">>>" in api.description) + 0.15 * (bool(own_words) and not foreign)
+        return 0.25 / (1 + self.ranks.get(api.path, 99)) + bonus - 0.12 * foreign - 0.08 * depth - penalty
 
     def rank_apis(self, words: Sequence[str]) -> list[ApiDoc]:
         """Return the callables of the pool, those that match the words best first."""

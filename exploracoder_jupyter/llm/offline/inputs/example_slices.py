@@ -10,12 +10,12 @@ import ast
 import builtins
 import doctest
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.llm.offline.inputs.task_values import evaluate_literal, shape_of
+from exploracoder_jupyter.llm.offline.inputs.task_values import Value, evaluate_literal, shape_of
 from exploracoder_jupyter.text.python_code import parse_python
 
 _MUTATOR_NAME = re.compile(
@@ -92,10 +92,9 @@ def find_slices(block: Sequence[Statement], name: str, *, limit: int = 6) -> lis
 
 def _mutated_variable(node: ast.stmt) -> ast.expr | None:
     """Return the variable that a call without output has changed."""
-    method = (
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
-    )
-    root = _root_name(node.value) if method and isinstance(node, ast.Expr) else None
+    call = node.value if isinstance(node, ast.Expr) else None
+    is_method = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    root = _root_name(call) if call is not None and is_method else None
     return ast.Name(root, ast.Load()) if root else None
 
 
@@ -138,44 +137,41 @@ def _displayed_expression(node: ast.expr) -> ast.expr | None:
 
 
 def _make_slice(block: Sequence[Statement], end: int, result: ast.expr) -> Slice:
-    needed = loaded_names(result)
-    statements: list[ast.stmt] = []
-    imports: list[ast.stmt] = []
     last = block[end].node
-    if isinstance(result, ast.Name) and isinstance(last, ast.Expr) and not isinstance(last.value, ast.Name):
-        statements, needed = [last], needed | loaded_names(last)
-    for statement in reversed(block[:end]):
-        node = statement.node
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-            if names & needed:
-                imports.insert(0, _filter_import(node, needed))
-                needed = needed - names
-        elif _is_needed(statement, needed):
-            statements.insert(0, node)
+    changes_result = (
+        isinstance(result, ast.Name) and isinstance(last, ast.Expr) and not isinstance(last.value, ast.Name)
+    )
+    tail = [last] if changes_result else []
+    shown = [item.node for item in block[:end] if isinstance(item.node, ast.Expr) and item.output]
+    before = [item.node for item in block[:end] if item.node not in shown]
+    nodes, needed = slice_backwards(before, loaded_names(result).union(*(loaded_names(node) for node in tail)))
+    imports = tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+    statements = tuple(node for node in (*nodes, *tail) if node not in imports)
+    return Slice(statements, result, imports, tuple(sorted(needed - _BUILTINS)), _documented_type(block[end].output))
+
+
+def slice_backwards(nodes: Sequence[ast.stmt], needed: set[str]) -> tuple[list[ast.stmt], set[str]]:
+    """Return the statements that define or change the names, and the names that they read and do not define."""
+    kept: list[ast.stmt] = []
+    for node in reversed(nodes):
+        if _affects(node, needed):
+            kept.insert(0, node)
             needed = (needed - stored_names(node, whole=True)) | loaded_names(node)
-    undefined_names = tuple(sorted(name for name in needed if name not in _BUILTINS))
-    return Slice(tuple(statements), result, tuple(imports), undefined_names, _documented_type(block[end].output))
+    return kept, needed
 
 
-def _filter_import(node: ast.Import | ast.ImportFrom, needed: set[str]) -> ast.stmt:
-    """Return the import without the names that are not needed."""
-    aliases = [alias for alias in node.names if (alias.asname or alias.name.partition(".")[0]) in needed]
-    return ast.Import(aliases) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, aliases, node.level)
+def _affects(node: ast.stmt, names: set[str]) -> bool:
+    """Return whether a statement binds one of the names, or calls something with it."""
+    if isinstance(node, ast.Assign):
+        return bool(stored_names(node) & names)
+    calls = [item for item in ast.walk(node) if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call)]
+    called_with = {name for call in calls if not is_print(call) for name in loaded_names(call)}
+    return bool((stored_names(node) | called_with) & names)
 
 
-def _is_needed(statement: Statement, needed: set[str]) -> bool:
-    node = statement.node
-    if isinstance(node, ast.Expr):
-        root = _root_name(node.value)
-        return isinstance(node.value, ast.Call) and root in needed and not statement.output
-    if isinstance(node, (ast.For, ast.With)):
-        return bool((stored_names(node) | {_root_name(call) or "" for call in _inner_calls(node)}) & needed)
-    return bool(stored_names(node) & needed)
-
-
-def _inner_calls(node: ast.stmt) -> Iterator[ast.expr]:
-    return (item.value for item in ast.walk(node) if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call))
+def is_print(node: ast.AST) -> bool:
+    """Return whether a statement only prints."""
+    return isinstance(node, ast.Expr) and ast.unparse(node).startswith(("print(", "pprint("))
 
 
 def _root_name(node: ast.expr) -> str | None:
@@ -202,6 +198,8 @@ def stored_names(node: ast.stmt, *, whole: bool = False) -> set[str]:
     """Return the names that a statement binds, or changes by item or attribute (`whole`: binds only)."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return {node.name}
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
     found = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     if isinstance(node, (ast.Assign, ast.AugAssign)) and not whole:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -226,3 +224,10 @@ def _documented_type(output: str) -> str:
         return shape_of(value)
     head = output.lstrip("<").partition("(")[0].split(" ")[0].split("\n")[0]
     return head if head.replace(".", "").isidentifier() else ""
+
+
+def contains_value(code: str, value: Value) -> bool:
+    """Return whether a value occurs in a program as the same literal or name."""
+    expected = [ast.dump(node.value) for node in parse_python(value.code).body if isinstance(node, ast.Expr)]
+    nodes = (node for node in ast.walk(parse_python(code)) if isinstance(node, ast.expr))
+    return any(ast.dump(node) in expected for node in nodes)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import Experience
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
-from exploracoder_jupyter.llm.offline.inputs.example_slices import called_names, loaded_names, stored_names
+from exploracoder_jupyter.llm.offline.inputs.example_slices import (
+    called_names,
+    contains_value,
+    is_print,
+    slice_backwards,
+)
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, evaluate_literal, shape_of
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
 from exploracoder_jupyter.text.python_code import parse_python
@@ -24,7 +27,6 @@ _NON_DATA_TYPES = (
     "EnumType",
     "NoneType",
 )
-_MEMBERS = re.compile(r"^  (properties|methods): (.*)$", re.MULTILINE)
 
 
 def state_variables(experience: Sequence[Experience]) -> tuple[Value, ...]:
@@ -43,20 +45,6 @@ def state_variables(experience: Sequence[Experience]) -> tuple[Value, ...]:
     return tuple(found.values())
 
 
-def observed_attributes(experience: Sequence[Experience]) -> dict[str, tuple[str, ...]]:
-    """Return the public properties and methods of results, as listed in their summaries; methods end in `()`."""
-    ran = [item for item in experience if item.observation.ran]
-    changes = [(change, result_name(item)) for item in ran for change in item.observation.changes]
-    found = {change.name: _parse_members(change.summary) for change, result in changes if change.name == result}
-    return {name: members for name, members in found.items() if members}
-
-
-def _parse_members(summary: str) -> tuple[str, ...]:
-    lines = dict(_MEMBERS.findall(summary))
-    methods = re.findall(r"(?:^|, )(\w+)\(", lines.get("methods", ""))
-    return (*re.findall(r"\w+", lines.get("properties", "")), *(f"{name}()" for name in methods))
-
-
 def printed_shape(item: Experience) -> str:
     """Return the shape of a result that was printed in full as a literal; empty if it was not."""
     type_, _, value = item.observation.text.strip().partition(" ")
@@ -72,34 +60,19 @@ def result_name(item: Experience) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class ExploredProgram:
-    """The selected snippets as one program."""
-
-    draft: Draft
-    result: str
-    """Its last variable; empty if nothing ran."""
-
-
-def explored_program(experience: Sequence[Experience], values: Sequence[Value]) -> ExploredProgram:
-    """Combine the code that ran: imports first, without prints."""
+def explored_program(experience: Sequence[Experience], values: Sequence[Value]) -> Draft:
+    """Combine the code that ran, without prints; the result is its last variable, or empty if nothing ran."""
     ran = [item for item in experience if item.observation.ran]
-    nodes = [node for item in ran for node in _writable_body(item.candidate.code)]
-    imports = [ast.unparse(node) for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
-    body = [node for node in nodes if not isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_print(node)]
-    result = next((name for item in reversed(ran) if (name := _last_nonempty_result(item))), "")
-    code = "\n".join(ast.unparse(node) for node in body)
-    used = frozenset(i for value in values if _contains_value(code, value) for i in value.covered_ids)
-    paths = tuple(dict.fromkeys(path for item in ran for path in item.apis))
-    names = tuple(sorted(called_names(ast.Module(body, []))))
+    nodes = [node for item in ran for node in _writable_body(item.candidate.code) if not is_print(node)]
+    body = [node for node in nodes if not isinstance(node, (ast.Import, ast.ImportFrom))]
+    imports = tuple(dict.fromkeys(ast.unparse(node) for node in nodes if node not in body))
+    result, last = next(((name, item) for item in reversed(ran) if (name := _last_nonempty_result(item))), ("", None))
     lines = tuple(ast.unparse(node) for node in body)
-    type_ = next((type_ for item in reversed(ran) for name, type_ in item.observation.names if name == result), "")
-    last = next((item for item in reversed(ran) if result_name(item) == result), None)
-    type_ = (printed_shape(last) if last else "") or type_
-    draft = Draft(
-        tuple(dict.fromkeys(imports)), lines, result, paths, used, 0.0, type_.removeprefix("builtins."), names
-    )
-    return ExploredProgram(draft, result)
+    used = frozenset(i for value in values if contains_value("\n".join(lines), value) for i in value.covered_ids)
+    types = dict(last.observation.names) if last else {}
+    type_ = (printed_shape(last) if last else "") or types.get(result, "").removeprefix("builtins.")
+    paths = tuple(dict.fromkeys(path for item in ran for path in item.apis))
+    return Draft(imports, lines, result, paths, used, 0.0, type_, tuple(sorted(called_names(ast.Module(body, [])))))
 
 
 def _last_nonempty_result(item: Experience) -> str:
@@ -110,45 +83,12 @@ def _last_nonempty_result(item: Experience) -> str:
     return name if name not in empty else next(iter(others), "")
 
 
-def drop_unused(draft: Draft, values: Sequence[Value], keep: Sequence[str] = ()) -> Draft:
-    """Remove what the draft's result does not need, along with the values and APIs that only that code used."""
-    code = prune(replace(draft, imports=()).code("_"), ["_", *keep])
-    live = ast.parse(code)
-    names = called_names(live)
-    return replace(
-        draft,
-        statements=tuple(ast.unparse(node) for node in live.body if "_" not in stored_names(node)),
-        used=frozenset(i for value in values if _contains_value(code, value) for i in value.covered_ids),
-        paths=tuple(path for path in draft.paths if path.rpartition(".")[2] in names),
-        names=tuple(sorted(names)),
-    )
-
-
 def prune(code: str, targets: Sequence[str]) -> str:
-    """Remove assignments and imports that no target needs; empty if the code cannot be parsed or unparsed."""
+    """Remove what no target needs; empty if the code cannot be parsed or unparsed."""
     try:
-        return _prune_statements(_writable_body(code), targets)
+        return _unparse(slice_backwards(_writable_body(code), set(targets))[0])
     except RecursionError:
         return ""
-
-
-def _prune_statements(body: Sequence[ast.stmt], targets: Sequence[str]) -> str:
-    needed = set(targets)
-    kept: list[ast.stmt] = []
-    for node in reversed(body):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-            if not names & needed:
-                continue
-        elif isinstance(node, ast.Assign):
-            if not stored_names(node) & needed:
-                continue
-            needed -= stored_names(node, whole=True)
-        elif isinstance(node, ast.Expr) and not loaded_names(node) & needed:
-            continue
-        kept.insert(0, node)
-        needed |= loaded_names(node)
-    return _unparse(kept)
 
 
 def _unparse(body: Sequence[ast.stmt]) -> str:
@@ -156,19 +96,6 @@ def _unparse(body: Sequence[ast.stmt]) -> str:
     rest = [node for node in body if not isinstance(node, (ast.Import, ast.ImportFrom))]
     top = "\n".join(dict.fromkeys(ast.unparse(node) for node in imports))
     return f"{top}\n\n{chr(10).join(ast.unparse(node) for node in rest)}".strip("\n")
-
-
-def _contains_value(code: str, value: Value) -> bool:
-    try:
-        expected = ast.dump(ast.parse(value.code, mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return any(ast.dump(node) == expected for node in ast.walk(ast.parse(code)) if isinstance(node, ast.expr))
-
-
-def _is_print(node: ast.stmt) -> bool:
-    call = node.value if isinstance(node, ast.Expr) else None
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
 
 
 def _writable_body(code: str) -> list[ast.stmt]:

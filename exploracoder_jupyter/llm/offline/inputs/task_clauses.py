@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from exploracoder_jupyter.llm.offline.inputs.task_values import mask_literals
+from exploracoder_jupyter.llm.offline.inputs.task_values import find_values, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.word_matching import content_stems
 from exploracoder_jupyter.text.tokenizer import stem
 
@@ -91,7 +91,7 @@ def _only_introduces_data(piece: str) -> bool:
 
 def _only_stores_result(piece: str) -> bool:
     """Return whether a clause only names a variable for the previous clause's result, and needs no call of its own."""
-    if not _STORE_ONLY.match(piece):
+    if not _STORE_ONLY.match(piece) or find_values(piece):
         return False
     words = [word for word in content_stems(mask_literals(piece)) if word not in _FORMAT_STEMS]
     return len(words) <= 1 or bool(

@@ -23,7 +23,8 @@ _BACKTICKED_NAME = re.compile(r"`[A-Za-z_][\w.]*`")
 _LAMBDA = re.compile(r"lambda\b[^:]*:")
 _ASSIGNED_NAME = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
 _SYMBOL = re.compile(r"\b(?:respect to|for|in|of|variable) `?([b-zB-HJ-Z])\b`?(?! ?=)")
-_PAIRS = re.compile(r"\b(?:edges?|links?|arcs?|pairs?) ((?:\w+-\w+)(?:(?:, ?(?:and )?| and )\w+-\w+)+)(?![\w-])")
+_TERM = r"(?:\w+\([^()\n]*\)|\([^()\n]*\)|[A-Za-z]\w*|\d+(?:\.\d+)?)"
+_FORMULA = re.compile(rf"(?<![\w'\"`.]){_TERM}(?:\s*(?:\*\*|[-+*/^=])\s*{_TERM})+(?![\w'\"`])")
 _SEPARATOR = re.compile(r"\s*(?:,|,?\s*and|,?\s*or)\s*\Z")
 _WORD = re.compile(r"[A-Za-z_]+")
 _TARGET = re.compile(
@@ -46,8 +47,6 @@ class Value:
     """Stems of the words around it, nearest first."""
     name: str = ""
     """The name that the task gives it, as in `X = [[1], [2]]`."""
-    unit: str = ""
-    """The word after a number, as in `3 days`."""
     members: frozenset[int] = frozenset()
     """Ids of the values that this one consists of."""
     start: int = -1
@@ -142,9 +141,9 @@ def _element_shape(items: Sequence[object]) -> str:
 def _find_literals(text: str) -> list[_Literal]:
     found: list[_Literal] = []
     position = 0
-    pairs = _find_pairs(text)
+    formulas = _find_formulas(text)
     while position < len(text):
-        item = pairs.get(position) or _literal_at(text, position)
+        item = formulas.get(position) or _literal_at(text, position)
         if item is not None:
             found.append(item)
             position = item.end
@@ -154,14 +153,14 @@ def _find_literals(text: str) -> list[_Literal]:
     return found
 
 
-def _find_pairs(text: str) -> dict[int, _Literal]:
-    """Find pairs in informal notation, by position: `edges a-b, b-d`. A single one may be a hyphenated word."""
+def _find_formulas(text: str) -> dict[int, _Literal]:
+    """Find formulas of a one-letter variable, by position: `x**2 - 4 = 0` is the text of what equals zero."""
     found = {}
-    for run in _PAIRS.finditer(text):
-        for pair in re.finditer(r"(\w+)-(\w+)", run.group(1)):
-            start, end = run.start(1) + pair.start(), run.start(1) + pair.end()
-            items = [part if part.isdecimal() else repr(part) for part in pair.groups()]
-            found[start] = _Literal(start, end, f"({', '.join(items)})")
+    for match in _FORMULA.finditer(text):
+        left, _, right = match.group().partition("=")
+        code = left.strip() if right.strip() in ("", "0") else f"{left.strip()} - ({right.strip()})"
+        if re.search(r"[*/+^]", code) and re.search(r"\b[a-zA-Z]\b", code):
+            found[match.start()] = _Literal(match.start(), match.end(), repr(code))
     return found
 
 
@@ -246,17 +245,10 @@ def _make_value(number: int, item: _Literal, text: str) -> Value:
         shape,
         roles,
         assigned.group(1) if assigned else "",
-        _find_unit(text, item, shape),
         frozenset(),
         item.start,
         item.end,
     )
-
-
-def _find_unit(text: str, item: _Literal, shape: str) -> str:
-    following = re.match(r"\s+([a-z]+)\b", text[item.end :]) if shape in ("int", "float") else None
-    word = following.group(1) if following else ""
-    return "" if word in STOP_WORDS or word in _PREPOSITIONS else word
 
 
 def _find_roles(text: str, item: _Literal) -> tuple[str, ...]:
@@ -288,9 +280,10 @@ def _group_values(singles: Sequence[Value], text: str, *, first: int) -> list[Va
 
 
 def _are_two_arguments(run: Sequence[Value], text: str) -> bool:
-    """Return whether a run is two containers joined by `and`: two arguments rather than one."""
+    """Return whether a run is two containers joined by `and` after no plural: two arguments rather than one."""
     between = text[run[0].end : run[1].start].strip(" ,") if len(run) == 2 else ""
-    return between == "and" and run[0].shape.startswith(("list", "dict", "set"))
+    is_plural = re.search(r"[a-rt-z]s:? \Z", text[: run[0].start]) is not None
+    return between == "and" and run[0].shape.startswith(("list", "dict", "set")) and not is_plural
 
 
 def _are_similar(first: Value, second: Value) -> bool:
@@ -306,6 +299,4 @@ def _are_similar(first: Value, second: Value) -> bool:
 def _make_group(number: int, run: Sequence[Value]) -> Value:
     code = f"[{', '.join(value.code for value in run)}]"
     members = frozenset(value.id for value in run)
-    return Value(
-        number, code, shape_of(evaluate_literal(code)), run[0].roles, "", "", members, run[0].start, run[-1].end
-    )
+    return Value(number, code, shape_of(evaluate_literal(code)), run[0].roles, "", members, run[0].start, run[-1].end)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
+from exploracoder_jupyter.text.python_code import parse_python
 
 _TYPE_PATTERNS = (
     ("callable", re.compile(r"callable|function|lambda|callback")),
@@ -135,19 +138,15 @@ def shape_similarity(shape: str, other: str) -> float:
     return outer_similarity * (0.5 + 0.5 * sum(pairs) / len(pairs))
 
 
+@lru_cache(maxsize=4096)
 def _split_shape(shape: str) -> tuple[str, Sequence[str]] | None:
-    if "[" not in shape:
+    """Return the container and the shapes of its elements, as `dict[str,int]` names them; None for a scalar."""
+    node = next(iter(parse_python(shape).body), None)
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Subscript):
         return None
-    outer, _, rest = shape.partition("[")
-    items, depth, current = [], 0, ""
-    for char in rest[:-1]:
-        depth += (char == "[") - (char == "]")
-        if char == "," and not depth:
-            items.append(current)
-            current = ""
-        else:
-            current += char
-    return outer, [*items, current] if current else items
+    inner = node.value.slice
+    elements = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    return ast.unparse(node.value.value), [ast.unparse(item).replace(", ", ",") for item in elements]
 
 
 def nesting_depth(shape: str) -> int:

@@ -106,11 +106,8 @@ def _function_parameters(task: Task, name: str) -> tuple[str, ...]:
 
 def _names_read_by(check: str) -> tuple[str, ...]:
     tree = parse_python(check)
-    bound = {name for node in tree.body for name in stored_names(node)} | set(dir(builtins))
-    imports = (node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
-    imported = {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
-    local_functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    return tuple(sorted(loaded_names(tree) - bound - imported - local_functions))
+    bound = {name for node in ast.walk(tree) if isinstance(node, ast.stmt) for name in stored_names(node)}
+    return tuple(sorted(loaded_names(tree) - bound - set(dir(builtins))))
 
 
 def _wrap_in_function(code: str, form: SolutionForm) -> str:

@@ -51,6 +51,7 @@ _SYNONYM_GROUPS = (
     "nested nest deep recursive",
     "flat flatten collapse",
     "ordinal nth position",
+    "index position",
     "key field column",
     "predict prediction forecast",
     "fit train learn",
@@ -105,6 +106,8 @@ def similarity(word: str, other: str) -> float:
         return 0.8 if len(long) - len(short) <= 3 else 0.6
     if len(short) >= 4 and short in long:
         return 0.6
+    if len(short) == 3 and long.startswith(short) and len(long) >= 5:
+        return 0.55
     if 3 <= len(short) <= 4 and is_abbreviation(short, long):
         return 0.5
     return 0.0

@@ -1,0 +1,153 @@
+"""Whole programs for `solve` and `repair`: every variant worth trying, best first.
+
+The explored program comes first if it binds the names that the task wants. Single calls, and chains of calls along
+the clauses of the task, follow by their scores. Each is combined with conversions of its result (`list(...)`,
+`sorted(...)`, ...) that the wording requests. The check of the task is read for the names that it needs and for how
+much it tests, never for expected values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from exploracoder_jupyter.core.types import Experience, Task
+from exploracoder_jupyter.llm.offline.drafting.draft import Draft
+from exploracoder_jupyter.llm.offline.drafting.program_search import (
+    Goal,
+    ScoredDraft,
+    chain_drafts,
+    create_step_context,
+    is_relevant,
+    rank_drafts,
+)
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import IDENTITY, convert, find_conversions
+from exploracoder_jupyter.llm.offline.drafting.task_coverage import (
+    count_steps,
+    has_foreign_data,
+    proves_result,
+    uses_all,
+    uses_any,
+)
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
+from exploracoder_jupyter.llm.offline.inputs.example_slices import stored_names
+from exploracoder_jupyter.llm.offline.inputs.existing_variables import explored_program, prune, state_variables
+from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
+from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, mask_literals
+from exploracoder_jupyter.llm.offline.inputs.wanted_result import SolutionForm, solution_form
+from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, name_stems
+from exploracoder_jupyter.text.python_code import parse_python
+
+_EXPLORED_SCORE = 100.0
+"""Score of an explored program that uses every value of the task: above that of any other program."""
+_MAX_CLAUSES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A program to try."""
+
+    code: str
+    score: float
+    base: str
+    """The program before its result was converted: if it fails to run, so do its siblings."""
+    is_unconverted: bool = True
+    """Whether the result is used without conversion."""
+
+
+def solution_variants(
+    task: Task, pool: DocumentationPool, experience: Sequence[Experience], *, limit: int = 80
+) -> list[Variant]:
+    """Return programs for the task, best first; none that may pass its check without doing the task."""
+    form = solution_form(task)
+    goal = form.goal(task)
+    clauses = split_clauses(task.text, limit=_MAX_CLAUSES)
+    found: dict[str, Variant] = {}
+    for item in [*_explored_drafts(task, form, goal, experience), *_fresh_drafts(clauses, goal, pool)]:
+        if not is_relevant(item.draft, goal, pool) or not _serves_clauses(item.draft, clauses, task, pool):
+            continue
+        for variant in _convert(item, form, clauses[-1]):
+            if _is_admissible(variant.code, task, goal, clauses) and (
+                variant.code not in found or found[variant.code].score < variant.score
+            ):
+                found[variant.code] = variant
+    return sorted(found.values(), key=lambda variant: -variant.score)[:limit]
+
+
+def _serves_clauses(draft: Draft, clauses: Sequence[str], task: Task, pool: DocumentationPool) -> bool:
+    """Return whether the draft matches a word of every clause and calls nothing else, where the check proves little."""
+    if not task.check or proves_result(task.check):
+        return True
+    goals = [goal for goal in map(Goal.of, clauses) if goal.words]
+    apis = [api for path in draft.paths if (api := pool.lookup(path)) and api.kind in ("function", "method")]
+    words = [word for goal in goals for word in goal.words]
+    return all(is_relevant(draft, goal, pool) for goal in goals) and all(
+        any(best_similarity(word, name_stems(api.name)) >= 0.5 for word in words) for api in apis
+    )
+
+
+def _is_admissible(code: str, task: Task, goal: Goal, clauses: Sequence[str]) -> bool:
+    """Return whether a program that passes the check of the task is likely to do the task.
+
+    Without a check nothing is claimed of a solution, and every program is admissible.
+    """
+    if not code or not task.check:
+        return bool(code)
+    if proves_result(task.check):
+        return uses_any(code, goal.values)
+    words = (*name_stems(mask_literals(task.text)), *name_stems(" ".join(find_targets(task.text))))
+    return (
+        uses_all(code, goal.values)
+        and count_steps(code) >= len(clauses)
+        and not has_foreign_data(code, goal.values, goal.callables, words)
+    )
+
+
+def _explored_drafts(
+    task: Task, form: SolutionForm, goal: Goal, experience: Sequence[Experience]
+) -> Iterator[ScoredDraft]:
+    """Yield the explored program, if it binds the wanted names, or covers a whole task that names none."""
+    ran = [item for item in experience if item.observation.ran]
+    explored = explored_program(ran, goal.values)
+    bound = {name for line in explored.statements for node in parse_python(line).body for name in stored_names(node)}
+    binds_names = set(form.names) <= bound & {value.code for value in state_variables(ran)}
+    is_whole_task = not find_targets(task.text) and not task.check and len(ran) == len(experience)
+    if not form.function and explored.result and (binds_names or is_whole_task):
+        result = form.names[-1] if binds_names else explored.result
+        is_whole = all(value.id in explored.used for value in goal.values if not value.members)
+        yield ScoredDraft(replace(explored, result=result), _EXPLORED_SCORE if is_whole else 0.0)
+
+
+def _fresh_drafts(clauses: Sequence[str], goal: Goal, pool: DocumentationPool) -> list[ScoredDraft]:
+    """Return programs independent of the exploration: single calls, then chains along the clauses."""
+    single_steps = rank_drafts(create_step_context(goal, pool, ()), goal)
+    found = single_steps[:30]
+    if len(clauses) > 1:
+        by_code = {value.code: value for value in goal.values}
+        goals = [
+            replace(part, values=tuple(by_code.get(value.code, value) for value in part.values))
+            for part in (Goal.of(clause) for clause in clauses)
+        ]
+        names = [next(iter(find_targets(text)), f"result_{number}") for number, text in enumerate(clauses, 1)]
+        first = rank_drafts(create_step_context(goals[0], pool, ()), goals[0])
+        found.extend(chain_drafts(first, goals[1:], goal, pool, names))
+    starts = [item for item in single_steps if item.draft.paths][:8]
+    return [*found, *chain_drafts(starts, [goal], goal, pool, ())]
+
+
+def _convert(item: ScoredDraft, form: SolutionForm, text: str) -> Iterator[Variant]:
+    """Convert the draft to programs that define the wanted names."""
+    draft = item.draft
+    bound = {name for line in draft.statements for node in parse_python(line).body for name in stored_names(node)}
+    if not set(form.names[:-1]) <= bound:
+        return
+    base = draft.code("_")
+    for template, cost in find_conversions(text, draft.type).items():
+        code = replace(draft, result=convert(template, draft.result)).code(form.names[-1])
+        pruned = prune(code, form.names)
+        yield Variant(
+            form.apply(pruned) if pruned else "",
+            item.score - cost,
+            base,
+            template == IDENTITY,
+        )
