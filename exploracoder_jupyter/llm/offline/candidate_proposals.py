@@ -57,7 +57,7 @@ def _prioritize_hint(ranked: Sequence[ScoredDraft], hint: str, context: StepCont
 
 
 def _select_diverse(ranked: Sequence[ScoredDraft], text: str, limit: int) -> list[Draft]:
-    """Select the best draft in up to three forms, then the best draft of each other set of APIs, if nearly as good."""
+    """Select the best draft in up to three forms, then one draft of each other set of names, if nearly as good."""
     if not ranked:
         return []
     best = ranked[0].draft
@@ -68,5 +68,5 @@ def _select_diverse(ranked: Sequence[ScoredDraft], text: str, limit: int) -> lis
     forms = [best, *(replace(best, result=code) for code in requested[:1])]
     forms.extend(draft for draft in near if draft.paths == best.paths)
     unique = list({(draft.statements, draft.result): draft for draft in forms}.values())
-    others = {draft.paths: draft for draft in reversed(near) if draft.paths != best.paths}
+    others = {frozenset(draft.names): draft for draft in reversed(near) if draft.paths != best.paths}
     return [*unique[:_MAX_FORMS], *reversed(others.values())][:limit]
