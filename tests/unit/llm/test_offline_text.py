@@ -114,6 +114,10 @@ def test_lists_after_a_plural_are_a_sequence():
     assert "[['a', 1], ['b', 2]]" in [value.code for value in find_values("the rows ['a', 1] and ['b', 2]")]
 
 
+def test_a_clause_after_a_line_end_does_not_begin_with_its_conjunction():
+    assert split_clauses("Build a graph\nand compute its size", limit=4) == ("Build a graph", "compute its size")
+
+
 def test_what_becomes_of_each_group_stays_with_the_grouping():
     assert len(split_clauses("Group df by city and compute the mean of temp; store it in `m`", limit=8)) == 1
     assert len(split_clauses("Load the words, group them by length and count each group", limit=8)) == 2

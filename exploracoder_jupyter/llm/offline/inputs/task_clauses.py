@@ -24,7 +24,7 @@ _VERBS = (
     "translate|transpose|truncate|update|use|validate|wrap|write"
 )
 _BOUNDARY = re.compile(
-    rf"(?:[.!?](?=\s+[A-Z`]|\s*$)|;|\n+|,?\s+(?:and\s+)?then\b|,?\s+and(?=\s+(?:{_VERBS})\b)|,(?=\s+(?:{_VERBS})\b))",
+    rf"(?:[.!?](?=\s+[A-Z`]|\s*$)|;|,?\s+(?:and\s+)?then\b|,?\s+and(?=\s+(?:{_VERBS})\b)|,(?=\s+(?:{_VERBS})\b)|\n+)",
     re.IGNORECASE,
 )
 _DATA_ONLY = re.compile(
