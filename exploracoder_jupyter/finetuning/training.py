@@ -1,6 +1,6 @@
 """Fine-tunes a model on annotated code with LoRA or QLoRA (ToolCoder, section IV.B).
 
-What it returns is the checkpoint with the lowest held-out loss, as in the paper. Checkpoints are written twenty times
+What it returns is the checkpoint with the lowest held-out loss, as in the paper. Checkpoints are written ten times
 in a training and when it is interrupted; a resumed training continues from the last complete one.
 """
 
@@ -34,8 +34,8 @@ from exploracoder_jupyter.finetuning.training_examples import TrainingData, enco
 from exploracoder_jupyter.finetuning.training_request import TrainingRequest
 
 Advance = Callable[[str, int, int], None]
-_CHECKPOINTS: Final = 20
-"""How often the held-out loss is measured and a checkpoint is written."""
+_CHECKPOINTS: Final = 10
+"""How often at most the held-out loss is measured and a checkpoint is written."""
 _STATE: Final = "trainer_state.json"
 
 
@@ -183,7 +183,7 @@ def _trainer(
     has_bfloat16 = computes_in_bfloat16()
     micro = min(request.micro_batch, request.batch)
     steps = math.ceil(math.ceil(len(data.training) / request.batch) * request.epochs)
-    every = max(steps // _CHECKPOINTS, 1)
+    every = math.ceil(steps / _CHECKPOINTS)
     settings = TrainingArguments(
         output_dir=str(_checkpoints(request.out)),
         num_train_epochs=request.epochs,
@@ -243,6 +243,8 @@ def _callback(progress: Advance, interruption: Interruption) -> Any:
                 progress(f"Training, loss {float(loss):.3f}", state.global_step, state.max_steps)
 
         def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> Any:
+            if state.global_step >= state.max_steps:
+                control.should_evaluate = True  # the last step, too, may be the best
             if interruption.requested:
                 control.should_save = control.should_training_stop = True
             return control

@@ -1,6 +1,7 @@
 """Libraries that are opened again, with the real inspector: nothing is started while nothing has changed."""
 
 import os
+from contextlib import aclosing
 
 import pytest
 
@@ -49,8 +50,9 @@ class Opening:
 
     async def _counted(self, module, arguments):
         self.started.append(module)
-        async for line in local_inspector(Sandbox(), workdir=self.place)(module, arguments):
-            yield line
+        async with aclosing(local_inspector(Sandbox(), workdir=self.place)(module, arguments)) as lines:
+            async for line in lines:
+                yield line
 
 
 async def test_a_library_of_a_wheel_is_asked_for_again_when_its_version_changes(tmp_path, site):
