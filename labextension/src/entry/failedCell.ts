@@ -4,7 +4,7 @@ import type { Cell } from '@jupyterlab/cells';
 
 import { markOf, NAMESPACE } from '../live/generatedCell';
 import { EMPTY_TASK, ITask } from './callingCell';
-import { usedLibraries } from './usedLibraries';
+import { failingLibrary, usedLibraries } from './usedLibraries';
 
 /** Matches the extension's own magics, which IPython also runs below empty lines and indented. */
 const MAGIC = /^\s*%%?explora\b/;
@@ -42,10 +42,18 @@ export function correctionTask(
   error: string,
   notebook: string
 ): ITask {
-  const source = cell.model.sharedModel.getSource();
+  const shared = cell.model.sharedModel as ISharedCodeCell;
+  const source = shared.getSource();
+  const failing = failingLibrary(
+    shared.getOutputs().flatMap(output => (output.traceback as string[]) ?? [])
+  );
+  const libraries = new Set(usedLibraries(source, notebook));
+  if (failing) {
+    libraries.add(failing);
+  }
   return {
     ...EMPTY_TASK,
-    libraries: usedLibraries(source, notebook).join(', '),
+    libraries: [...libraries].join(', '),
     task: `Correct this code, and keep the names of its variables. It fails with \`${error}\`:\n\n\`\`\`python\n${source.trim()}\n\`\`\``,
     fixes: cell.model.id
   };

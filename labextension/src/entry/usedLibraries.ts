@@ -1,4 +1,10 @@
 /** The libraries that the code of a cell uses, for the task made from it. */
+
+/** Escape sequences that colour a traceback. */
+const COLOR = /\x1b\[[0-9;]*m/g;
+/** A file of an installed package; the group is the package. */
+const INSTALLED = /\b(?:site|dist)-packages[\\/](\w+)/;
+
 const IMPORT =
   /^[ \t]*(?:import[ \t]+([^#\n]+)|from[ \t]+([A-Za-z_]\w*)[\w.]*[ \t]+import[ \t]+([^#\n]+))/gm;
 
@@ -20,4 +26,9 @@ function bindings(source: string): [string, string][] {
       return root ? [[alias ?? root, from ?? root]] : [];
     })
   );
+}
+
+/** The library whose code the user's code called when it failed: that of the outermost frame in installed code. */
+export function failingLibrary(traceback: string[]): string | undefined {
+  return INSTALLED.exec(traceback.join('\n').replace(COLOR, ''))?.[1];
 }
