@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exploracoder_jupyter.core.configuration.settings import OFFLINE
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.pipeline.exploring.failure_kinds import failure_kind
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
@@ -20,6 +21,8 @@ def stop_if_futile(run: Run, state: State) -> None:
     all.
     """
     if len(state.no_code_problems) > 1:
+        if run.model.name == OFFLINE:
+            raise Futile("The offline model found no documented calls for two subtasks in a row.")
         raise Futile(f"The model gave no code for two subtasks in a row: {state.no_code_problems[-1]}")
     if not state.experience or state.experience[-1].observation.ran:
         return

@@ -205,6 +205,13 @@ async def test_a_check_that_compares_a_value_lets_more_be_tried_but_nothing_with
     assert all("[3, 1]" in code or "[2, 5]" in code for code in codes)
 
 
+async def test_where_a_check_tests_little_nothing_is_proposed_for_a_text_of_which_few_words_match():
+    task = Task("Merge [3, 1] with [2, 5]; store it in `merged`", ("lists",), check="assert len(merged) == 4")
+    assert await proposed(task, LISTS)
+    text = "Merge [3, 1] with [2, 5] the way careful colleagues arrange luggage on Mondays; store it in `merged`"
+    assert await proposed(replace(task, text=text), LISTS) == []
+
+
 async def test_data_of_an_example_is_no_part_of_a_solution_whose_check_tests_little():
     doc = "Join words.\n\n>>> join(['x', 'y'], sep='--')\n'x--y'\n"
     apis = (ApiDoc("texts.join", "function", "(words, sep=' ')", doc, "texts", "1"),)

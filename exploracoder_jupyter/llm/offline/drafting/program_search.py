@@ -62,6 +62,14 @@ def score_draft(draft: Draft, goal: Goal, pool: DocumentationPool) -> float:
     return 1.6 * word_score + 0.8 * prior + 2.0 * coverage - 0.4 * unrelated - draft.penalty - length
 
 
+def word_share(draft: Draft, words: Sequence[str], pool: DocumentationPool) -> float:
+    """Return the share of the words that the names or the documentation of what a draft calls match."""
+    apis = [api for path in draft.paths if (api := pool.lookup(path))]
+    names = {part for name in draft.names for part in name_stems(name)}
+    related = names.union(*(pool.text_words(api) | pool.name_words(api) for api in apis))
+    return sum(best_similarity(word, related) >= 0.5 for word in words) / len(words) if words else 1.0
+
+
 def _unrelated_share(names: Collection[str], goal: Goal) -> float:
     """Return the share of the words of names that match no word of the goal."""
     return sum(best_similarity(name, goal.words) < 0.5 for name in names) / max(1, len(names))

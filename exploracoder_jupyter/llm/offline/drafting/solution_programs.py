@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from exploracoder_jupyter.core.types import Experience, Task
+from exploracoder_jupyter.core.types import ApiDoc, Experience, Task
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
 from exploracoder_jupyter.llm.offline.drafting.program_search import (
     Goal,
@@ -20,6 +20,7 @@ from exploracoder_jupyter.llm.offline.drafting.program_search import (
     create_step_context,
     is_relevant,
     rank_drafts,
+    word_share,
 )
 from exploracoder_jupyter.llm.offline.drafting.result_conversions import IDENTITY, convert, find_conversions
 from exploracoder_jupyter.llm.offline.drafting.task_coverage import (
@@ -32,7 +33,7 @@ from exploracoder_jupyter.llm.offline.drafting.task_coverage import (
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.example_slices import stored_names
 from exploracoder_jupyter.llm.offline.inputs.existing_variables import explored_program, prune, state_variables
-from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
+from exploracoder_jupyter.llm.offline.inputs.task_clauses import FORMAT_STEMS, split_clauses
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.wanted_result import SolutionForm, solution_form
 from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, name_stems
@@ -41,6 +42,8 @@ from exploracoder_jupyter.text.python_code import parse_python
 _EXPLORED_SCORE = 100.0
 """Score of an explored program that uses every value of the task: above that of any other program."""
 _MAX_CLAUSES = 4
+_MIN_WORD_SHARE = 0.3
+"""How many of a task's words a program has to match, where the check proves little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +78,24 @@ def solution_variants(
 
 
 def _serves_clauses(draft: Draft, clauses: Sequence[str], task: Task, pool: DocumentationPool) -> bool:
-    """Return whether the draft matches a word of every clause and calls nothing else, where the check proves little."""
+    """Return whether the draft serves every clause and calls nothing else, where the check proves little."""
     if not task.check or proves_result(task.check):
         return True
     goals = [goal for goal in map(Goal.of, clauses) if goal.words]
     apis = [api for path in draft.paths if (api := pool.lookup(path)) and api.kind in ("function", "method")]
     words = [word for goal in goals for word in goal.words]
-    return all(is_relevant(draft, goal, pool) for goal in goals) and all(
-        any(best_similarity(word, name_stems(api.name)) >= 0.5 for word in words) for api in apis
+    return (
+        word_share(draft, words, pool) >= _MIN_WORD_SHARE
+        and all(is_relevant(draft, goal, pool) for goal in goals)
+        and all(_has_name_of(api, words) for api in apis)
     )
+
+
+def _has_name_of(api: ApiDoc, words: Sequence[str]) -> bool:
+    """Return whether a word of the API's name is one of these; words for formats count only if it has no others."""
+    parts = name_stems(api.name)
+    parts = [part for part in parts if part not in FORMAT_STEMS] or list(parts)
+    return any(best_similarity(word, parts) >= 0.5 for word in words)
 
 
 def _is_admissible(code: str, task: Task, goal: Goal, clauses: Sequence[str]) -> bool:

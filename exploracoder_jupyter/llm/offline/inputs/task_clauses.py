@@ -34,7 +34,7 @@ _STORE_ONLY = re.compile(r"^\s*(?:and\s+)?(?:store|save|assign|put|keep|call|nam
 _GROUPING = re.compile(r"\bgroup\b.*\bby\b", re.IGNORECASE | re.DOTALL)
 _PER_GROUP = re.compile(r"^\s*(?:and\s+)?(?:average|calculate|compute|count|find|get|report|sum|take)\b", re.IGNORECASE)
 _FORMAT_WORDS = "items elements list lists plain tuple set dict dictionary string text number sorted python as"
-_FORMAT_STEMS = frozenset(stem(word) for word in _FORMAT_WORDS.split())
+FORMAT_STEMS = frozenset(stem(word) for word in _FORMAT_WORDS.split())
 """Words of a storing clause that describe only the format of the result."""
 _IMPERATIVE = re.compile(rf"\b(?:{_VERBS})\b", re.IGNORECASE)
 
@@ -93,7 +93,7 @@ def _only_stores_result(piece: str) -> bool:
     """Return whether a clause only names a variable for the previous clause's result, and needs no call of its own."""
     if not _STORE_ONLY.match(piece) or find_values(piece):
         return False
-    words = [word for word in content_stems(mask_literals(piece)) if word not in _FORMAT_STEMS]
+    words = [word for word in content_stems(mask_literals(piece)) if word not in FORMAT_STEMS]
     return len(words) <= 1 or bool(
         re.match(r"^\s*(?:and\s+)?\w+\s+(?:it|them|that|the result)\b", piece, re.IGNORECASE) and len(words) <= 3
     )
