@@ -1,9 +1,10 @@
 """What the offline model solves: `python benchmarks/offline_tasks.py [--tasks FILE] [LIBRARY ...]`.
 
 Twenty short tasks for twenty libraries, each with the check that a user would give (data/offline_tasks.json). They
-were written before the offline model was run on any of them. The libraries have to be installed; each is read before
-its task is timed, as `jupyter explora index` does. A solution that passes its check is run again with a second, hidden
-test: if that fails, it is wrong.
+were written before the offline model was run on any of them. `offline_tasks_held_out.json` and
+`offline_tasks_conversational.json` have twenty each by other authors. The libraries have to be installed; each is
+read before its task is timed, as `jupyter explora index` does. A solution that passes its check is run again with a
+second, hidden test: if that fails, it is wrong.
 """
 
 import argparse

@@ -93,8 +93,8 @@ def _serves_clauses(draft: Draft, clauses: Sequence[str], task: Task, pool: Docu
 
 def _has_name_of(api: ApiDoc, words: Sequence[str]) -> bool:
     """Return whether a word of the API's name is one of these; words for formats count only if it has no others."""
-    parts = name_stems(api.name)
-    parts = [part for part in parts if part not in FORMAT_STEMS] or list(parts)
+    stems = name_stems(api.name)
+    parts = [part for part in stems if part not in FORMAT_STEMS] or stems
     return any(best_similarity(word, parts) >= 0.5 for word in words)
 
 
