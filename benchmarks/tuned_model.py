@@ -10,7 +10,8 @@ libraries nor a kernel. `sample` generates all replies of one arm, which NAME na
 at the address SERVER, with the tokenizer in the folder MODEL. Prompts, stops and answers are those of a run with
 `--model adapter:MODEL`; a reply has at most 256 tokens between look-ups. `score` runs each program with
 the hidden tests in a process of its own, but without the confinement of a run: give it a machine that may be lost.
-`data/tuned_model` and its folder `changed_rows` have the samples of the published tables; each is a FOLDER for `score`.
+`data/tuned_model` and its folders `changed_rows` and `ten_samples` have the samples of the published tables; each is a
+FOLDER for `score`.
 """
 
 import argparse
