@@ -96,6 +96,19 @@ async def test_candidates_are_programs_that_run_and_show_what_they_learn(capsys)
     assert all(len(line) < 80 for code in codes for line in code.splitlines())
 
 
+async def test_two_spellings_of_a_call_that_fits_less_do_not_outvote_the_one_that_fits_best():
+    apis = tuple(
+        ApiDoc(f"texts.{name}", "function", "(number)", "Write.", "texts", "1") for name in ("spell", "spell_price")
+    )
+    example = "import texts\n\nspell_price = texts.spell_price\nwords = spell_price(3)\n"
+    task = Task("Spell the number 12 in words; store it in `spelt`", ("texts",))
+    inputs = ProposeInputs(task, Subtask("1", task.text), Introduction(""), apis, ())
+    replies = await ask("propose", inputs, n=5, model=OfflineModel(FewApis(apis, examples=(example,))))
+    codes = [parse_code(reply.text) for reply in replies]
+    assert "spell(12)" in codes[0]
+    assert sum("spell_price(12)" in code for code in codes) == 1
+
+
 async def test_records_that_functions_return_and_what_every_tuple_has_are_not_called_first():
     line = "statistics.linear_regression"
     apis = (
