@@ -185,6 +185,19 @@ class Tab:
             self.page.wait_for_timeout(50)
         return value
 
+    def open_palette(self):
+        """Open the command palette with the keyboard; its input. Keys are lost while the page is starting."""
+        palette = self.page.locator(".lm-CommandPalette-input:visible")
+
+        def opened():
+            if not palette.is_visible():
+                self.page.keyboard.press("Control+Shift+C")
+            self.page.wait_for_timeout(1000 * patience(QUIET))
+            return palette.is_visible()
+
+        self.until(opened, "the command palette")
+        return palette
+
     def shot(self, name, locator=None, folder=ARTEFACTS):
         folder.mkdir(parents=True, exist_ok=True)
         (locator or self.page).screenshot(path=folder / f"{name}.png")

@@ -25,8 +25,7 @@ def empty(tab, server, name):
 def test_by_keyboard_alone_from_an_empty_notebook_to_a_finished_exploration(tab, server):
     notebook = empty(tab, server, "keyboard.ipynb")
     keys = tab.page.keyboard
-    keys.press("Control+Shift+C")
-    tab.page.locator(".lm-CommandPalette-input:visible").fill("New Exploration")
+    tab.open_palette().fill("New Exploration")
     keys.press("Enter")
     library = tab.sidebar.root.get_by_role("combobox", name="Library")
     tab.until(lambda: library.evaluate("element => element === document.activeElement"), "the focus")
