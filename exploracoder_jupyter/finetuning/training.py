@@ -1,7 +1,7 @@
 """Fine-tunes a model on annotated code with LoRA or QLoRA (ToolCoder, section IV.B).
 
-What it returns is the checkpoint with the lowest held-out loss, as in the paper. Checkpoints are written ten times
-in a training and when it is interrupted; a resumed training continues from the last complete one.
+What it returns is the checkpoint with the lowest held-out loss, as in the paper. Checkpoints are written at most
+ten times in a training, and when it is interrupted; a resumed training continues from the last complete one.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -26,6 +28,11 @@ class Draft:
     """The result's type, if known."""
     names: tuple[str, ...] = ()
     """API names in the code, for matching with the task's words."""
+
+    @property
+    def name_words(self) -> frozenset[str]:
+        """The stems of the words in its API names."""
+        return frozenset(part for name in self.names for part in name_stems(name))
 
     def then(self, later: Draft) -> Draft:
         """Return this draft's statements followed by the other draft."""

@@ -48,8 +48,8 @@ class ScoredDraft:
 
 def score_draft(draft: Draft, goal: Goal, pool: DocumentationPool) -> float:
     """Score how well a draft satisfies the goal."""
-    apis = [api for path in draft.paths if (api := pool.lookup(path))]
-    names = {part for name in draft.names for part in name_stems(name)}
+    apis = pool.lookup_all(draft.paths)
+    names = draft.name_words
     related = names.union(*(pool.name_words(api) for api in apis))
     described = frozenset[str]().union(*(pool.text_words(api) for api in apis))
     weights = [pool.word_weight(word) for word in goal.words]
@@ -64,9 +64,8 @@ def score_draft(draft: Draft, goal: Goal, pool: DocumentationPool) -> float:
 
 def word_share(draft: Draft, words: Sequence[str], pool: DocumentationPool) -> float:
     """Return the share of the words that the names or the documentation of what a draft calls match."""
-    apis = [api for path in draft.paths if (api := pool.lookup(path))]
-    names = {part for name in draft.names for part in name_stems(name)}
-    related = names.union(*(pool.text_words(api) | pool.name_words(api) for api in apis))
+    apis = pool.lookup_all(draft.paths)
+    related = draft.name_words.union(*(pool.text_words(api) | pool.name_words(api) for api in apis))
     return sum(best_similarity(word, related) >= 0.5 for word in words) / len(words) if words else 1.0
 
 
@@ -80,10 +79,8 @@ def is_relevant(draft: Draft, goal: Goal, pool: DocumentationPool) -> bool:
 
     A draft without calls is relevant if it uses an existing value, such as an item of a variable.
     """
-    apis = [api for path in draft.paths if (api := pool.lookup(path))]
-    related_words = {part for name in draft.names for part in name_stems(name)}.union(
-        *(pool.text_words(api) for api in apis)
-    )
+    apis = pool.lookup_all(draft.paths)
+    related_words = draft.name_words.union(*(pool.text_words(api) for api in apis))
     if not draft.names:
         return bool(draft.used)
     return any(best_similarity(word, related_words) >= 0.5 for word in goal.words)

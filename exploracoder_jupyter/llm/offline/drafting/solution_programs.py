@@ -82,16 +82,16 @@ def _serves_clauses(draft: Draft, clauses: Sequence[str], task: Task, pool: Docu
     if not task.check or proves_result(task.check):
         return True
     goals = [goal for goal in map(Goal.of, clauses) if goal.words]
-    apis = [api for path in draft.paths if (api := pool.lookup(path)) and api.kind in ("function", "method")]
+    apis = [api for api in pool.lookup_all(draft.paths) if api.kind in ("function", "method")]
     words = [word for goal in goals for word in goal.words]
     return (
         word_share(draft, words, pool) >= _MIN_WORD_SHARE
         and all(is_relevant(draft, goal, pool) for goal in goals)
-        and all(_has_name_of(api, words) for api in apis)
+        and all(_name_matches(api, words) for api in apis)
     )
 
 
-def _has_name_of(api: ApiDoc, words: Sequence[str]) -> bool:
+def _name_matches(api: ApiDoc, words: Sequence[str]) -> bool:
     """Return whether a word of the API's name is one of these; words for formats count only if it has no others."""
     stems = name_stems(api.name)
     parts = [part for part in stems if part not in FORMAT_STEMS] or stems

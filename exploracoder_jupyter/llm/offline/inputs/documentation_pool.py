@@ -56,6 +56,10 @@ class DocumentationPool:
             self._word_weights[word] = rarity if named_count else 0.6 if mentioned_count else 0.3
         return self._word_weights[word]
 
+    def lookup_all(self, paths: Iterable[str]) -> list[ApiDoc]:
+        """Return the APIs with these paths, without those that are not documented."""
+        return [api for path in paths if (api := self.lookup(path))]
+
     def name_words(self, api: ApiDoc) -> frozenset[str]:
         """Return the stems of the name, and of its class."""
         if api.path not in self._name_words:
