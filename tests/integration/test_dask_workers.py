@@ -1,8 +1,11 @@
 """Units on a Dask cluster: workers that die, a scheduler that is lost, child processes, the shared rate limit."""
 
 import gc
+import json
+import subprocess
+import sys
 import warnings
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -43,6 +46,27 @@ async def cluster(**options):
         gc.collect()  # what Dask leaves open would be reported in a later test
 
 
+@asynccontextmanager
+async def scheduler_with_workers(folder):
+    """A scheduler in a process of its own, which can be killed, its address, and two workers."""
+    with ExitStack() as stack:
+        connection = folder / "scheduler.json"
+        to_scheduler = f"--scheduler-file={connection}"
+        scheduler = dask_process(stack, "scheduler", to_scheduler, "--host=127.0.0.1", "--port=0", "--no-dashboard")
+        dask_process(stack, "worker", to_scheduler, "--nworkers=2", "--nthreads=1", "--no-dashboard")
+        await wait_until_async(
+            lambda: connection.exists() and connection.read_text().endswith("}"), 60, "the scheduler"
+        )
+        yield scheduler, json.loads(connection.read_text())["address"]
+
+
+def dask_process(stack, *arguments):
+    process = subprocess.Popen([sys.executable, "-m", "dask", *arguments], stderr=subprocess.DEVNULL)
+    stack.callback(process.wait)
+    stack.callback(process.kill)  # the processes of a worker end with it
+    return process
+
+
 async def run(queue, folder, address, *, job=run_scripted, limits=None):
     seen, limits = [], limits or Limits()
     manifest = Manifest("toys", 1, "d", ("rag",), "scripted", 1)
@@ -65,15 +89,12 @@ async def test_a_worker_that_is_killed_in_the_middle_changes_nothing(tmp_path):
 
 async def test_a_lost_scheduler_is_one_sentence_and_the_rest_runs_later(tmp_path):
     everything = [ScriptedUnit(number, seconds=0.0 if number < 10 else 600) for number in range(14)]
-    async with cluster() as local:
+    async with scheduler_with_workers(tmp_path) as (scheduler, address):
         with pytest.raises(ExceptionGroup) as raised:
             async with anyio.create_task_group() as group:
-                group.start_soon(run, UnitQueue(everything), tmp_path, local.scheduler_address)
+                group.start_soon(run, UnitQueue(everything), tmp_path, address)
                 await wait_until_async(lambda: len(read_results(tmp_path)) >= 10, 60)
-                dask.config.set(
-                    {"distributed.comm.timeouts.connect": "2s"}
-                )  # what is left of the cluster need not wait for it
-                await local.scheduler.close()
+                scheduler.kill()
         assert raised.group_contains(SchedulerLost, match="--resume")
     first = read_results(tmp_path)
     async with cluster() as local:
