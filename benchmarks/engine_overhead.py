@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels import RerunBranch, RerunSiblings
 
 CELL_SECONDS = 0.2

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.interpreter import find_interpreter

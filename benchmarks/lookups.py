@@ -19,7 +19,9 @@ from typing import cast
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import Budget, Exploration, Sandbox
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.events import Event
 from exploracoder_jupyter.core.types import ApiDoc, Call, Task, Usage
 from exploracoder_jupyter.kernels import open_siblings

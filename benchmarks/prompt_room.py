@@ -17,7 +17,8 @@ from statistics import mean
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import Retrieval, Sandbox
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.types import ApiDoc, Passage
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries

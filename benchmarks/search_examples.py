@@ -17,10 +17,10 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries
-from exploracoder_jupyter.runs.documented_examples import runnable_examples
+from exploracoder_jupyter.runs.runnable_examples import runnable_examples
 
 DRAWN = 150
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.kernels.agent_programs import local_inspector

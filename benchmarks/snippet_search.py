@@ -18,7 +18,7 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries

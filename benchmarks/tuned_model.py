@@ -38,7 +38,7 @@ from exploracoder_jupyter.evaluation.measures.intervals import bootstrap
 from exploracoder_jupyter.evaluation.measures.measure_definitions import Ratio, pass_at_k
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
-from exploracoder_jupyter.evaluation.units.scoring import task_of
+from exploracoder_jupyter.evaluation.units.solution_scoring import task_of
 from exploracoder_jupyter.finetuning.base_model import LoadedModel
 from exploracoder_jupyter.knowledge.knowledge_cache import pack_arrays, unpack_arrays
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex

@@ -62,7 +62,7 @@ def _commands() -> Iterator[str]:
 
 
 def _magics() -> Iterator[str]:
-    from exploracoder_jupyter.ipython_extension.magic_line import help_text
+    from exploracoder_jupyter.ipython_extension.magic_line_parser import help_text
     from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
 
     yield "# Magics\n"

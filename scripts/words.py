@@ -28,7 +28,7 @@ import anyio
 import numpy as np
 from numpy.typing import NDArray
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge.extraction.library_reader import LibraryReader

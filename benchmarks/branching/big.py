@@ -19,7 +19,7 @@ import anyio
 from table import machine, row
 from user_kernel import UserKernel, now_ms, private_mb
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch
 

@@ -176,7 +176,7 @@ async def _request(arguments: argparse.Namespace) -> EvaluationRequest:
 
 
 def _print(results: Results, page: Path, *, as_json: bool, as_markdown: bool) -> None:
-    from exploracoder_jupyter.evaluation.measures.summarize import summarize
+    from exploracoder_jupyter.evaluation.measures.summary_computation import summarize
     from exploracoder_jupyter.evaluation.report import markdown, summary_as_json
     from exploracoder_jupyter.evaluation.report.result_table import cost_table, quality_table
 

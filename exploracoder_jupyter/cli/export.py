@@ -163,7 +163,7 @@ def _is_replaceable(target: Path, form: str, content: str) -> bool:
 def _is_unedited_export(existing: str) -> bool:
     import nbformat
 
-    from exploracoder_jupyter.trace.reduced_notebook import is_untouched
+    from exploracoder_jupyter.trace.notebook_cleanup import is_untouched
 
     try:
         return not existing.strip() or is_untouched(nbformat.reads(existing, as_version=4))  # type: ignore[no-untyped-call]

@@ -167,7 +167,7 @@ def _print_runs(runs: Sequence[PastRun]) -> None:
 
 
 def _row(run: PastRun) -> tuple[str, ...]:
-    from exploracoder_jupyter.core.configuration.settings import OFFLINE
+    from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
     from exploracoder_jupyter.core.run_history import format_duration
 
     began = _format_time(datetime.fromtimestamp(run.started), date.today())

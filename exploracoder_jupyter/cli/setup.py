@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.message_formatting import did_you_mean
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from exploracoder_jupyter.core.configuration.settings import Endpoint
+    from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
     from exploracoder_jupyter.core.configuration.settings_sources import Secrets
     from exploracoder_jupyter.llm.endpoint.endpoint_discovery import FoundEndpoint
 

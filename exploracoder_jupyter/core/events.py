@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from exploracoder_jupyter.core.configuration.settings import Formulation
+from exploracoder_jupyter.core.configuration.retrieval_settings import Formulation
 from exploracoder_jupyter.core.message_formatting import describe_cost, plural
 from exploracoder_jupyter.core.types import (
     Candidate,

@@ -17,7 +17,7 @@ from typing import get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.message_formatting import describe_cost, plural
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.sqlite_store import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore

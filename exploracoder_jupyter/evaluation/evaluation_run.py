@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import anyio
 
 from exploracoder_jupyter.core import plugins
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.configuration.recorded_settings import recorded_layer
-from exploracoder_jupyter.core.configuration.settings import OFFLINE, Settings
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, as_json, read_secrets, resolve
 from exploracoder_jupyter.core.errors import UsageError, unwrap_group
 from exploracoder_jupyter.core.message_formatting import did_you_mean, plural

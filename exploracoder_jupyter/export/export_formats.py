@@ -20,7 +20,7 @@ from exploracoder_jupyter.export.solution_script import render_script
 from exploracoder_jupyter.text.characters import encodable
 from exploracoder_jupyter.trace import trace_document
 from exploracoder_jupyter.trace.module_distributions import imported_modules
-from exploracoder_jupyter.trace.reduced_notebook import without_unselected
+from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.trace_paths import notebook_path

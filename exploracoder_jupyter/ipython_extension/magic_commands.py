@@ -18,7 +18,8 @@ from typing import Literal
 from IPython.core.interactiveshell import InteractiveShell
 from pydantic import ValidationError
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox, Settings
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.message_formatting import did_you_mean
@@ -26,7 +27,7 @@ from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.ipython_extension.api_key_settings import explain, save_key
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
-from exploracoder_jupyter.ipython_extension.browser.entry_requests import EntryRequests
+from exploracoder_jupyter.ipython_extension.browser.form_requests import FormRequests
 from exploracoder_jupyter.ipython_extension.browser.run_list import (
     history_damage,
     list_runs,
@@ -35,7 +36,7 @@ from exploracoder_jupyter.ipython_extension.browser.run_list import (
 )
 from exploracoder_jupyter.ipython_extension.calling_cell import Caller, find_caller, find_notebook
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
-from exploracoder_jupyter.ipython_extension.magic_line import Call
+from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
 from exploracoder_jupyter.ipython_extension.mentioned_variables import find_replaced
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from exploracoder_jupyter.ipython_extension.panel.panel_display import Display, LineDisplay, NotebookDisplay
@@ -97,7 +98,7 @@ class Commands:
 
     def __init__(self, shell: InteractiveShell, *, configured: Callable[[], Layer], link: BrowserComms | None) -> None:
         """`configured` returns what `%config` has set; `link` connects to the pages, if the front end can have any."""
-        self.controls = Controls(link, folder=self._folder, entry=EntryRequests(shell, configured))
+        self.controls = Controls(link, folder=self._folder, entry=FormRequests(shell, configured))
         self.runs = self.controls.runs
         self._searcher = LibrarySearcher(jupyter=hasattr(shell, "kernel"), configured=configured)
         self._inserted: Run | None = None

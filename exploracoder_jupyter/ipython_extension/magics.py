@@ -26,7 +26,7 @@ from exploracoder_jupyter.core.configuration.explore_options import OPTIONS, nes
 from exploracoder_jupyter.core.configuration.setting_annotations import Kind, Option
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
-from exploracoder_jupyter.ipython_extension.magic_line import help_text, parse_magic_cell
+from exploracoder_jupyter.ipython_extension.magic_line_parser import help_text, parse_magic_cell
 from exploracoder_jupyter.ipython_extension.recorded_outputs import show_recorded
 from exploracoder_jupyter.ipython_extension.tab_completion import matcher
 

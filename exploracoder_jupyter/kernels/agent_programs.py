@@ -18,7 +18,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.text import TextReceiveStream
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ import anyio
 import psutil
 from anyio import to_thread
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.secrets.secret_names import is_secret_variable
 from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from anyio import to_thread
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, unwrap_group
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings, Origin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _TOKENS_PER_SUBTASK: Final = 13_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from exploracoder_jupyter.core.configuration.settings import Sharing
+from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
 from exploracoder_jupyter.core.types import Experience, Opinion, Outcome, Solution, Verdict
 from exploracoder_jupyter.pipeline.solving.correctness_testing import TestingResult
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import anyio.lowlevel
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE, Exploration, Retrieval, Sharing
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE, Sharing
+from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Task
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, PassageSearch, Steering

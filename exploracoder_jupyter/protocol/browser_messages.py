@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
-from exploracoder_jupyter.protocol.entry_messages import EntryAnswer, EntryRequest
+from exploracoder_jupyter.protocol.form_messages import FormAnswer, FormRequest
 
 EVENTS = "exploracoder_jupyter:events:v1"
 CONTROL = "exploracoder_jupyter:control:v1"
@@ -393,7 +393,7 @@ ToKernel = Annotated[
     | EditPlan
     | ExportTrace
     | ChangeRepository
-    | EntryRequest,
+    | FormRequest,
     Field(discriminator="type"),
 ]
 
@@ -439,7 +439,7 @@ class Done(BaseModel):
     link: str = ""
 
 
-Answer = Annotated[Welcome | Snapshot | Done | EntryAnswer, Field(discriminator="type")]
+Answer = Annotated[Welcome | Snapshot | Done | FormAnswer, Field(discriminator="type")]
 
 
 # ---- page to kernel, in the metadata of the execution of a calling cell

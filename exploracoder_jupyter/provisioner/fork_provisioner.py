@@ -21,7 +21,7 @@ from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from pydantic import TypeAdapter, ValidationError
 from traitlets import Bool, Dict, Unicode
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.provisioner.fork_server import ForkServer

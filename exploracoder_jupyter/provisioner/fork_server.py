@@ -21,7 +21,7 @@ import anyio
 import zmq.asyncio
 from anyio import to_thread
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels.branching.fork_request import ForkRequest, ForkRequestBuilder
 from exploracoder_jupyter.kernels.branching.forker import Forker, host_path
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.runs.doctor_report import diagnose
     from exploracoder_jupyter.runs.event_recorder import Listener, Summary
     from exploracoder_jupyter.runs.exploration_run import run
+    from exploracoder_jupyter.runs.kernel_fork_client import KernelForkClient
     from exploracoder_jupyter.runs.library_search import index, search
-    from exploracoder_jupyter.runs.live_fork import KernelForkClient
     from exploracoder_jupyter.runs.recorded.run_replay import Replay, prepare_replay, replay
     from exploracoder_jupyter.runs.recorded.run_resume import resume_order
     from exploracoder_jupyter.runs.run_request import Order, RunSteering, in_repository
@@ -55,7 +55,7 @@ if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would a
         {
             "CarriedSubtask": "recorded.recorded_progress",
             "ResumePoint": "run_request",
-            "KernelForkClient": "live_fork",
+            "KernelForkClient": "kernel_fork_client",
             "Listener": "event_recorder",
             "Order": "run_request",
             "Replay": "recorded.run_replay",

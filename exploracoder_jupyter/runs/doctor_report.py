@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE, Settings
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.types import Environment

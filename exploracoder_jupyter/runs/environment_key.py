@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 
 _PREFIXES = ("PYTHON", "CONDA", "VIRTUAL_ENV", "LD_", "DYLD_", "HOME", "PATH")
 """Prefixes of environment variables that determine an interpreter and its search path."""

@@ -11,7 +11,9 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.settings import EXPLORE, OFFLINE, Settings
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.configuration.exploration_settings import EXPLORE
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, read_secrets, unknown_variables
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError, MissingRequirement, UsageError, unwrap_group
 from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunFinished, RunStarted

@@ -13,7 +13,8 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.settings import EXPLORE, RRR, Settings, is_repository_strategy
+from exploracoder_jupyter.core.configuration.exploration_settings import EXPLORE, RRR, is_repository_strategy
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Environment, Exchange, RepositoryTask, Task

@@ -9,7 +9,7 @@ found and learned stays known to the exploration. 1 call where the first program
 
 from __future__ import annotations
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import EffortChosen
 from exploracoder_jupyter.pipeline.cost_estimate import announce_programs
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries

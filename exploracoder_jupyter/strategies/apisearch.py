@@ -14,7 +14,7 @@ from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval

@@ -16,7 +16,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import retrieve
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_solution, propose_until_accepted
 from exploracoder_jupyter.pipeline.step_context import Run, merge_apis

@@ -12,7 +12,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import SolveInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.query_rewriting import LONGEST_QUERY, Query
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval, search_for

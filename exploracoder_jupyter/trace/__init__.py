@@ -8,7 +8,7 @@ returns a run as one JSON object. Outputs are sanitized and secrets are redacted
 import exploracoder_jupyter.trace.fast_nbformat_import  # noqa: F401  must come first
 from exploracoder_jupyter.trace.cells.cell_changes import CellView
 from exploracoder_jupyter.trace.metadata_namespace import Cell, generated_metadata, schema
-from exploracoder_jupyter.trace.reduced_notebook import clean, without_unselected
+from exploracoder_jupyter.trace.notebook_cleanup import clean, without_unselected
 from exploracoder_jupyter.trace.run_summary import summarize_run
 from exploracoder_jupyter.trace.sanitizing.output_sanitizer import Limits, sanitize
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor

@@ -1,4 +1,4 @@
 import './cells.css';
 import './sidebar.css';
 import './board.css';
-import './entry.css';
+import './newExploration.css';

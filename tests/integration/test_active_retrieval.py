@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Budget, Exploration, Retrieval, Sandbox
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.events import ModelCalled, RunStarted
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels import open_siblings

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
 from tests.integration.siblings import open_engine
 from tests.levels import fully_confined

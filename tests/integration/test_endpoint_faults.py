@@ -16,7 +16,7 @@ import anyio
 import pytest
 from werkzeug import Response
 
-from exploracoder_jupyter.core.configuration.settings import Endpoint
+from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Message, Sampling

@@ -13,7 +13,7 @@ import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
 from exploracoder_jupyter.kernels import RerunSiblings, find_isolation, launcher, local_inspector
 from tests.patience import patience, wait_until
@@ -21,7 +21,7 @@ from tests.patience import patience, wait_until
 RUN = """
 import anyio
 from pathlib import Path
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels import RerunSiblings
 
 async def main():

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Retrieval
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
 from exploracoder_jupyter.finetuning.adapter_model import AdapterModel
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings, Origin
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel

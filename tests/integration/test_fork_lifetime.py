@@ -10,7 +10,7 @@ import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, MissingRequirement
 from exploracoder_jupyter.kernels import RerunBranch, open_siblings
 from exploracoder_jupyter.kernels.branching.observed_fork_hangs import libraries_that_hung
@@ -30,7 +30,7 @@ lock = threading.Lock()
 ENGINE = """
 import anyio, json, sys
 from pathlib import Path
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
 
 async def main():

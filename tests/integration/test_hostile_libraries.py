@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.kernels import find_isolation, local_inspector
 from exploracoder_jupyter.knowledge.extraction import api_docs as surfaces

@@ -4,7 +4,7 @@ import jedi
 import pytest
 from parso.cache import parser_cache
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries

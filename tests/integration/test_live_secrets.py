@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels import LiveKernel, open_siblings
 from tests.integration.live_kernel import live_kernel
 from tests.patience import patience

@@ -17,7 +17,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel as Offered
 from tests.integration.live_aspects import ASPECTS

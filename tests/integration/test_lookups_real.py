@@ -5,7 +5,7 @@ import json
 import anyio
 from werkzeug import Response
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels import local_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries

@@ -10,7 +10,7 @@ import pytest
 from werkzeug import Response
 
 from exploracoder_jupyter.ipython_extension.browser.page_models import find_models, try_model
-from exploracoder_jupyter.protocol.entry_messages import FindModels, TryModel
+from exploracoder_jupyter.protocol.form_messages import FindModels, TryModel
 
 KEY = "sk-very-secret-0123456789"
 

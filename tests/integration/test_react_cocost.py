@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Budget, Exploration
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task

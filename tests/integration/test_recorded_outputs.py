@@ -6,7 +6,9 @@ Its first program runs without an error and pairs NaN with NaN; that is seen in 
 import json
 from pathlib import Path
 
-from exploracoder_jupyter.core.configuration.settings import Budget, Exploration, Sandbox
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.events import ModelCalled, load
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels import open_siblings

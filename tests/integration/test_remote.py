@@ -19,7 +19,7 @@ import pytest
 import websocket
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.kernel_agent import variable_transfer
 from exploracoder_jupyter.kernels import local_inspector
@@ -292,7 +292,7 @@ async def test_the_environment_over_there_is_read_as_the_one_here(quiet):
 ENGINE = """
 import sys, anyio
 from pathlib import Path
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
 
 async def main():

@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.runs.environment_key import environment_key

@@ -4,7 +4,7 @@ import json
 
 import httpx2
 
-from exploracoder_jupyter.core.configuration.settings import Endpoint
+from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.types import Message, Sampling
 from exploracoder_jupyter.llm import OpenAIModel

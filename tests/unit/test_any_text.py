@@ -44,7 +44,7 @@ from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
 from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
-from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line as options_line
+from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line as options_line
 from exploracoder_jupyter.ipython_extension.panel.panel_html import card_html
 from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python

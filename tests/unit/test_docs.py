@@ -16,7 +16,7 @@ from exploracoder_jupyter.cli.argument_parser import build_parser
 from exploracoder_jupyter.cli.json_schemas import result_schemas
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.events import Event
-from exploracoder_jupyter.ipython_extension.magic_line import help_text, parse_magic_line
+from exploracoder_jupyter.ipython_extension.magic_line_parser import help_text, parse_magic_line
 from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.configuration.settings import PRESETS, Exploration, setting_fields
+from exploracoder_jupyter.core.configuration.exploration_settings import PRESETS, Exploration
+from exploracoder_jupyter.core.configuration.settings import setting_fields
 from exploracoder_jupyter.core.configuration.settings_sources import Layer
 
 _RUN_SPECIFIC = {

@@ -1,12 +1,12 @@
 """Annotations of a setting's field: its meaning and bounds, and the option that sets it.
 
-Light: `core.configuration.settings` imports this module, and `%load_ext` imports that.
+Light: the sections of `core.configuration.settings` import this module, and `%load_ext` imports them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 Kind = Literal["text", "whole", "number", "choice", "flag", "names", "paths", "maybe"]
 """`maybe`: a text that may be omitted in a magic's line."""
 Place = Literal["magic", "command"]
+
+
+class Section:
+    """Makes pydantic reject unknown names in a section of the settings."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from pathlib import Path
 from platformdirs import user_cache_path, user_config_path, user_state_path
 from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, TypeAdapter, ValidationError
 
+from exploracoder_jupyter.core.configuration.exploration_settings import PRESETS
 from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
-from exploracoder_jupyter.core.configuration.settings import PRESETS, Settings, setting_fields
+from exploracoder_jupyter.core.configuration.settings import Settings, setting_fields
 from exploracoder_jupyter.core.configuration.web_settings import WEB_KEY, expand_web_address, validate_web_address
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_formatting import choose_wording, did_you_mean

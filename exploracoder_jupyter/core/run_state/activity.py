@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exploracoder_jupyter.core.configuration.settings import EXPLORE
+from exploracoder_jupyter.core.configuration.exploration_settings import EXPLORE
 from exploracoder_jupyter.core.events import (
     CandidateProposed,
     EffortChosen,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from exploracoder_jupyter.core.configuration.settings import ADAPTIVE, EFFORTS, EXPLORE
+from exploracoder_jupyter.core.configuration.exploration_settings import ADAPTIVE, EFFORTS, EXPLORE
 from exploracoder_jupyter.core.events import (
     EffortChosen,
     Estimated,

@@ -14,7 +14,8 @@ from typing import Final
 from pydantic import BaseModel, ValidationError
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.settings import RRR, Settings
+from exploracoder_jupyter.core.configuration.exploration_settings import RRR
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_rows import ProblemRow, set_name

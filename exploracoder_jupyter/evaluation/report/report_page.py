@@ -23,8 +23,8 @@ from markupsafe import Markup
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.version import __version__
-from exploracoder_jupyter.evaluation.measures.summarize import summarize
 from exploracoder_jupyter.evaluation.measures.summary import Summary
+from exploracoder_jupyter.evaluation.measures.summary_computation import summarize
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.report import page_content
 from exploracoder_jupyter.evaluation.report.estimate_text import figure

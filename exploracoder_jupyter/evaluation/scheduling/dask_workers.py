@@ -104,6 +104,7 @@ async def _run_units(
 async def _run_unit(unit: Unit, execution: UnitExecution, client: Client) -> UnitResult:
     """Run a unit on the cluster; if several workers died of it, its result is a fault."""
     from distributed import CancelledError, KilledWorker
+    from distributed.comm.core import CommClosedError
 
     future = client.submit(run_task, unit, execution, key=f"explora-{execution.evaluation}-{unit.digest}", pure=True)
     try:
@@ -111,7 +112,7 @@ async def _run_unit(unit: Unit, execution: UnitExecution, client: Client) -> Uni
         return result
     except KilledWorker:
         return fault_result(unit, execution.model, "Several workers died while they ran it")
-    except CancelledError as error:
+    except (CancelledError, CommClosedError) as error:
         if asyncio.current_task().cancelling():  # type: ignore[union-attr]  # runs in a task
             raise
         raise SchedulerLost(

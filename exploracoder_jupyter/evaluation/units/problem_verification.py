@@ -9,7 +9,7 @@ from pathlib import Path
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.evaluation.problems.problem import Problem
-from exploracoder_jupyter.evaluation.units.scoring import Score, score_solution
+from exploracoder_jupyter.evaluation.units.solution_scoring import Score, score_solution
 
 _EMPTY = "pass"
 _LARGEST = 2_000_000

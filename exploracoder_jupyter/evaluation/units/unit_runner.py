@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.configuration.settings_sources import Layer
 from exploracoder_jupyter.core.errors import EndpointError, format_error
 from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, RunStarted
@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.problems.problem import Problem
-from exploracoder_jupyter.evaluation.units.scoring import Score, score_solution, task_of
+from exploracoder_jupyter.evaluation.units.solution_scoring import Score, score_solution, task_of
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.llm import ReplyRecording
 from exploracoder_jupyter.pipeline.ports import Model

@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import Answer, BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_pages import Pages
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
-from exploracoder_jupyter.ipython_extension.browser.entry_requests import EntryRequests
+from exploracoder_jupyter.ipython_extension.browser.form_requests import FormRequests
 from exploracoder_jupyter.ipython_extension.browser.run_list import list_runs, trace_views
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, served_notebook, server_root
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run, Runs
@@ -46,9 +46,9 @@ from exploracoder_jupyter.protocol.browser_messages import (
     parse_control,
     to_comm_data,
 )
-from exploracoder_jupyter.protocol.entry_messages import (
-    EntryRequest,
+from exploracoder_jupyter.protocol.form_messages import (
     FindModels,
+    FormRequest,
     ListLibraries,
     ReadSettings,
     SaveSettings,
@@ -70,7 +70,7 @@ class Controls:
         link: BrowserComms | None,
         *,
         folder: Callable[[], Path | None],
-        entry: EntryRequests | None = None,
+        entry: FormRequests | None = None,
     ) -> None:
         """Connect to the pages.
 
@@ -181,7 +181,7 @@ class Controls:
             case _:
                 self._handle_for_run(message, answer)
 
-    def _handle_entry(self, message: EntryRequest, answer: Answer) -> None:
+    def _handle_entry(self, message: FormRequest, answer: Answer) -> None:
         if (entry := self._entry) is None:
             return answer(to_comm_data(Done(request=message.request, problem="This kernel has no shell.")))
         _start_thread(message.request, answer, lambda: answer(to_comm_data(entry.answer(message))))

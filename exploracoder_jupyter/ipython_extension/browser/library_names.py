@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from exploracoder_jupyter.ipython_extension.tab_completion import installed_names
-from exploracoder_jupyter.protocol.entry_messages import LibraryNames
+from exploracoder_jupyter.protocol.form_messages import LibraryNames
 
 _IMPORTABLE = (type, FunctionType, BuiltinFunctionType)
 _NOT_LIBRARIES = frozenset({"__main__", "builtins", "IPython", "exploracoder_jupyter"})

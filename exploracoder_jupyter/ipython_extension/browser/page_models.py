@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from exploracoder_jupyter.core.configuration.settings_sources import KEY_VARIABLES
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.ipython_extension.model_setup import run_setup
-from exploracoder_jupyter.protocol.entry_messages import EndpointView, FindModels, FoundModels, TriedModel, TryModel
+from exploracoder_jupyter.protocol.form_messages import EndpointView, FindModels, FoundModels, TriedModel, TryModel
 
 
 def find_models(message: FindModels, python: str) -> FoundModels:

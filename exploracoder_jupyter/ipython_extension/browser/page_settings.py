@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import (
 )
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import mask_address
-from exploracoder_jupyter.protocol.entry_messages import SaveSettings, SettingsView, SettingView
+from exploracoder_jupyter.protocol.form_messages import SaveSettings, SettingsView, SettingView
 
 _NAMES = (
     "endpoint.base_url",

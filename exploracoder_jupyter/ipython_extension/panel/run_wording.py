@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept
 from exploracoder_jupyter.core.message_formatting import describe_tokens, describe_tries, plural
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section

@@ -18,7 +18,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.ipython_extension.mentioned_variables import find_mentioned
 from exploracoder_jupyter.ipython_extension.running.credential_variables import find_credential_variables

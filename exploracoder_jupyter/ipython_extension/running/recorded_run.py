@@ -21,7 +21,7 @@ from exploracoder_jupyter.ipython_extension.running.credential_variables import 
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.core.configuration.settings_sources import Layer
-    from exploracoder_jupyter.ipython_extension.magic_line import Call
+    from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
 
 _MAX_BYTES = 300_000
 """Bytes of a trace to read: task and settings are at one end of a trace, and in one of the first lines of a journal."""

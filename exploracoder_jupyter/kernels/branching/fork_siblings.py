@@ -20,7 +20,7 @@ import zmq.asyncio
 from anyio import to_thread
 from anyio.abc import TaskStatus
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.agent_programs import inspect, read_interpreter_facts
 from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch, ForkBranches

@@ -20,7 +20,7 @@ import anyio
 import zmq.asyncio
 from anyio import to_thread
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.types import Environment, Observation, Status
 from exploracoder_jupyter.kernels.agent_programs import inspect, read_interpreter_facts
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher

@@ -23,7 +23,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import cleanup_watchdog
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths

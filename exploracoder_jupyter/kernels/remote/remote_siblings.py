@@ -20,7 +20,7 @@ import anyio
 from anyio import to_thread
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import anyio.to_thread
 
-from exploracoder_jupyter.core.configuration.settings import Sharing
+from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
 from exploracoder_jupyter.knowledge.sources.credential_redaction import Clean, find_secret_literals, redact
 from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.core.configuration.settings import Sharing
+from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
 from exploracoder_jupyter.core.sqlite_store import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
 from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.knowledge.knowledge_cache import digest

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import Endpoint
+from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.types import Message, Sampling
 from exploracoder_jupyter.llm.endpoint.endpoint_addresses import OPENAI, PRESETS, redact_address, resolve_address

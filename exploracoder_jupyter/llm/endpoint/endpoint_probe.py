@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from exploracoder_jupyter.core.configuration.settings import Endpoint
+from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.llm.endpoint import endpoint_addresses

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import Endpoint
+from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.llm.async_closing import AsyncClosable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.types import Experience
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select

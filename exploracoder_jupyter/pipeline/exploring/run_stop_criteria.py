@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.pipeline.exploring.failure_kinds import failure_kind
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.types import Experience, Subtask, SubtaskStatus
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError, ReplyError
 from exploracoder_jupyter.core.events import ModelCalled
 from exploracoder_jupyter.core.types import Call, Exchange, Message, Sampling, Step, Usage

@@ -15,7 +15,7 @@ import re
 from dataclasses import fields, replace
 from typing import Final
 
-from exploracoder_jupyter.core.configuration.settings import Sharing
+from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
 from exploracoder_jupyter.core.types import ErrorInfo, Experience, Observation, Passage
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.error_redaction import redact_foreign_source

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE, Formulation
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.configuration.retrieval_settings import Formulation
 from exploracoder_jupyter.core.errors import EndpointError, ReplyError
 from exploracoder_jupyter.core.types import Experience, Subtask
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_names

@@ -13,7 +13,7 @@ from typing import Final
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.types import Experience, Passage, Snippet
 from exploracoder_jupyter.pipeline.exploring.dependency_slice import contained_in, is_self_contained, slice_dependencies
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint

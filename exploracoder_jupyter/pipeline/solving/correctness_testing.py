@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded
 from exploracoder_jupyter.core.events import CandidateProposed, Notice, SolutionTested
 from exploracoder_jupyter.core.types import Candidate, Experience, InputRun, InventedInput, Judgement
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.solving.correctness_requests import invent, judge
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, try_inputs, try_solution
+from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION, try_inputs, try_solution
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
 from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
 

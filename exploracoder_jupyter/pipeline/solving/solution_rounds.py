@@ -18,7 +18,7 @@ from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_pas
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult, accept_tested_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test, refine_solution
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 

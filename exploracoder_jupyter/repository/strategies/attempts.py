@@ -42,14 +42,14 @@ from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.reading.file_outline import shorten_file
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.testing.test_report import TestReport, TestResult
 from exploracoder_jupyter.repository.testing.tests_in_branch import run_tests
 from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
-from exploracoder_jupyter.repository.tools.tool_calls import answer, called_as
+from exploracoder_jupyter.repository.tools.tool_requests import answer, called_as
 from exploracoder_jupyter.repository.writing.insertion import insert, parse_definition, without_target
 from exploracoder_jupyter.repository.writing.patch import make_patch
 from exploracoder_jupyter.repository.writing.target import Target, find_target, similar_target

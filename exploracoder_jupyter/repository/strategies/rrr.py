@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from anyio import to_thread
 
-from exploracoder_jupyter.core.configuration.settings import Formulation
+from exploracoder_jupyter.core.configuration.retrieval_settings import Formulation
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_text
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import join_lines
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.strategies.attempt_loop import improve_until_passed
 from exploracoder_jupyter.repository.strategies.attempts import Attempts, passages_of
-from exploracoder_jupyter.repository.tools.tool_calls import parse_tool_request
+from exploracoder_jupyter.repository.tools.tool_requests import parse_tool_request
 
 
 async def rrr(run: Run) -> RunResult:

@@ -18,15 +18,15 @@ from platformdirs import user_cache_path
 from exploracoder_jupyter.core.message_formatting import did_you_mean
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
-from exploracoder_jupyter.repository.reading.class_members import (
+from exploracoder_jupyter.repository.reading.class_hierarchy import (
     Member,
     external_members,
     inherited_members,
     lineage,
 )
+from exploracoder_jupyter.repository.reading.code_search import CodePiece, CodeSearch
 from exploracoder_jupyter.repository.reading.missing_imports import suggest_imports, undefined_names
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.reading.similar_code import CodePiece, CodeSearch
 from exploracoder_jupyter.repository.reading.source_file import Definition
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
 

@@ -9,7 +9,8 @@ from datetime import date
 from typing import Final, Protocol
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.settings import OFFLINE, Endpoint, Settings
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE, Endpoint
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError, format_error
 from exploracoder_jupyter.kernel_agent.plugin_registry import Plugin

@@ -11,7 +11,9 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.settings import OFFLINE, Endpoint, Exploration, Settings
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE, Endpoint
+from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, Secrets, as_json, merge_sources
 from exploracoder_jupyter.core.configuration.web_settings import web_key
 from exploracoder_jupyter.core.errors import EndpointError

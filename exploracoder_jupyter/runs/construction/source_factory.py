@@ -9,7 +9,8 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.settings import Endpoint, Settings
+from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, snippets_path
 from exploracoder_jupyter.core.errors import ExploraError, format_error
 from exploracoder_jupyter.core.events import Event, Notice

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from exploracoder_jupyter.core.configuration.settings import Retrieval
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.configuration.web_settings import WEB_REMEDY, web_key
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.events import Event, Notice

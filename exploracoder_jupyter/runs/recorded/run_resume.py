@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE, Endpoint
 from exploracoder_jupyter.core.configuration.recorded_settings import recorded_layer
-from exploracoder_jupyter.core.configuration.settings import OFFLINE, Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, merge_sources, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted

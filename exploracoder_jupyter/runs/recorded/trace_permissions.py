@@ -14,7 +14,8 @@ from shlex import quote
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.configuration.settings import Settings, Sharing
+from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes

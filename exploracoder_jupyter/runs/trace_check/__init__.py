@@ -15,7 +15,7 @@ from typing import Literal
 
 from anyio import to_thread
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError, unwrap_group
 from exploracoder_jupyter.core.events import CandidateObserved, Record

@@ -7,7 +7,8 @@ from dataclasses import asdict
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox, Settings
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.runs.recorded.trace_permissions import restrict_to_current

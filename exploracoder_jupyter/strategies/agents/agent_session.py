@@ -24,7 +24,7 @@ from exploracoder_jupyter.pipeline.prompting.tool_call_text import SEARCH as SEA
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.model_lookups import ApiLookups
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, State
 from exploracoder_jupyter.strategies.agents.agent_actions import FINISH, LOOK_UP, RUN, SEARCH, Action, parse_action

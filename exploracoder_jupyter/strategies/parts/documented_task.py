@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exploracoder_jupyter.core.configuration.settings import Formulation
+from exploracoder_jupyter.core.configuration.retrieval_settings import Formulation
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
 from exploracoder_jupyter.pipeline.retrieval.query_rewriting import Query
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run, raise_if_cancelled
 
 

@@ -10,7 +10,7 @@ from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_pla
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import recommend, recommend_globally
-from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION
+from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 
 _NOT_EXPLORED = "only its documentation was retrieved"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished, Steered
 from exploracoder_jupyter.core.message_formatting import describe_tokens, money, plural
 from exploracoder_jupyter.core.run_state import Attempt, InputResult, InputRound, RunState, Section

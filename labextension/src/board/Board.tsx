@@ -6,7 +6,7 @@ import type { IExplorationModel } from '../link/tokens';
 import type { CandidateView, RunView, SubtaskView } from '../messages';
 import { canChoose, canEdit } from '../sidebar/controlAvailability';
 import { useControlRequests } from '../sidebar/controlRequests';
-import { Prose } from '../sidebar/Prose';
+import { TextWithCode } from '../sidebar/TextWithCode';
 import { useTrans } from '../sidebar/sidebarContext';
 import type { IControlRequests } from '../sidebar/controlRequests';
 import { BoardHeader } from './BoardHeader';
@@ -201,7 +201,7 @@ function Status(props: {
     >
       {(problem || reply?.said || props.announcement) && (
         <span>
-          <Prose text={problem || reply?.said || props.announcement} />
+          <TextWithCode text={problem || reply?.said || props.announcement} />
         </span>
       )}
     </div>

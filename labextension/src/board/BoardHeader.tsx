@@ -2,7 +2,7 @@
 import * as React from 'react';
 
 import type { CandidateView, RunView, SubtaskView } from '../messages';
-import { Prose } from '../sidebar/Prose';
+import { TextWithCode } from '../sidebar/TextWithCode';
 import { useTrans } from '../sidebar/sidebarContext';
 import type { IResultGroup } from './comparison';
 
@@ -28,7 +28,7 @@ export function BoardHeader(props: {
           trans.__('Solutions')
         ) : (
           <>
-            {subtask.id}. <Prose text={subtask.title} />
+            {subtask.id}. <TextWithCode text={subtask.title} />
           </>
         )}
       </h2>

@@ -34,7 +34,7 @@ import type {
   Welcome
 } from '../messages';
 import { mentionsExtension } from './callingCells';
-import { Controls } from './controls';
+import { RunControls } from './runControls';
 import { KnownRuns } from './knownRuns';
 import { markInterruptedCards, writeFinalStatus } from './resultCard';
 import {
@@ -84,7 +84,7 @@ export class ExplorationModel implements IExplorationModel {
         rerunCallingCell(this.panel, this._runs.get(given.run)?.cell, given),
       onPending: () => this._changed.emit()
     };
-    this._controls = new Controls(controlled, _trans);
+    this._controls = new RunControls(controlled, _trans);
     const session = panel.context.sessionContext;
     session.kernelChanged.connect(this._onKernel, this);
     session.statusChanged.connect(this._onStatus, this);
@@ -582,7 +582,7 @@ export class ExplorationModel implements IExplorationModel {
   /** Maps each run whose calling cell was seen here to that cell. */
   private _cellsSeenHere = new Map<string, string>();
   private _syncing = new Set<string>();
-  private _controls: Controls;
+  private _controls: RunControls;
   /** The ids of the runs with cells in the notebook, and of solutions, when `changed` was last emitted. */
   private _idsInNotebook = '';
   private _isDisposed = false;

@@ -1,7 +1,7 @@
 /** The key of the endpoint: it can be set and removed, and is never shown. */
 import * as React from 'react';
 
-import { Field, noteId } from '../entry/Field';
+import { Field, noteId } from '../newExploration/Field';
 import type { SettingsView } from '../messages';
 import { useTrans } from '../sidebar/sidebarContext';
 

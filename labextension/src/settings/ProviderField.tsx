@@ -1,7 +1,7 @@
 /** The endpoint: chosen from those found on this machine and well-known ones, or entered. */
 import * as React from 'react';
 
-import { Field, noteId } from '../entry/Field';
+import { Field, noteId } from '../newExploration/Field';
 import type { FoundModels } from '../messages';
 import { useTrans } from '../sidebar/sidebarContext';
 import { LOCAL, REMOTE } from './providers';

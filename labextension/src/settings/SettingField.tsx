@@ -3,8 +3,8 @@ import * as React from 'react';
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { effortLabels } from '../entry/effortLabels';
-import { Field, noteId } from '../entry/Field';
+import { effortLabels } from '../newExploration/effortLabels';
+import { Field, noteId } from '../newExploration/Field';
 import type { SettingView } from '../messages';
 import { useTrans } from '../sidebar/sidebarContext';
 

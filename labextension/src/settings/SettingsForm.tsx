@@ -4,8 +4,8 @@
  */
 import * as React from 'react';
 
-import { Combobox } from '../entry/Combobox';
-import { Field, noteId } from '../entry/Field';
+import { Combobox } from '../newExploration/Combobox';
+import { Field, noteId } from '../newExploration/Field';
 import type { FoundModels, SettingsView } from '../messages';
 import { ActionButton } from '../sidebar/ActionButton';
 import { useTrans } from '../sidebar/sidebarContext';
@@ -127,7 +127,7 @@ export function SettingsForm(props: {
   return (
     <form
       ref={form}
-      className="jp-Explora-entryForm"
+      className="jp-Explora-fieldForm"
       aria-label={trans.__('Settings')}
       autoComplete="off"
       onSubmit={submit}

@@ -1,7 +1,7 @@
 /** The page of the sidebar with the kernel's settings. It needs a kernel that has loaded the extension. */
 import * as React from 'react';
 
-import type { IEntry } from '../entry/entryTokens';
+import type { ISidebarForms } from '../newExploration/sidebarFormsToken';
 import type { LinkStatus } from '../link/tokens';
 import type { SettingsView } from '../messages';
 import { useTrans } from '../sidebar/sidebarContext';
@@ -9,26 +9,26 @@ import { SettingsClient } from './settingsClient';
 import { SettingsForm } from './SettingsForm';
 
 export function SettingsPage(props: {
-  entry: IEntry;
+  forms: ISidebarForms;
   link: LinkStatus;
 }): React.JSX.Element {
   const trans = useTrans();
-  const { entry, link } = props;
-  const close = () => entry.show('runs');
+  const { forms, link } = props;
+  const close = () => forms.show('runs');
   return (
     <section className="jp-Explora-scroll">
       <h2 tabIndex={-1}>{trans.__('Settings')}</h2>
       {link === 'ready' ? (
-        <Loaded entry={entry} onClose={close} />
+        <Loaded forms={forms} onClose={close} />
       ) : (
-        <NotLoaded entry={entry} onClose={close} />
+        <NotLoaded forms={forms} onClose={close} />
       )}
     </section>
   );
 }
 
 function NotLoaded(props: {
-  entry: IEntry;
+  forms: ISidebarForms;
   onClose: () => void;
 }): React.JSX.Element {
   const trans = useTrans();
@@ -43,7 +43,7 @@ function NotLoaded(props: {
         <button
           type="button"
           className="jp-Explora-button jp-mod-primary"
-          onClick={() => props.entry.loadExtension()}
+          onClick={() => props.forms.loadExtension()}
         >
           {trans.__('Load the extension')}
         </button>
@@ -60,15 +60,15 @@ function NotLoaded(props: {
 }
 
 function Loaded(props: {
-  entry: IEntry;
+  forms: ISidebarForms;
   onClose: () => void;
 }): React.JSX.Element {
   const trans = useTrans();
-  const { entry, onClose } = props;
+  const { forms, onClose } = props;
   const client = React.useMemo(
     () =>
-      new SettingsClient((message, timeout) => entry.request(message, timeout)),
-    [entry]
+      new SettingsClient((message, timeout) => forms.request(message, timeout)),
+    [forms]
   );
   const [view, setView] = React.useState<SettingsView | null>(null);
   const [failed, setFailed] = React.useState(false);

@@ -3,7 +3,7 @@
  */
 import * as React from 'react';
 
-import { Prose, stripBackticks } from './Prose';
+import { TextWithCode, stripBackticks } from './TextWithCode';
 
 /** Milliseconds between two announcements. */
 const ANNOUNCE_INTERVAL = 4000;
@@ -26,7 +26,7 @@ export function Activity(props: {
   return (
     <div className={`jp-Explora-activity${failed ? ' jp-mod-failed' : ''}`}>
       <p aria-hidden="true">
-        <Prose text={visible} />
+        <TextWithCode text={visible} />
       </p>
       <p
         className="jp-Explora-unseen"

@@ -3,8 +3,8 @@
  */
 import * as React from 'react';
 
-import { SettingsButton } from '../entry/EntryBar';
-import { TaskForm } from '../entry/TaskForm';
+import { SettingsButton } from '../newExploration/NavigationBar';
+import { TaskForm } from '../newExploration/TaskForm';
 import type { LinkStatus } from '../link/tokens';
 import { exampleCells } from './example';
 import type { IHostServices } from './sidebarContext';
@@ -37,7 +37,7 @@ export function EmptyState(props: {
     <section className="jp-Explora-empty">
       <div className="jp-Explora-planHead">
         <h2>{trans.__('Explore a library')}</h2>
-        <SettingsButton entry={host.entry} />
+        <SettingsButton forms={host.forms} />
       </div>
       <p>
         {trans.__(
@@ -45,9 +45,9 @@ export function EmptyState(props: {
         )}
       </p>
       <TaskForm
-        key={host.entry.version}
-        entry={host.entry}
-        focus={host.entry.page === 'new'}
+        key={host.forms.version}
+        forms={host.forms}
+        focus={host.forms.page === 'new'}
       />
       <h3>{trans.__('Or try an example')}</h3>
       {exampleCells(loaded).map(source => (

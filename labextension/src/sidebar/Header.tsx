@@ -16,7 +16,7 @@ import {
 } from './format';
 import { useTrans } from './sidebarContext';
 import { StatusGlyph } from './icons';
-import { Prose } from './Prose';
+import { TextWithCode } from './TextWithCode';
 import { runStatusLabel } from './statusLabels';
 
 /** A task with more characters or lines is truncated. */
@@ -60,7 +60,9 @@ export function TaskText(props: {
   return (
     <div className="jp-Explora-task">
       <p>
-        <Prose text={long && !whole ? truncate(text, MAX_TASK_LENGTH) : text} />
+        <TextWithCode
+          text={long && !whole ? truncate(text, MAX_TASK_LENGTH) : text}
+        />
       </p>
       <div className="jp-Explora-links">
         {long && (

@@ -9,7 +9,7 @@ import { truncate, formatTime } from './format';
 import type { IHostServices } from './sidebarContext';
 import { useTrans } from './sidebarContext';
 import { StatusGlyph } from './icons';
-import { stripBackticks } from './Prose';
+import { stripBackticks } from './TextWithCode';
 import { outcomeLabel, runStatusLabel } from './statusLabels';
 
 /** Number of traces that are listed until the user asks for all. */

@@ -8,7 +8,7 @@ import { formatSeconds } from './format';
 import { useTrans } from './sidebarContext';
 import { Chevron, StatusGlyph } from './icons';
 import type { CandidateView, SubtaskView } from '../messages';
-import { Prose } from './Prose';
+import { TextWithCode } from './TextWithCode';
 import { candidateStatusLabel, subtaskStatusLabel } from './statusLabels';
 
 /** The props of all rows. */
@@ -84,18 +84,18 @@ export const SubtaskRow = React.memo(
         <StatusGlyph sign={label.sign} />
         <span className="jp-Explora-title">
           {name && <b>{name} </b>}
-          <Prose text={title} />
+          <TextWithCode text={title} />
         </span>
         <span className="jp-Explora-note">
           {label.text}
           {candidates > 0 && ', '}
           {candidates > 0 &&
             trans._n('%1 candidate', '%1 candidates', candidates)}
-          {reason && <Prose text={`: ${reason}`} />}
+          {reason && <TextWithCode text={`: ${reason}`} />}
         </span>
         {hint && (
           <span className="jp-Explora-note">
-            <Prose text={trans.__('Hint: %1', hint)} />
+            <TextWithCode text={trans.__('Hint: %1', hint)} />
           </span>
         )}
       </Row>
@@ -144,7 +144,7 @@ export const CandidateRow = React.memo(
         {props.line && <span className="jp-Explora-line">{props.line}</span>}
         {props.selected && props.why && (
           <span className="jp-Explora-note">
-            <Prose
+            <TextWithCode
               text={carried ? trans.__('Why: %1', props.why) : props.why}
             />
           </span>

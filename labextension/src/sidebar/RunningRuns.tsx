@@ -7,7 +7,7 @@ import { isFinished } from '../link/runStatus';
 import type { RunView } from '../messages';
 import { truncate } from './format';
 import { useTrans } from './sidebarContext';
-import { stripBackticks } from './Prose';
+import { stripBackticks } from './TextWithCode';
 import { runStatusLabel } from './statusLabels';
 
 export function RunningRuns(props: {

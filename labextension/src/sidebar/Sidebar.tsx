@@ -7,9 +7,9 @@ import * as React from 'react';
 import { isFinished } from '../link/runStatus';
 import type { IRunCell, IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
-import { EntryBar, useEntryPage } from '../entry/EntryBar';
-import { FailedCellDiff } from '../entry/FailedCellDiff';
-import { NewExploration } from '../entry/NewExploration';
+import { NavigationBar, useSidebarPage } from '../newExploration/NavigationBar';
+import { FailedCellDiff } from '../newExploration/FailedCellDiff';
+import { NewExploration } from '../newExploration/NewExploration';
 import { Activity } from './Activity';
 import { canEditPlan, acceptsControls } from './controlAvailability';
 import type { IControlRequests } from './controlRequests';
@@ -27,7 +27,7 @@ import { ItemActions } from './ItemActions';
 import { PlanEditor } from './PlanEditor';
 import { runOfCell } from './activeCell';
 import { PlanTree } from './PlanTree';
-import { Prose } from './Prose';
+import { TextWithCode } from './TextWithCode';
 import { RunActions } from './RunActions';
 import { runStatusLabel } from './statusLabels';
 
@@ -51,8 +51,8 @@ export function Sidebar(
   }, [model]);
   // Settings belong to the kernel of a notebook: they do not stay open for the next notebook.
   React.useEffect(() => {
-    if (!model && host.entry.page === 'settings') {
-      host.entry.show('runs');
+    if (!model && host.forms.page === 'settings') {
+      host.forms.show('runs');
     }
   }, [model]);
   return (
@@ -81,26 +81,26 @@ function Explorations(props: IExplorationsProps): React.JSX.Element {
   React.useEffect(() => {
     pick(null);
     // A run that starts is shown in place of an open form, which keeps what was typed.
-    if (newest?.key !== known.current && host.entry.page === 'new') {
-      host.entry.show('runs');
+    if (newest?.key !== known.current && host.forms.page === 'new') {
+      host.forms.show('runs');
     }
     known.current = newest?.key;
   }, [newest?.key]);
   // Keep the run when the active cell belongs to no run.
   React.useEffect(() => pick(before => there ?? before), [there]);
   const run = model.runs.find(({ key }) => key === picked) ?? newest;
-  const page = useEntryPage(host.entry);
+  const page = useSidebarPage(host.forms);
   const others = run !== undefined && hasOtherActiveRuns(model.runs, run);
   if (page === 'settings' && host.hasNotebook) {
-    return <SettingsPage entry={host.entry} link={model.link} />;
+    return <SettingsPage forms={host.forms} link={model.link} />;
   }
   if (run && page === 'new') {
-    return <NewExploration entry={host.entry} />;
+    return <NewExploration forms={host.forms} />;
   }
   return (
     <>
       <ConnectionNote model={model} />
-      {run && <EntryBar entry={host.entry} run={run} />}
+      {run && <NavigationBar forms={host.forms} run={run} />}
       {run && others && (
         <RunningRuns runs={model.runs} shown={run} onShow={pick} />
       )}
@@ -209,7 +209,7 @@ function RunPanel(props: IRunPanel): React.JSX.Element {
           text={run.task}
           onGo={model.hasCaller(run.key) ? () => go({}, true) : null}
         />
-        <FailedCellDiff run={run} entry={host.entry} />
+        <FailedCellDiff run={run} forms={host.forms} />
         <Facts run={run} clock={clock} />
         <Notices notices={run.notices} />
         <Plan {...props} requests={requests} go={go} />
@@ -282,7 +282,7 @@ function Notices(props: {
       <ul className="jp-Explora-notices">
         {notices.map((notice, index) => (
           <li key={index}>
-            <Prose text={notice} />
+            <TextWithCode text={notice} />
           </li>
         ))}
       </ul>

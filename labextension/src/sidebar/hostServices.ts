@@ -10,7 +10,7 @@ import { CommandRegistry } from '@lumino/commands';
 
 import { COMPARE } from '../link/tokens';
 import type { IExplorations } from '../link/tokens';
-import type { IEntry } from '../entry/entryTokens';
+import type { ISidebarForms } from '../newExploration/sidebarFormsToken';
 import type { IHostServices } from './sidebarContext';
 import { insertExample } from './insertExample';
 import { IActiveCell, describeCell } from './activeCell';
@@ -22,7 +22,7 @@ export class HostServices implements IHostServices {
     private app: JupyterFrontEnd,
     private tracker: INotebookTracker,
     private explorations: Pick<IExplorations, 'current'>,
-    readonly entry: IEntry
+    readonly forms: ISidebarForms
   ) {}
 
   get hasNotebook(): boolean {

@@ -15,8 +15,8 @@ import {
   TranslationBundle
 } from '@jupyterlab/translation';
 
-import { addRunCommands, RunCommandIDs } from '../entry/runCommands';
-import { IEntry } from '../entry/entryTokens';
+import { addRunCommands, RunCommandIDs } from '../newExploration/runCommands';
+import { ISidebarForms } from '../newExploration/sidebarFormsToken';
 import { IExplorations } from '../link/tokens';
 import { HostServices, SHOW_SIDEBAR } from './hostServices';
 import { DEFAULTS, IPreferences } from './sidebarContext';
@@ -33,20 +33,20 @@ const sidebar: JupyterFrontEndPlugin<void> = {
   id: 'exploracoder-jupyter:sidebar',
   description: 'Shows and controls the explorations of the current notebook.',
   autoStart: true,
-  requires: [IExplorations, INotebookTracker, IEntry],
+  requires: [IExplorations, INotebookTracker, ISidebarForms],
   optional: [ITranslator, ILayoutRestorer, ISettingRegistry, ICommandPalette],
   activate: (
     app: JupyterFrontEnd,
     explorations: IExplorations,
     tracker: INotebookTracker,
-    entry: IEntry,
+    forms: ISidebarForms,
     translator: ITranslator | null,
     restorer: ILayoutRestorer | null,
     settings: ISettingRegistry | null,
     palette: ICommandPalette | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
-    const host = new HostServices(app, tracker, explorations, entry);
+    const host = new HostServices(app, tracker, explorations, forms);
     const widget = new SidebarWidget(explorations, host, trans);
     app.shell.add(widget, 'right', { rank: 700 });
     restorer?.add(widget, SIDEBAR_ID);

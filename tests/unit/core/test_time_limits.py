@@ -6,7 +6,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.runs.live_fork import KernelForkClient
+from exploracoder_jupyter.runs.kernel_fork_client import KernelForkClient
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -30,6 +30,6 @@ def test_where_the_load_is_not_known_a_limit_is_as_it_was(monkeypatch):
 async def test_a_kernel_gets_more_time_to_fork_itself_on_a_busy_machine(monkeypatch):
     """Issue 14, item 13: the message has the number of seconds that were waited for."""
     loaded(monkeypatch, 4.0)
-    monkeypatch.setattr("exploracoder_jupyter.runs.live_fork.PATIENCE", 0.1)
+    monkeypatch.setattr("exploracoder_jupyter.runs.kernel_fork_client.PATIENCE", 0.1)
     with pytest.raises(KernelError, match=r"did not answer within 0\.4 s"):
         await KernelForkClient(lambda request: None).fork("/run/x")

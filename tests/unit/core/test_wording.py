@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_formatting import choose_wording, did_you_mean, plural, terminal_wording
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line
+from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line
 from exploracoder_jupyter.ipython_extension.panel.run_wording import describe_usage
 from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import key_remedy
 from exploracoder_jupyter.runs.construction.run_settings import model_notices

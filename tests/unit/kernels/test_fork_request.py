@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernels.branching.fork_request import ForkRequestBuilder
 from exploracoder_jupyter.kernels.interpreter import Interpreter

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernel_agent import adopted_kernel
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.remote.remote_payload import build_payload

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.kernels import Hazard, LiveKernel, SandboxLevel, choose_siblings
 

@@ -4,7 +4,7 @@ import traceback
 import httpx2
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Endpoint
+from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.llm import OpenAIModel

@@ -8,7 +8,7 @@ import anyio
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, resolve
 from exploracoder_jupyter.core.errors import EndpointError, MissingRequirement, UsageError
 from exploracoder_jupyter.kernels.agent_programs import local_inspector

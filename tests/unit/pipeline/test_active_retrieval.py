@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Budget, Retrieval
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Candidate, ErrorInfo, Experience, Observation, Parameter, Passage, Subtask
 from exploracoder_jupyter.pipeline import run_task

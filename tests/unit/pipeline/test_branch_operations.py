@@ -5,7 +5,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Budget
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.errors import BranchingChanged
 from exploracoder_jupyter.pipeline import run_task
 from tests.unit.pipeline.test_task_run import answers, fenced

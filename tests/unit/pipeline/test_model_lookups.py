@@ -8,7 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE, Budget, Retrieval
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.events import LookedUp, ModelCalled, Record, dump, load
 from exploracoder_jupyter.core.types import (

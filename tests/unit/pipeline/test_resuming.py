@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Retrieval
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import (
     CandidateSelected,

@@ -6,7 +6,9 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE, Budget, Retrieval
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.types import Candidate, Change, Experience, Observation, Passage, Subtask
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.exploring.dependency_slice import contained_in, is_self_contained, slice_dependencies

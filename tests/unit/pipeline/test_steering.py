@@ -9,7 +9,7 @@ import anyio
 import nbformat
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Budget
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.events import Record, RunStarted, Steered, dump, load
 from exploracoder_jupyter.core.types import Introduction
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel

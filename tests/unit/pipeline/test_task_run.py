@@ -6,7 +6,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Budget
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import Record, dump
 from exploracoder_jupyter.core.types import LibraryInfo

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Retrieval
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.types import Parameter, Passage
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.retrieval.web_query_filter import filter_queries

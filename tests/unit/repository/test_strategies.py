@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Budget
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Observation, RepositoryTask
 from exploracoder_jupyter.kernel_agent.repository_tests import MIME

@@ -6,7 +6,8 @@ from dataclasses import replace
 import nbformat
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox, Settings
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import CandidateObserved, Notice, Record, RunFinished, RunStarted, SolutionJudged
 from exploracoder_jupyter.core.types import Judgement, LibraryInfo
@@ -17,8 +18,8 @@ from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded
 from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace import journal_path, render
 from exploracoder_jupyter.trace.module_distributions import providing_distributions
+from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.recorded_executions import executions
-from exploracoder_jupyter.trace.reduced_notebook import without_unselected
 from exploracoder_jupyter.trace.storage.journal import Journal
 from exploracoder_jupyter.trace.trace_document import serialize_notebook
 from tests.unit.factories import RUN_ID, complete_events, recorded

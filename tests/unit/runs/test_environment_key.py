@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Sandbox
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.runs.environment_key import environment_key
 
 

@@ -5,7 +5,7 @@ import os
 import pytest
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.configuration.settings import Endpoint
+from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.runs.construction.run_settings import secret_strings
 

@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.types import RepositoryTask, Task
 from exploracoder_jupyter.runs import Order, in_repository, prepare_replay, resume_order, trace_lock
 from exploracoder_jupyter.runs.event_recorder import EventRecorder
 from exploracoder_jupyter.trace import Trace, render
-from exploracoder_jupyter.trace.reduced_notebook import without_unselected
+from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.trace_paths import journal_path, resumed_path
 from tests.unit.factories import RUN_ID, asked, complete_events, recorded, started
 

@@ -13,7 +13,7 @@ from exploracoder_jupyter.runs import Order
 from exploracoder_jupyter.runs.event_recorder import EventRecorder
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from exploracoder_jupyter.trace import load
-from exploracoder_jupyter.trace.reduced_notebook import without_unselected
+from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.trace_paths import journal_path
 from tests.unit.factories import complete_events, started
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import OFFLINE
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.protocol.run_controls import Explore

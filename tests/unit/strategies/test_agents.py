@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Budget
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.strategies.agents.knowagent import RULES, knowagent

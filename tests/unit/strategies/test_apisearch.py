@@ -1,6 +1,6 @@
 """APISearch: what is answered while the program is written, and how often."""
 
-from exploracoder_jupyter.core.configuration.settings import Budget
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.types import Call
 from exploracoder_jupyter.strategies.apisearch import apisearch
 from tests.unit.strategies.replies import RIGHT, fenced, solved_by

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from exploracoder_jupyter.core.configuration.settings import Budget
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task

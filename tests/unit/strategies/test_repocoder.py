@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from exploracoder_jupyter.core.configuration.settings import Budget, Retrieval
+from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task

@@ -27,7 +27,7 @@ from exploracoder_jupyter.core.types import (
 )
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
-from exploracoder_jupyter.trace.reduced_notebook import without_unselected
+from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.run_summary import summarize_run
 from tests.unit.factories import finished, planned, proposed, ran, recorded, started, states, stream
 from tests.unit.trace.test_cell_changes import apply

@@ -11,7 +11,7 @@ import anyio
 import httpx2
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings import Retrieval
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.runs.construction.web_source_factory import open_web

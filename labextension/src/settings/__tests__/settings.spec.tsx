@@ -16,7 +16,7 @@ import type {
   SettingView,
   ToKernel
 } from '../../messages';
-import { FakeEntry } from '../../sidebar/__tests__/fakeModel';
+import { FakeSidebarForms } from '../../sidebar/__tests__/fakeModel';
 import { SettingsPage } from '../SettingsPage';
 
 const KEY = 'sk-very-secret';
@@ -77,9 +77,9 @@ async function show(
   answers: { settings?: SettingsView; tried?: Partial<Answer> } = {},
   link: LinkStatus = 'ready'
 ) {
-  const entry = new FakeEntry();
+  const forms = new FakeSidebarForms();
   const sent: ToKernel[] = [];
-  entry.kernel = message => {
+  forms.kernel = message => {
     sent.push(message);
     const kernel: Partial<Record<ToKernel['type'], Answer>> = {
       read_settings: answers.settings ?? view(),
@@ -96,10 +96,10 @@ async function show(
     return Promise.resolve(kernel[message.type]!);
   };
   await act(async () => {
-    render(<SettingsPage entry={entry} link={link} />);
+    render(<SettingsPage forms={forms} link={link} />);
   });
   return {
-    entry,
+    forms,
     sent,
     of: (type: string) => sent.filter(each => each.type === type)
   };
@@ -140,7 +140,7 @@ it('saves what was changed, and nothing else', async () => {
 });
 
 it('sends a new key once, and neither shows nor stores it', async () => {
-  const { entry, of } = await show();
+  const { forms, of } = await show();
   expect(field('Key').type).toBe('password');
   type('Key', KEY);
   await click('Save');
@@ -152,7 +152,7 @@ it('sends a new key once, and neither shows nor stores it', async () => {
   const stored = [localStorage, sessionStorage].map(each =>
     JSON.stringify(each)
   );
-  expect(stored.join() + JSON.stringify(entry.draft)).not.toContain(KEY);
+  expect(stored.join() + JSON.stringify(forms.draft)).not.toContain(KEY);
 });
 
 it('removes a key from the file', async () => {
@@ -279,12 +279,12 @@ describe('the efforts', () => {
 });
 
 it('offers to load the extension where the kernel has not', async () => {
-  const { entry, sent } = await show({}, 'none');
+  const { forms, sent } = await show({}, 'none');
   await click('Load the extension');
-  expect(entry.loaded).toBe(1);
+  expect(forms.loaded).toBe(1);
   expect(sent).toEqual([]);
   await click('Close');
-  expect(entry.page).toBe('runs');
+  expect(forms.page).toBe('runs');
 });
 
 it('shows why the file cannot be read', async () => {

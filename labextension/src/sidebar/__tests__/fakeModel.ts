@@ -4,9 +4,12 @@
 import { Signal } from '@lumino/signaling';
 
 import { NoAnswerError } from '../../link/kernelLink';
-import { EMPTY_TASK, ITask } from '../../entry/callingCell';
-import type { EntryPage, IEntry } from '../../entry/entryTokens';
-import type { ILibraryNames } from '../../entry/libraryNames';
+import { EMPTY_TASK, ITask } from '../../newExploration/callingCell';
+import type {
+  SidebarPage,
+  ISidebarForms
+} from '../../newExploration/sidebarFormsToken';
+import type { ILibraryNames } from '../../newExploration/libraryNames';
 import type {
   Control,
   IExplorationModel,
@@ -195,14 +198,14 @@ export class FakeExplorations implements IExplorations {
   }
 }
 
-export class FakeEntry implements IEntry {
-  page: EntryPage = 'runs';
+export class FakeSidebarForms implements ISidebarForms {
+  page: SidebarPage = 'runs';
   draft = EMPTY_TASK;
   version = 0;
-  readonly changed: Signal<IEntry, void> = new Signal(this);
+  readonly changed: Signal<ISidebarForms, void> = new Signal(this);
   names: ILibraryNames = { imported: [], installed: [] };
   explored: ITask[] = [];
-  show(page: EntryPage, draft: Partial<ITask> = this.draft): void {
+  show(page: SidebarPage, draft: Partial<ITask> = this.draft): void {
     this.page = page;
     this.draft = { ...EMPTY_TASK, ...draft };
     this.version += 1;
@@ -242,7 +245,7 @@ export class FakeEntry implements IEntry {
 }
 
 export class FakeHostServices implements IHostServices {
-  entry = new FakeEntry();
+  forms = new FakeSidebarForms();
   hasNotebook = true;
   activeCell: IActiveCell | null = null;
   shortcut = 'Ctrl+Shift+Y';

@@ -1188,9 +1188,9 @@ describe('the settings', () => {
       />
     );
     const { rerender } = render(sidebar(new FakeModel([run()])));
-    act(() => host.entry.show('settings'));
+    act(() => host.forms.show('settings'));
     screen.getByRole('heading', { name: 'Settings' });
     rerender(sidebar(null));
-    expect(host.entry.page).toBe('runs');
+    expect(host.forms.page).toBe('runs');
   });
 });

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from exploracoder_jupyter.evaluation.measures.summarize import summarize
+from exploracoder_jupyter.evaluation.measures.summary_computation import summarize
 from exploracoder_jupyter.evaluation.report import markdown, summary_as_json, write_report
 from tests.unit.evaluation.results import unit, units
 from tests.unit.export.test_html_page import Page

@@ -1,0 +1,25 @@
+/** The form for a new exploration in place of the runs. */
+import * as React from 'react';
+
+import { useTrans } from '../sidebar/sidebarContext';
+import type { ISidebarForms } from './sidebarFormsToken';
+import { TaskForm } from './TaskForm';
+
+export function NewExploration({
+  forms
+}: {
+  forms: ISidebarForms;
+}): React.JSX.Element {
+  const trans = useTrans();
+  return (
+    <section className="jp-Explora-scroll">
+      <h2>{trans.__('New exploration')}</h2>
+      <TaskForm
+        key={forms.version}
+        forms={forms}
+        focus
+        onClose={() => forms.show('runs')}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,51 @@
+"""Cells that the page writes (`newExploration/callingCell.ts`) arrive at the magic as they were entered."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+import exploracoder_jupyter
+from exploracoder_jupyter.core.configuration.explore_options import split_call
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line
+
+CASES = Path(__file__).parents[3] / "labextension" / "src" / "newExploration" / "__tests__" / "callingCells.json"
+
+
+@pytest.fixture
+def shell():
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    exploracoder_jupyter.load_ipython_extension(shell)
+    yield shell
+    exploracoder_jupyter.unload_ipython_extension(shell)
+    InteractiveShell.clear_instance()
+
+
+def as_the_magic_gets_it(shell, source):
+    """Line and cell, after IPython's own rules for lines."""
+    [statement] = ast.parse(shell.transform_cell(source)).body
+    _, line, cell = (ast.literal_eval(argument) for argument in statement.value.args)
+    return line, cell
+
+
+@pytest.mark.parametrize("case", json.loads(CASES.read_text("utf-8")), ids=lambda case: case["what"])
+def test_a_cell_of_the_page_is_parsed_as_it_was_entered(shell, case):
+    line, task = split_call(*as_the_magic_gets_it(shell, case["source"]))
+    call = parse_magic_line(line)
+    assert (list(call.libraries), task.strip()) == (case["libraries"], case["task"])
+    assert (call.check or "", call.setup) == (case.get("check", ""), case.get("setup", ""))
+    given = {name: value for section in call.layer.values() for name, value in section.items()}
+    assert given == {name: case["given"][name] for name in ("model", "effort") if name in case["given"]}
+
+
+@pytest.mark.parametrize("task", ["the task\nin lines", "don't", "a" + "\nb" * 3000])
+def test_quotes_that_are_not_closed_are_an_error_whatever_the_task_is(task):
+    line, rest = split_call('x --check "assert a', task)
+    assert rest == task
+    with pytest.raises(UsageError, match="Close every quote"):
+        parse_magic_line(line)

@@ -1,0 +1,218 @@
+"""The option table, the magic's line and the layer it makes."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.core.configuration.explore_options import (
+    OPTIONS,
+    add_options,
+    read_code_text,
+    settings_layer,
+)
+from exploracoder_jupyter.core.configuration.option_parser import OptionParser
+from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.ipython_extension.magic_line_parser import help_text, parse_magic_line
+
+
+def test_a_line_becomes_a_call():
+    call = parse_magic_line(
+        "networkx scikit-learn networkx --candidates 3 --timeout 2 --network --use a b --use c --name f --wait"
+    )
+    assert call.libraries == ("networkx", "scikit-learn")
+    assert call.uses == ("a", "b", "c")
+    assert (call.solution_name, call.wait, call.check) == ("f", True, None)
+    assert call.layer == {"exploration": {"candidates": 3, "timeout": 2.0}, "sandbox": {"network": True}}
+
+
+@pytest.mark.parametrize(
+    ("line", "libraries", "resume"),
+    [
+        ("--resume", (), ""),
+        ("networkx --resume", ("networkx",), ""),
+        ("networkx --resume --candidates 2", ("networkx",), ""),
+        ("networkx --resume old.ipynb", ("networkx",), "old.ipynb"),
+        ("networkx", ("networkx",), None),
+    ],
+)
+def test_a_run_is_resumed_by_its_cell_or_by_name(line, libraries, resume):
+    call = parse_magic_line(line)
+    assert (call.libraries, call.resume, call.start, call.hint) == (libraries, resume, "", "")
+
+
+def test_a_cell_to_continue_from_comes_with_a_hint():
+    call = parse_magic_line("--resume old.ipynb --from 2 --hint 'use scipy'")
+    assert (call.start, call.hint) == ("2", "use scipy")
+
+
+def test_a_run_is_shown_again_by_its_trace_alone():
+    call = parse_magic_line("--replay old.ipynb --delay recorded --out new.ipynb")
+    assert (call.replay, call.delay, call.layer) == ("old.ipynb", "recorded", {"view": {"out": "new.ipynb"}})
+    assert (parse_magic_line("--replay old.ipynb").delay, parse_magic_line("x").replay) == ("none", "")
+
+
+def test_documents_may_be_given_several_times():
+    call = parse_magic_line("mylib otherlib --docs ref/ --docs 'my api.yaml'")
+    assert call.libraries == ("mylib", "otherlib")
+    assert resolve(call.layer, environ={}).retrieval.docs == ("ref/", "my api.yaml")
+
+
+def test_nothing_given_sets_nothing():
+    assert parse_magic_line("networkx").layer == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("", "Name at least one library. For example: %%explora networkx"),
+        ("--use a", "Name at least one library."),
+        ("x --candidates many", "--candidates takes a whole number, not 'many'."),
+        ("x --budget-seconds soon", "--budget-seconds takes a number, not 'soon'."),
+        ("x --share rows", "--share takes values, schema, none, not 'rows'."),
+        ("x --state warm", "--state takes auto, live, fresh, not 'warm'."),
+        ("x --isolation none", "--isolation takes best, require, not 'none'."),
+        ("x --web", "--web needs a value."),
+        ("x --preset slow", "--preset takes quick, standard, thorough, not 'slow'."),
+        ("x --test", "There is no option --test. Did you mean --tests? See `%%explora?`"),
+        ("x --bogus", "There is no option --bogus. See `%%explora?` for the options."),
+        ("x --cand 3", "There is no option --cand"),
+        ("x --candidate 3", "There is no option --candidate. Did you mean --candidates? See `%%explora?`"),
+        ("x --budget-token=3", "There is no option --budget-token. Did you mean --budget-tokens?"),
+        ("x --candidates", "--candidates needs a value."),
+        ("x --check 'assert", "The %%explora line cannot be read: No closing quotation."),
+        ("x --from 2.3", "--from requires --resume. Add --resume, with the trace to resume."),
+        ("x --hint more --candidates 2", "--hint requires --resume."),
+        ("x --resume t.ipynb --from", "--from needs a value."),
+        ("x --delay recorded", "--delay requires --replay."),
+        ("x --replay old.ipynb", "x cannot be used with --replay, which repeats a run as it was."),
+        ("--replay old.ipynb --candidates 2", "--candidates cannot be used with --replay"),
+        ("--replay ''", "--replay names no trace."),
+        ("x --check nowhere.py", "The check file 'nowhere.py' does not exist."),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(line, sentence):
+    with pytest.raises(UsageError) as caught:
+        parse_magic_line(line)
+    assert str(caught.value).startswith(sentence)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_check_is_a_file_or_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "check.py").write_text("assert f(1) == 2\n")
+    assert parse_magic_line("x --check check.py").check == "assert f(1) == 2\n"
+    assert parse_magic_line('x --check "assert f(1) == 2"').check == "assert f(1) == 2"
+    assert read_code_text("1 -> 2\n" * 2000, "check").startswith("1 -> 2")
+    (tmp_path / "blob.txt").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_code_text("blob.txt", "check")
+
+
+def test_a_setup_is_a_file_or_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.py").write_text("ages = [20, 30]\n")
+    assert parse_magic_line("x --setup data.py").setup == "ages = [20, 30]\n"
+    assert parse_magic_line('x --setup "ages = [20]"').setup == "ages = [20]"
+    assert parse_magic_line("x").setup == ""
+    with pytest.raises(UsageError, match=r"setup file 'none\.py' does not exist"):
+        parse_magic_line("x --setup none.py")
+
+
+def test_the_command_line_has_no_options_of_the_magic_alone():
+    parser = OptionParser(prog="jupyter explora run")
+    add_options(parser, place="command")
+    given = parser.parse_args(["--candidates", "2", "--out", "a.ipynb"])
+    assert settings_layer(given) == {"exploration": {"candidates": 2}, "view": {"out": "a.ipynb"}}
+    assert not hasattr(given, "wait")
+    assert not hasattr(given, "use")
+    with pytest.raises(UsageError, match="See `jupyter explora run --help` for the options"):
+        parser.parse_args(["--wait"])
+
+
+def test_a_line_says_where_experiments_start_and_how_they_are_confined():
+    assert parse_magic_line("x --tests --preset quick").layer == {"exploration": {"tests": True, "preset": "quick"}}
+    assert parse_magic_line("x --review").layer == {"exploration": {"review": True}}
+    line = "x --state live --isolation require --pickle --gateway http://there:8888 --keep-files"
+    assert parse_magic_line(line).layer == {
+        "sandbox": {"state": "live", "isolation": "require", "pickle": True, "gateway": "http://there:8888"},
+        "view": {"keep_files": True},
+    }
+
+
+def test_the_command_line_has_no_live_kernel():
+    parser = OptionParser(prog="jupyter explora run")
+    add_options(parser, place="command")
+    assert settings_layer(parser.parse_args(["--state", "fresh"])) == {"sandbox": {"state": "fresh"}}
+    assert "--state auto|fresh" in parser.format_help()
+    sentence = r"^--state live works only in notebooks: there is no live kernel on the command line\."
+    with pytest.raises(UsageError, match=sentence):
+        parser.parse_args(["--state", "live"])
+    with pytest.raises(UsageError, match=r"^--state takes auto, fresh, not 'warm'\."):
+        parser.parse_args(["--state", "warm"])
+    with pytest.raises(UsageError, match="--pickle"):
+        parser.parse_args(["--pickle"])
+
+
+def test_the_command_lines_help_speaks_of_nothing_that_is_not_there():
+    parser = OptionParser(prog="run")
+    add_options(parser, place="command")
+    help_text = " ".join(parser.format_help().split())
+    assert "--state auto|fresh" in help_text
+    assert not [word for word in ("this kernel", "live", "--use", "--pickle") if word in help_text]
+
+
+def test_a_layer_takes_namespaces_that_lack_options():
+    assert settings_layer(argparse.Namespace(model="m")) == {"endpoint": {"model": "m"}}
+
+
+def test_help_names_every_option():
+    shown = help_text()
+    assert all(option.flag in shown for option in OPTIONS if "magic" in option.places)
+    assert "--state auto|live|fresh" in shown
+
+
+def test_the_guide_names_every_option():
+    guide = (Path(__file__).parents[3] / "docs" / "reference" / "options.md").read_text()
+    assert [option.flag for option in OPTIONS if option.places and f"`{option.flag}" not in guide] == []
+
+
+def test_a_known_option_with_a_bad_value_is_not_asked_back():
+    parser = OptionParser(prog="jupyter explora run")
+    add_options(parser, place="command")
+    for given, asked in ((["--candidates", "zero"], False), (["--candidate=3"], True)):
+        with pytest.raises(UsageError) as caught:
+            parser.parse_args(given)
+        assert ("Did you mean" in str(caught.value)) is asked
+
+
+def test_a_repository_has_a_target_and_tests_instead_of_libraries(tmp_path):
+    call = parse_magic_line(f"--repo {tmp_path} --target a.py::A --tests tests/a.py --tests=tests/b.py --candidates 3")
+    assert (call.repo, call.target, call.tests, call.test_command) == (
+        str(tmp_path),
+        "a.py::A",
+        ("tests/a.py", "tests/b.py"),
+        "",
+    )
+    assert call.libraries == () and "tests" not in call.layer["exploration"]
+    flag = parse_magic_line(f"--repo {tmp_path} --target a.py::A --tests --wait")
+    assert flag.tests == () and flag.layer["exploration"]["tests"] is True
+    assert parse_magic_line("--tests networkx").libraries == ("networkx",)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("networkx --target a.py::A", "--target requires --repo"),
+        ("networkx --test-command make", "--test-command requires --repo"),
+        ("--repo .", "--repo requires --target"),
+        ("networkx --repo . --target a.py::A", "cannot be used with --repo"),
+        ("--repo . --target a.py::A --check 'assert f()'", "cannot be used with --repo"),
+        ("--repo . --target a.py::A --tests a --test-command b", "cannot be used together"),
+        ("--repo nowhere-at-all --target a.py::A", "There is no folder"),
+    ],
+)
+def test_options_of_a_repository_that_do_not_fit_are_refused(line, words):
+    with pytest.raises(UsageError, match=words):
+        parse_magic_line(line)
