@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.cli import (
+    annotate,
     bench,
     check,
     completion,
@@ -19,6 +20,7 @@ from exploracoder_jupyter.cli import (
     replay,
     repo,
     run,
+    search,
     setup,
     snippets,
 )
@@ -43,8 +45,8 @@ _COMMANDS = (
     _Command("check", "execute a trace again and report differences", check.execute, check.configure),
     _Command("replay", "replay a recorded run without a model", replay.execute, replay.configure),
     _Command("history", "list past explorations, in all folders", history.execute, history.configure),
-    _Command("index", "read and index libraries", index.index, index.configure_index),
-    _Command("search", "find the APIs of a library that match a query", index.search, index.configure_search),
+    _Command("index", "read and index libraries", index.execute, index.configure),
+    _Command("search", "find the APIs of a library that match a query", search.execute, search.configure),
     _Command("snippets", "show or remove stored code snippets", snippets.execute, snippets.configure),
     _Command("repo", "ask about the code of a repository, and apply or undo a patch", repo.execute, repo.configure),
     _Command("setup", "find a language model here, try it, and configure it", setup.execute, setup.configure),
@@ -55,14 +57,14 @@ _COMMANDS = (
     _Command(
         "annotate",
         "add look-ups with real answers to code, as data for finetune",
-        finetune.annotate,
-        finetune.configure_annotate,
+        annotate.execute,
+        annotate.configure,
     ),
     _Command(
         "finetune",
         "teach a language model on this machine to look APIs up while it writes",
-        finetune.finetune,
-        finetune.configure_finetune,
+        finetune.execute,
+        finetune.configure,
     ),
     _Command(
         "completion", "print a script that completes commands in a shell", completion.execute, completion.configure

@@ -1,4 +1,4 @@
-"""`jupyter explora annotate` and `finetune`: teach a small model to search (ToolCoder)."""
+"""`jupyter explora finetune`: teaches a small model to search (ToolCoder)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ import sys
 from contextlib import redirect_stdout
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, get_args
+from typing import Final, get_args
 
 from exploracoder_jupyter.cli.display.interrupts import handle_interrupts
 from exploracoder_jupyter.cli.display.operation_progress import show_progress
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
-from exploracoder_jupyter.cli.early_library_check import check_installed
-from exploracoder_jupyter.core.configuration.explore_options import add_section_options, settings_layer
-from exploracoder_jupyter.core.errors import ExploraError, UsageError
+from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result
+from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.finetuning.training_request import Method, TrainingRequest
-
-if TYPE_CHECKING:
-    from exploracoder_jupyter.finetuning.annotation_run import AnnotationState
 
 _NUMBERS: Final[dict[str, tuple[type[int] | type[float], str, str]]] = {
     "rank": (int, "R", "rank of the adapters"),
@@ -34,67 +29,7 @@ _NUMBERS: Final[dict[str, tuple[type[int] | type[float], str, str]]] = {
 """Numbers of a `TrainingRequest`: type, placeholder and meaning."""
 
 
-def configure_annotate(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `annotate`."""
-    parser.add_argument(
-        "corpora", nargs="*", metavar="CORPUS", help="folder or file of Python code or notebooks, or installed package"
-    )
-    parser.add_argument(
-        "--library",
-        action="append",
-        required=True,
-        metavar="LIB",
-        help="library whose calls are looked up; can be repeated",
-    )
-    parser.add_argument("--out", required=True, metavar="DATA.jsonl", help="file for the annotated code")
-    parser.add_argument("--snippets", action="store_true", help="add the code stored from earlier explorations")
-    parser.add_argument(
-        "--exclude",
-        action="append",
-        default=[],
-        metavar="PROBLEMS",
-        help="problem file (JSON lines) with which no sample may share text; can be repeated",
-    )
-    parser.add_argument("--resume", action="store_true", help="continue an interrupted command")
-    add_section_options(parser, ("endpoint", "retrieval"), place="command")
-
-
-def annotate(arguments: argparse.Namespace) -> int:
-    """Annotate a corpus and print the counts. Returns the exit status: 1 if no sample is usable.
-
-    Raises:
-        ExploraError: the corpus is empty, a library is unknown, or the model's endpoint fails.
-    """
-    check_installed(arguments.library, arguments)
-    import anyio
-
-    from exploracoder_jupyter.finetuning.annotation_run import AnnotationRequest, annotate_corpus
-
-    request = AnnotationRequest(
-        tuple(arguments.corpora),
-        tuple(arguments.library),
-        Path(arguments.out),
-        tuple(map(Path, arguments.exclude)),
-        arguments.snippets,
-        arguments.model is not None,
-        arguments.resume,
-        (settings_layer(arguments),),
-    )
-    try:
-        with show_progress("Starting") as advance, redirect_stdout(sys.stderr):
-            state = anyio.run(lambda: annotate_corpus(request, progress=advance, say=print_note))
-    except KeyboardInterrupt:
-        raise ExploraError(
-            f"Interrupted; finished rows are in {request.out}.", remedy="Add --resume to continue."
-        ) from None
-    if arguments.json:
-        print_json({"path": str(request.out), **state.report()})
-    else:
-        print_result(_counts(state, request.out))
-    return 0 if state.rows else 1
-
-
-def configure_finetune(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `finetune`."""
     parser.add_argument("data", metavar="DATA.jsonl", help="what `annotate` has written")
     parser.add_argument(
@@ -127,14 +62,13 @@ def configure_finetune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="continue an interrupted training")
 
 
-def finetune(arguments: argparse.Namespace) -> int:
+def execute(arguments: argparse.Namespace) -> int:
     """Fine-tune a model and print the losses. Returns the exit status: 1 if the held-out loss did not fall.
 
     Raises:
         ExploraError: data or base cannot be used, memory or disk are too small, or the training was interrupted.
     """
-    from exploracoder_jupyter.finetuning.training import Interruption, TrainingReport
-    from exploracoder_jupyter.finetuning.training import finetune as train
+    from exploracoder_jupyter.finetuning.training import Interruption, TrainingReport, finetune
 
     _check_numbers(arguments)
     names = (field.name for field in fields(TrainingRequest))
@@ -147,7 +81,7 @@ def finetune(arguments: argparse.Namespace) -> int:
         redirect_stdout(sys.stderr),
     ):
         signals.on_interrupt = interruption.request
-        report: TrainingReport = train(request, progress=advance, interruption=interruption)
+        report: TrainingReport = finetune(request, progress=advance, interruption=interruption)
     if arguments.json:
         print_json(report.as_json())
     else:
@@ -168,14 +102,3 @@ def _check_numbers(arguments: argparse.Namespace) -> None:
         option = wrong[0].replace("_", "-")
         limits = "between 0 and 1" if option == "held-out" else "greater than 0"
         raise UsageError(f"--{option} takes a number {limits}.", remedy=f"Correct --{option}.")
-
-
-def _counts(state: AnnotationState, out: Path) -> str:
-    lines = [
-        f"{state.rows:,} of {state.samples:,} samples annotated, with {state.searches:,} searches: {out}",
-        f"{state.wrong_answers:,} look-ups have an answer that does not name the API.",
-        *(f"{number:>8,} left out: {reason}" for reason, number in state.left_out.items()),
-    ]
-    if state.invalid:
-        lines.append(f"{state.invalid:,} files are not valid Python.")
-    return "\n".join(lines)
