@@ -24,8 +24,8 @@ from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.interpreter import find_interpreter
-from exploracoder_jupyter.knowledge.extraction import api_docs as surfaces
-from exploracoder_jupyter.knowledge.extraction.api_docs import Surface
+from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
+from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 
 CALLABLE = ("function", "method", "classmethod", "staticmethod", "class", "exception")
 LISTED = re.compile(r"^\s+~?((?:\w+\.)*\w+)\s*$")

@@ -34,7 +34,7 @@ from pydantic import TypeAdapter
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import ApiDoc, Message
-from exploracoder_jupyter.evaluation.measures.intervals import bootstrap
+from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import bootstrap
 from exploracoder_jupyter.evaluation.measures.measure_definitions import Ratio, pass_at_k
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems

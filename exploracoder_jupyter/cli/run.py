@@ -72,7 +72,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _print_notes(found: Exploration) -> None:
     """Print the cost, unless the live view has shown it, and how to continue a run that was stopped."""
-    from exploracoder_jupyter.ipython_extension.panel.run_wording import describe_usage
+    from exploracoder_jupyter.ipython_extension.result_card.run_wording import describe_usage
 
     if not sys.stderr.isatty():
         print_note(f"Cost: {describe_usage(found.state)}.")
@@ -82,7 +82,7 @@ def _print_notes(found: Exploration) -> None:
 
 def _solution_output(found: Exploration) -> str:
     """Return what the solution showed when it ran, shortened."""
-    from exploracoder_jupyter.ipython_extension.panel.output_preview import outputs_as_text
+    from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_text
     from exploracoder_jupyter.trace.final_solution import solution_outputs
 
     return outputs_as_text(solution_outputs(found.state))

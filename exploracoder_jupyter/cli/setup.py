@@ -169,7 +169,7 @@ def _try(
 
 def _write(arguments: argparse.Namespace, choice: _Choice, tried: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Write the model to the config file. Returns what was written, with the seconds of the reply."""
-    from exploracoder_jupyter.core.configuration.config_file import write_config
+    from exploracoder_jupyter.core.configuration.config_file_writer import write_config
 
     found, model = choice
     values = {"model": model} if found.has_secret_address else {"base_url": found.base_url, "model": model}

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.config_file import write_config
+from exploracoder_jupyter.core.configuration.config_file_writer import write_config
 from exploracoder_jupyter.core.configuration.settings_sources import (
     KEY_VARIABLES,
     SETTING_VARIABLES,

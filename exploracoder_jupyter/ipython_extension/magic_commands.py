@@ -39,10 +39,10 @@ from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_
 from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
 from exploracoder_jupyter.ipython_extension.mentioned_variables import find_replaced
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
-from exploracoder_jupyter.ipython_extension.panel.panel_display import Display, LineDisplay, NotebookDisplay
-from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text
-from exploracoder_jupyter.ipython_extension.panel.run_wording import cost, headline
 from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
+from exploracoder_jupyter.ipython_extension.result_card.card_display import Display, LineDisplay, NotebookDisplay
+from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
+from exploracoder_jupyter.ipython_extension.result_card.run_wording import cost, headline
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
 from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter

@@ -81,7 +81,7 @@ async def inspect(
     Raises:
         KernelError: the program could not be started, or failed.
     """
-    from exploracoder_jupyter.kernels.sandbox.file_view import FileView
+    from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
     from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 
     private = launcher.folder / f"i{next(_serial)}"

@@ -1,4 +1,4 @@
-"""What the siblings of one run share: interpreter, isolation, the code sent to them, a temporary folder.
+"""Composes the command lines of siblings, and opens what those of one run share: interpreter, isolation, a folder.
 
 A `Launcher` is opened once per run. It composes the command line of a process (confinement, interpreter, limits, module
 of `kernel_agent`) and owns the run's private temporary folder, whose name is short because socket paths are limited to
@@ -29,10 +29,10 @@ from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.secrets.secret_names import is_secret_variable
 from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
-from exploracoder_jupyter.kernels.sandbox.file_view import FileView
+from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation, find_isolation, needed_by_interpreter
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
-from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles, find_visible_files
+from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles, find_visible_files
 
 _MEGABYTE: Final = 1 << 20
 _MACHINE_SHARE: Final = 0.8

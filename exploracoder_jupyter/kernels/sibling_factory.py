@@ -19,7 +19,7 @@ from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.kernels.launcher import Launcher, remove_tree
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
-from exploracoder_jupyter.kernels.sandbox.file_view import FileView
+from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, copy_snapshot
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.knowledge.extraction.api_docs import Inspect
+    from exploracoder_jupyter.knowledge.extraction.library_surface import Inspect
     from exploracoder_jupyter.knowledge.search.dense_index import Embedder
     from exploracoder_jupyter.knowledge.search.embedding_cache import embedder_fallback_message
     from exploracoder_jupyter.knowledge.task_libraries import LibraryReport, TaskLibraries
@@ -23,7 +23,7 @@ if not TYPE_CHECKING:  # lazy: the process that reads documents does not need th
         __name__,
         {
             "Embedder": "search.dense_index",
-            "Inspect": "extraction.api_docs",
+            "Inspect": "extraction.library_surface",
             "TaskLibraries": "task_libraries",
             "LibraryReport": "task_libraries",
             "embedder_fallback_message": "search.embedding_cache",

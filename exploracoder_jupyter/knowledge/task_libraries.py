@@ -19,7 +19,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, LibraryInfo, Overview, ScoredApi
-from exploracoder_jupyter.knowledge.extraction.api_docs import Inspect
 from exploracoder_jupyter.knowledge.extraction.api_source import read_source
 from exploracoder_jupyter.knowledge.extraction.library_overview import build_overview
 from exploracoder_jupyter.knowledge.extraction.library_reader import (
@@ -28,6 +27,7 @@ from exploracoder_jupyter.knowledge.extraction.library_reader import (
     LoadedLibrary,
     ShowProgress,
 )
+from exploracoder_jupyter.knowledge.extraction.library_surface import Inspect
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
 from exploracoder_jupyter.knowledge.search.api_index import FORMAT, ApiIndex
 from exploracoder_jupyter.knowledge.search.dense_index import Embedder

@@ -28,7 +28,7 @@ from exploracoder_jupyter.pipeline.ports import Model, PassageSearch
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
 from exploracoder_jupyter.pipeline.solving.user_check_names import missing_names_notice
 from exploracoder_jupyter.protocol.browser_messages import CellChange
-from exploracoder_jupyter.runs.construction.knowledge_adapter import open_knowledge
+from exploracoder_jupyter.runs.construction.knowledge_factory import open_knowledge
 from exploracoder_jupyter.runs.construction.model_factory import choose_model, with_recorded_model
 from exploracoder_jupyter.runs.construction.run_settings import (
     check_libraries_at_target,

@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.core.types import Parameter, ScoredApi
 from exploracoder_jupyter.kernels import choose_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries
-from exploracoder_jupyter.runs.construction.knowledge_adapter import Advance, open_knowledge
+from exploracoder_jupyter.runs.construction.knowledge_factory import Advance, open_knowledge
 from exploracoder_jupyter.runs.runnable_examples import runnable_examples
 
 Row = dict[str, JsonValue]

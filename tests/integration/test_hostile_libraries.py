@@ -7,8 +7,8 @@ import pytest
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.kernels import find_isolation, local_inspector
-from exploracoder_jupyter.knowledge.extraction import api_docs as surfaces
-from exploracoder_jupyter.knowledge.extraction.api_docs import Surface
+from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
+from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 
 HOSTILE = {
     "__init__.py": "'''Means harm.'''\nprint('noise')\ndef fine(): 'Is fine.'",

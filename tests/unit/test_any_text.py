@@ -45,8 +45,8 @@ from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
 from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line as options_line
-from exploracoder_jupyter.ipython_extension.panel.panel_html import card_html
-from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text
+from exploracoder_jupyter.ipython_extension.result_card.card_html import card_html
+from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
 from exploracoder_jupyter.ipython_extension.searching.search_magic import parse_search_line as search_line
 from exploracoder_jupyter.kernels.observing.output_text import cut_middle
@@ -62,7 +62,7 @@ from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_wor
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
 from exploracoder_jupyter.knowledge.sources import credential_redaction, workspace_files
-from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault, Target, explain, quote_message
+from exploracoder_jupyter.llm.endpoint.fault_messages import Fault, Target, explain, quote_message
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.offline.drafting import result_conversions
 from exploracoder_jupyter.llm.offline.inputs import existing_variables as offline_state

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.evaluation.measures.intervals import Estimate
+from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate
 from exploracoder_jupyter.evaluation.measures.paired_comparison import Comparison
 from exploracoder_jupyter.evaluation.measures.problem_sums import ProblemKey
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult

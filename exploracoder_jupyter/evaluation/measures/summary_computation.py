@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.evaluation.measures.intervals import Estimate, bootstrap
+from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate, bootstrap
 from exploracoder_jupyter.evaluation.measures.measure_definitions import MEASURES, Ratio, ratio_at_k
 from exploracoder_jupyter.evaluation.measures.paired_comparison import compare, holm
 from exploracoder_jupyter.evaluation.measures.problem_sums import ProblemKey, ProblemSums, problem_key, problem_sums

@@ -63,7 +63,7 @@ class _Reading:
     def _check_target(self, line: int, folder: Path, target: str) -> None:
         plugins.get("strategies", RRR)  # names the extra if it is missing
 
-        from exploracoder_jupyter.repository.writing.removal import removable_target
+        from exploracoder_jupyter.repository.writing.definition_removal import removable_target
 
         try:
             removable_target(folder, target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from exploracoder_jupyter.evaluation.measures.intervals import Estimate
+from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate
 from exploracoder_jupyter.evaluation.measures.measure_definitions import Unit
 
 UNDEFINED: Final = "–"

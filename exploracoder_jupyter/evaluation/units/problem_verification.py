@@ -46,7 +46,7 @@ async def verify_problem(problem: Problem, settings: Settings | None = None) -> 
 
 async def _verify_in_repository(problem: Problem, settings: Settings) -> str:
     """Return what is wrong: the reference passes no test, or one that does nothing passes all."""
-    from exploracoder_jupyter.repository.writing.removal import removable_target  # needs the extra `repo`
+    from exploracoder_jupyter.repository.writing.definition_removal import removable_target  # needs the extra `repo`
 
     assert problem.repository
     try:

@@ -16,8 +16,12 @@ from exploracoder_jupyter.evaluation.units.hidden_tests import NO_SOLUTION, WRON
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.testing.tests_in_branch import run_tests_in_fork
+from exploracoder_jupyter.repository.writing.definition_removal import (
+    copy_without_target,
+    removable_target,
+    removed_text,
+)
 from exploracoder_jupyter.repository.writing.insertion import insert
-from exploracoder_jupyter.repository.writing.removal import copy_without_target, removable_target, removed_text
 from exploracoder_jupyter.repository.writing.target import find_target
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
 

@@ -16,7 +16,7 @@ from exploracoder_jupyter.evaluation.units.api_usage import find_missing_apis, m
 from exploracoder_jupyter.evaluation.units.hidden_tests import NO_SOLUTION, TestOutcome, run_hidden_tests
 from exploracoder_jupyter.kernels import Siblings, open_siblings
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.runs.construction.knowledge_adapter import open_knowledge
+from exploracoder_jupyter.runs.construction.knowledge_factory import open_knowledge
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
 from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
 

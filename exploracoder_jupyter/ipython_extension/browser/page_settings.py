@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import get_args
 
-from exploracoder_jupyter.core.configuration.config_file import Value, write_config
+from exploracoder_jupyter.core.configuration.config_file_writer import Value, write_config
 from exploracoder_jupyter.core.configuration.settings import SettingField, Settings, setting_fields
 from exploracoder_jupyter.core.configuration.settings_sources import (
     KEY_VARIABLES,

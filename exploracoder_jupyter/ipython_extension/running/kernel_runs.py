@@ -23,8 +23,8 @@ from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.ipython_extension.browser.browser_run import Broadcaster, LiveRun, NullBroadcaster
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext
 from exploracoder_jupyter.ipython_extension.jupyter_server import server_root
-from exploracoder_jupyter.ipython_extension.panel.panel_display import Display
 from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
+from exploracoder_jupyter.ipython_extension.result_card.card_display import Display
 from exploracoder_jupyter.ipython_extension.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
 from exploracoder_jupyter.protocol.engine_messages import (
     CellsChanged,

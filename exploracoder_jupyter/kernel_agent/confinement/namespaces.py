@@ -54,7 +54,7 @@ _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
 
 class _MountStep:
-    """One mount of the plan, `[kind, source, target]`; see `kernels.sandbox.file_view.Mount`."""
+    """One mount of the plan, `[kind, source, target]`; see `kernels.sandbox.file_mounts.Mount`."""
 
     def __init__(self, kind: str, source: str, target: str) -> None:
         self.kind, self.source, self.target = kind, source, target

@@ -32,7 +32,7 @@ from exploracoder_jupyter.kernels.observing.observation import (
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE
-from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
+from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
 from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory

@@ -16,7 +16,7 @@ from exploracoder_jupyter.kernels.observing.output_text import (
     shown_text,
     without_model_texts,
 )
-from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
+from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles
 from exploracoder_jupyter.kernels.sibling_kernel import ExecutionResult
 from exploracoder_jupyter.text.terminal_text import strip_ansi
 

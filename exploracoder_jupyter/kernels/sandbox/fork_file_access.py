@@ -8,7 +8,7 @@ from tempfile import gettempdir
 from typing import Any, Final
 
 from exploracoder_jupyter.kernels.launcher import Launcher
-from exploracoder_jupyter.kernels.sandbox.file_view import FileView, Mount, plan_mounts
+from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView, Mount, plan_mounts
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 

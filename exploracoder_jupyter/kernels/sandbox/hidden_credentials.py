@@ -1,6 +1,6 @@
 """Finds credential files of the user that siblings never see: in the home folder, named by variables, in projects.
 
-Those of the home folder are hidden whatever else of it is shown (see `visible_files`). Those of a project are not
+Those of the home folder are hidden whatever else of it is shown (see `visible_home_files`). Those of a project are not
 copied with the working directory, and are hidden where a folder of it is shown directly.
 """
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.kernels.sandbox.file_view import FileView, Mount, plan_mounts
+from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView, Mount, plan_mounts
 
 _PROBE_SECONDS: Final = 10
 _BASE: Final = (

@@ -17,8 +17,8 @@ from exploracoder_jupyter.knowledge.documents.api_assignment import (
     normalize_name,
 )
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
-from exploracoder_jupyter.knowledge.extraction.api_docs import Surface
 from exploracoder_jupyter.knowledge.extraction.api_path_resolver import PathResolver
+from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 
 _OPENING_CHARS = 60
 """Characters by which a text is recognized."""

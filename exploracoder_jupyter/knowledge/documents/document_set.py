@@ -62,7 +62,7 @@ def complete_api(api: ApiDoc) -> ApiDoc:
         api,
         examples=api.examples
         or docstring_examples.extract_examples(f"{api.description}\n")[: docstring_examples.MAX_EXAMPLES],
-        deprecated=api.deprecated or docstring_examples.find_deprecation(api.description),
+        deprecated=api.deprecated or docstring_sections.find_deprecation(api.description),
         parameters=api_parameters.merge_parameters((), api.signature, (*documented.parameters, *api.parameters)),
         returns=api_parameters.merge_returns(api.returns or return_type(api.signature), documented.returns),
         notes=api.notes or documented.notes,

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.types import Passage, ScoredPassage
 from exploracoder_jupyter.knowledge.documents.document_files import File
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import parse_page
 from exploracoder_jupyter.knowledge.documents.section_passages import page_passages
-from exploracoder_jupyter.knowledge.extraction.api_docs import Surface
+from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 from exploracoder_jupyter.text.tokenizer import tokens
 
 MOST_FOUND: Final = 2

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.knowledge.extraction.api_docs import Inspect
+from exploracoder_jupyter.knowledge.extraction.library_surface import Inspect
 
 _MAX_PATHS = 12
 """How many paths of one API are tried."""

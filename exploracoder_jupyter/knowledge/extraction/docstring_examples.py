@@ -1,4 +1,4 @@
-"""Extracts runnable examples and deprecation notes from docstrings and READMEs.
+"""Extracts runnable examples from docstrings and READMEs.
 
 Examples come from doctests; if there are none, from fenced and indented code blocks that compile. Each example is made
 self-contained: a block that uses names from an earlier block is preceded by that block. Doctests that are marked as
@@ -22,12 +22,6 @@ _DIRECTIVE = re.compile(
     r"|(?!\.\.)[^\n]*::)[ \t]*\n(?:\1[ \t]+:\w[^\n]*\n)*\s*\n((?:(?:\1[ \t]+[^\n]*)?\n)+)",
     re.MULTILINE,
 )
-_DEPRECATED = re.compile(
-    r"^(?:(?:\.\. deprecated::|DEPRECATED[:.]|Deprecated:|:deprecated:|\.\. warning::\s+DEPRECATED)[ \t]*"
-    r"(?P<marked>[^\n]*(?:\n(?:[ \t]*\n)?[ \t]+\S[^\n]*)*)"
-    r"|(?P<plain>(?:Deprecated since version|This \w+ (?:is|has been|was) deprecated)[^\n]*(?:\n\S[^\n]*)*))",
-    re.MULTILINE,
-)
 _DOCTEST_OPTION = re.compile(r"(?<![ \t])[ \t]*# ?doctest:[^\n]*")
 _IMAGE = re.compile(
     r"\[?!\[[^\]]{0,500}\]\([^)]{0,500}\)(?:\]\([^)]{0,500}\))?"
@@ -44,7 +38,6 @@ _HTML = re.compile(
 _LINK = re.compile(r"\[([^\]]{1,500})\]\([^)]{0,500}\)")
 """Bounded, like `_IMAGE`: otherwise a text of unclosed brackets would take quadratic time."""
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "ipython"))
-_MAX_NOTE_CHARS = 300
 MAX_EXAMPLES = 6
 """How many examples of one API are stored."""
 
@@ -63,15 +56,6 @@ def extract_examples(doc: str) -> tuple[str, ...]:
     blocks = [block for code in _doctest_blocks(doc) or _code_blocks(doc) if (block := _parse_block(code))]
     complete = [_with_dependencies(blocks, at) for at in range(len(blocks))]
     return tuple(dict.fromkeys("\n".join(block.code for block in one) for one in complete if any(b.calls for b in one)))
-
-
-def find_deprecation(doc: str) -> str | None:
-    """Return the deprecation note of a docstring on one line; None if it has none."""
-    found = _DEPRECATED.search(doc)
-    if not found:
-        return None
-    note = found.group("marked") or found.group("plain") or ""
-    return " ".join(note.split())[:_MAX_NOTE_CHARS] or "deprecated"
 
 
 def strip_markup(readme: str) -> str:

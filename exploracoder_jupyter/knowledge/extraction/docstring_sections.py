@@ -25,6 +25,12 @@ _NO_WARNINGS: griffe.PerStyleOptions = {
     "numpy": {"warnings": False},
     "sphinx": {"warnings": False},
 }
+_DEPRECATED = re.compile(
+    r"^(?:(?:\.\. deprecated::|DEPRECATED[:.]|Deprecated:|:deprecated:|\.\. warning::\s+DEPRECATED)[ \t]*"
+    r"(?P<marked>[^\n]*(?:\n(?:[ \t]*\n)?[ \t]+\S[^\n]*)*)"
+    r"|(?P<plain>(?:Deprecated since version|This \w+ (?:is|has been|was) deprecated)[^\n]*(?:\n\S[^\n]*)*))",
+    re.MULTILINE,
+)
 _VERSION = re.compile(
     r"^(?:\.\. version(?P<how>added|changed)::[ \t]*(?P<what>[^\n]*(?:\n[ \t]+\S[^\n]*|\n[ \t]*\n[ \t]+\S[^\n]*)*)"
     r"|(?P<plain>(?:New|Added|Changed) in version [^\n]*))",
@@ -43,6 +49,7 @@ _DESCRIPTION_SEPARATOR = re.compile(r"(?<=[\w`)])\s*:\s")
 _MAX_DESCRIPTION_CHARS = 400
 _MAX_RETURNS_CHARS = 300
 _MAX_NOTE_CHARS = 200
+_MAX_DEPRECATION_CHARS = 300
 _MAX_PARAMETERS = 80
 _MAX_LINKS = 12
 
@@ -145,3 +152,12 @@ def _listed_names(text: str) -> Iterator[str]:
 def _truncate(text: str, max_chars: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= max_chars else line[: max_chars - 3].rstrip() + "..."
+
+
+def find_deprecation(doc: str) -> str | None:
+    """Return the deprecation note of a docstring on one line; None if it has none."""
+    found = _DEPRECATED.search(doc)
+    if not found:
+        return None
+    note = found.group("marked") or found.group("plain") or ""
+    return " ".join(note.split())[:_MAX_DEPRECATION_CHARS] or "deprecated"

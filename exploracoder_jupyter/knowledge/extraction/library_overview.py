@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from exploracoder_jupyter.core.types import ApiDoc, Overview
-from exploracoder_jupyter.knowledge.extraction.api_docs import Surface
+from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 
 _MAX_README_CHARS = 12_000
 """README text in total, divided evenly among the libraries."""

@@ -13,9 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.knowledge import documents as document_reading
-from exploracoder_jupyter.knowledge.extraction import api_docs as surfaces
-from exploracoder_jupyter.knowledge.extraction.api_docs import FoundLibrary, Inspect, Surface
+from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
+from exploracoder_jupyter.knowledge.extraction.library_surface import FoundLibrary, Inspect, Surface
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest
 
 if TYPE_CHECKING:

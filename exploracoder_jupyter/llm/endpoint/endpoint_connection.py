@@ -21,15 +21,15 @@ from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.llm.async_closing import AsyncClosable
-from exploracoder_jupyter.llm.endpoint import endpoint_addresses, endpoint_errors, response_limits
-from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault, Target, explain, key_remedy
-from exploracoder_jupyter.llm.endpoint.response_limits import (
+from exploracoder_jupyter.llm.endpoint import endpoint_addresses, fault_conversion, response_limits
+from exploracoder_jupyter.llm.endpoint.exchange_traffic import (
     CURRENT_TRAFFIC,
     Report,
     SilenceReporter,
     Traffic,
     format_seconds,
 )
+from exploracoder_jupyter.llm.endpoint.fault_messages import Fault, Target, explain, key_remedy
 from exploracoder_jupyter.llm.endpoint.retry_delays import retry_delay
 from exploracoder_jupyter.llm.endpoint.tolerant_json import as_list, as_object
 
@@ -115,7 +115,7 @@ class Connection(AsyncClosable):
         rows = page.get("data") if isinstance(page, dict) else None
         if not isinstance(rows, list):
             return self._incompatible(
-                exchange, endpoint_errors.describe_wrong_shape(page) or "its list of models is not one"
+                exchange, fault_conversion.describe_wrong_shape(page) or "its list of models is not one"
             )
         return tuple(str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row)
 
@@ -164,8 +164,8 @@ class Connection(AsyncClosable):
                 chunk = cast(JsonValue, await anext(chunks))
             except StopAsyncIteration:
                 return _END
-            except endpoint_errors.client_errors() as error:
-                return endpoint_errors.to_fault(error, exchange, self._key)
+            except fault_conversion.client_errors() as error:
+                return fault_conversion.to_fault(error, exchange, self._key)
             return self._fault_in(chunk, exchange) or chunk
         return Fault("unfinished").with_measurements(exchange)
 
@@ -191,8 +191,8 @@ class Connection(AsyncClosable):
     async def _send_once(self, exchange: Traffic, send: Callable[[], Awaitable[_T]]) -> _T | Fault:
         try:
             return await send()
-        except endpoint_errors.client_errors() as error:
-            return endpoint_errors.to_fault(error, exchange, self._key)
+        except fault_conversion.client_errors() as error:
+            return fault_conversion.to_fault(error, exchange, self._key)
 
     async def _wait_for_retry(self, fault: Fault, exchange: Traffic) -> bool:
         """Wait before the next request; return False at once where the wait would exceed a limit."""
@@ -211,12 +211,12 @@ class Connection(AsyncClosable):
 
     def _fault_in(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
         """Return the fault in a reply with a success status: not an object, or an error as sent by gateways."""
-        if wrong := endpoint_errors.describe_wrong_shape(answer):
+        if wrong := fault_conversion.describe_wrong_shape(answer):
             return self._incompatible(exchange, wrong)
         reply = as_object(answer)
         if not reply.get("error") or as_list(reply.get("choices")):
             return None
-        return endpoint_errors.parse_error_reply(reply["error"], self._key).with_measurements(exchange)
+        return fault_conversion.parse_error_reply(reply["error"], self._key).with_measurements(exchange)
 
     def _incompatible(self, exchange: Traffic, text: str) -> Fault:
         return Fault("incompatible", text).with_measurements(exchange)

@@ -16,8 +16,8 @@ from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint.endpoint_connection import Connection
-from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault
-from exploracoder_jupyter.llm.endpoint.response_limits import Report
+from exploracoder_jupyter.llm.endpoint.exchange_traffic import Report
+from exploracoder_jupyter.llm.endpoint.fault_messages import Fault
 from exploracoder_jupyter.llm.endpoint.tolerant_json import as_count, as_list, as_object
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.llm.endpoint import endpoint_addresses
 from exploracoder_jupyter.llm.endpoint.endpoint_connection import Connection
-from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault, explain
+from exploracoder_jupyter.llm.endpoint.fault_messages import Fault, explain
 
 _MAX_NAMES = 12
 

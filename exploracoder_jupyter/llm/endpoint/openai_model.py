@@ -23,11 +23,11 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint import request_body
 from exploracoder_jupyter.llm.endpoint.endpoint_connection import Answer, Connection
-from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault
+from exploracoder_jupyter.llm.endpoint.exchange_traffic import Report
+from exploracoder_jupyter.llm.endpoint.fault_messages import Fault
 from exploracoder_jupyter.llm.endpoint.reply_choices import Choice
 from exploracoder_jupyter.llm.endpoint.reply_delivery import Delivery, DeliveryResult, PendingRequest
 from exploracoder_jupyter.llm.endpoint.request_body import Refused
-from exploracoder_jupyter.llm.endpoint.response_limits import Report
 from exploracoder_jupyter.pipeline.merged_streams import Put, merge_streams
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 

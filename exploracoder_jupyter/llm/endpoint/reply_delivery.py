@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault
+from exploracoder_jupyter.llm.endpoint.fault_messages import Fault
 from exploracoder_jupyter.llm.endpoint.reply_choices import (
     CHARACTERS_PER_TOKEN,
     Choice,

@@ -15,7 +15,7 @@ from typing import Literal, cast
 from pydantic import JsonValue
 
 from exploracoder_jupyter.llm import tool_calls
-from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault
+from exploracoder_jupyter.llm.endpoint.fault_messages import Fault
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting import inline_lookups
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault
+from exploracoder_jupyter.llm.endpoint.fault_messages import Fault
 
 _BACKOFF: Final = 0.5
 """Seconds before the first retry; doubles with each retry."""

@@ -23,12 +23,12 @@ from exploracoder_jupyter.core.required_libraries import check_libraries, is_che
 from exploracoder_jupyter.core.secrets.secret_names import replaceable_values
 from exploracoder_jupyter.kernels import gateway_token
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
-from exploracoder_jupyter.knowledge.extraction.api_docs import find_libraries
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
+from exploracoder_jupyter.knowledge.extraction.library_surface import find_libraries
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 from exploracoder_jupyter.llm import is_local, probe, resolve_model
 from exploracoder_jupyter.llm.endpoint.endpoint_addresses import redact_address
-from exploracoder_jupyter.runs.construction.knowledge_adapter import cache_folder
+from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
 from exploracoder_jupyter.runs.construction.model_factory import ADAPTER, is_offline, model_plugin
 from exploracoder_jupyter.runs.environment_key import environment_key
 

@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.configuration.web_settings import WEB_REMEDY, web
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.pipeline.ports import Source
-from exploracoder_jupyter.runs.construction.knowledge_adapter import cache_folder
+from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
 from exploracoder_jupyter.runs.construction.source_context import SourceContext
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from exploracoder_jupyter.core.types import Environment, Observation
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.user_check import build_check
-from exploracoder_jupyter.runs.construction.knowledge_adapter import cache_folder
+from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
 from exploracoder_jupyter.runs.trace_check import relocated_paths
 from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, id_sort_key
 from exploracoder_jupyter.runs.trace_check.checked_trace import Subject, read_code, read_subject

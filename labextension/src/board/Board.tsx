@@ -2,7 +2,7 @@
 import * as React from 'react';
 
 import { isFinished } from '../link/runStatus';
-import type { IExplorationModel } from '../link/tokens';
+import type { INotebookExplorations } from '../link/explorationInterface';
 import type { CandidateView, RunView, SubtaskView } from '../messages';
 import { canChoose, canEdit } from '../sidebar/controlAvailability';
 import { useControlRequests } from '../sidebar/controlRequests';
@@ -11,7 +11,7 @@ import { useTrans } from '../sidebar/sidebarContext';
 import type { IControlRequests } from '../sidebar/controlRequests';
 import { BoardHeader } from './BoardHeader';
 import { useBoardServices } from './boardContext';
-import { canControlRun, controlNote } from './boardControls';
+import { canControlRun, controlNote } from './boardControlAvailability';
 import type { ICandidateContent } from './candidateCells';
 import type { ColumnAction } from './Column';
 import { Column } from './Column';
@@ -25,7 +25,7 @@ import { useColumnFocus } from './useColumnFocus';
 export type Drafts = Map<string, string>;
 
 interface IBoard {
-  model: IExplorationModel;
+  model: INotebookExplorations;
   run: string;
   subtask: string;
   /** What the cells of a run show of its candidates. */
@@ -56,7 +56,7 @@ export function Board(props: IBoard): React.JSX.Element {
 }
 
 interface IComparison {
-  model: IExplorationModel;
+  model: INotebookExplorations;
   run: RunView;
   subtask: SubtaskView;
   contents: ReadonlyMap<string, ICandidateContent>;

@@ -5,7 +5,7 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import { Throttler } from '@lumino/polling';
 import * as React from 'react';
 
-import type { IExplorationModel } from '../link/tokens';
+import type { INotebookExplorations } from '../link/explorationInterface';
 import { TranslationContext } from '../sidebar/sidebarContext';
 import type { Drafts } from './Board';
 import { Board } from './Board';
@@ -17,7 +17,7 @@ import { CandidateCells } from './candidateCells';
 const MIN_INTERVAL = 150;
 
 export interface IBoardOptions {
-  model: IExplorationModel;
+  model: INotebookExplorations;
   panel: NotebookPanel;
   run: string;
   subtask: string;

@@ -6,8 +6,8 @@ import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import type { IExplorationModel } from '../link/tokens';
-import { confirmChoice } from '../live/userMessages';
+import type { INotebookExplorations } from '../link/explorationInterface';
+import { confirmChoice } from '../live/dialogsAndNotices';
 import type { RunView, SubtaskView } from '../messages';
 import { explorationIcon } from '../sidebar/icons';
 import { BoardWidget } from './boardWidget';
@@ -17,7 +17,7 @@ const MIME_TYPE = 'text/x-ipython';
 /** What is compared, and where. */
 export interface IBoardTarget {
   panel: NotebookPanel;
-  model: IExplorationModel;
+  model: INotebookExplorations;
   run: RunView;
   subtask: SubtaskView;
 }

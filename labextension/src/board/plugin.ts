@@ -11,7 +11,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
-import { COMPARE, IExplorations } from '../link/tokens';
+import { COMPARE, IExplorations } from '../link/explorationInterface';
 import { markOf } from '../live/generatedCell';
 import type { RunView, SubtaskView } from '../messages';
 import type { IBoardTarget } from './boards';

@@ -4,11 +4,11 @@ import { Notification } from '@jupyterlab/apputils';
 import type { CodeCell } from '@jupyterlab/cells';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { COMPARE } from '../link/tokens';
+import { COMPARE } from '../link/explorationInterface';
 import { CommandIDs, reportProblem } from '../live/commands';
-import type { ExplorationModel } from '../live/explorationModel';
+import type { NotebookExplorations } from '../live/notebookExplorations';
 import { showCell } from '../live/notebookActions';
-import { insertedMessage, notify } from '../live/userMessages';
+import { insertedMessage, notify } from '../live/dialogsAndNotices';
 import type { Done, RunView } from '../messages';
 import type { CardAction, ICardSubject } from './cardButtons';
 
@@ -25,7 +25,7 @@ export class CardActions {
     action: CardAction,
     subject: ICardSubject,
     cell: CodeCell,
-    model: ExplorationModel
+    model: NotebookExplorations
   ): void {
     const { run, runId } = subject;
     switch (action) {
@@ -56,7 +56,7 @@ export class CardActions {
   private async _control(
     action: 'begin' | 'stop' | 'apply' | 'undo' | 'export',
     run: RunView,
-    model: ExplorationModel
+    model: NotebookExplorations
   ): Promise<void> {
     switch (action) {
       case 'begin': {
@@ -86,7 +86,7 @@ export class CardActions {
   private _goToSolution(
     { run, solution }: ICardSubject,
     cell: CodeCell,
-    model: ExplorationModel,
+    model: NotebookExplorations,
     { quiet = false } = {}
   ): void {
     if (solution && showCell(model.panel, solution, true)) {

@@ -6,7 +6,7 @@ import {
   appendButton,
   focusedAction,
   type IActionButton
-} from '../live/elements';
+} from '../live/domElements';
 import type { CardAction } from './cardButtons';
 
 export class CardBar extends Widget {

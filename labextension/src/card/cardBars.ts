@@ -6,7 +6,7 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import type { PanelLayout } from '@lumino/widgets';
 
-import type { IExplorationModel } from '../link/tokens';
+import type { INotebookExplorations } from '../link/explorationInterface';
 import { markOf } from '../live/generatedCell';
 import { isCard } from '../live/resultCard';
 import { CardBar } from './cardBar';
@@ -22,7 +22,7 @@ export type OnCardAction = (
 export class CardBars implements IDisposable {
   constructor(
     private _panel: NotebookPanel,
-    private _model: IExplorationModel,
+    private _model: INotebookExplorations,
     private _comparable: (runId: string) => boolean,
     private _onAction: OnCardAction,
     private _trans: TranslationBundle

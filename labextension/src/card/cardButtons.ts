@@ -2,9 +2,9 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { isFinished } from '../link/runStatus';
-import type { IExplorationModel } from '../link/tokens';
-import type { IActionButton } from '../live/elements';
-import { insertLabel } from '../live/userMessages';
+import type { INotebookExplorations } from '../link/explorationInterface';
+import type { IActionButton } from '../live/domElements';
+import { insertLabel } from '../live/dialogsAndNotices';
 import type { RunView } from '../messages';
 import { acceptsControls } from '../sidebar/controlAvailability';
 
@@ -29,7 +29,7 @@ export interface ICardSubject {
   solution?: string;
 }
 
-type IControlState = Pick<IExplorationModel, 'isPending' | 'link'>;
+type IControlState = Pick<INotebookExplorations, 'isPending' | 'link'>;
 type Button = IActionButton<CardAction>;
 
 /** The buttons that can be used now. `comparable`: whether the candidates of a run can be compared. */

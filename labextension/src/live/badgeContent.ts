@@ -1,9 +1,9 @@
 /** Computes the badge above the source of a generated cell from its metadata and, if known, its run. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import type { IExplorationModel } from '../link/tokens';
+import type { INotebookExplorations } from '../link/explorationInterface';
 import type { CandidateView, RunView, SubtaskView } from '../messages';
-import type { IActionButton } from './elements';
+import type { IActionButton } from './domElements';
 import type { IMark } from './generatedCell';
 
 /** The action of a badge's button. */
@@ -22,7 +22,7 @@ export interface IBadgeContent {
   why: string[];
 }
 
-type IControlState = Pick<IExplorationModel, 'isPending' | 'link'>;
+type IControlState = Pick<INotebookExplorations, 'isPending' | 'link'>;
 
 /** The content of a cell's badge, or `null` for cells without a badge. */
 export function badgeContent(

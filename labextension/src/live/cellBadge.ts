@@ -7,10 +7,10 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import { PanelLayout, Widget } from '@lumino/widgets';
 
-import type { IExplorationModel } from '../link/tokens';
+import type { INotebookExplorations } from '../link/explorationInterface';
 import type { RunView } from '../messages';
 import { BadgeAction, badgeContent, IBadgeContent } from './badgeContent';
-import { appendButton, appendElement, focusedAction } from './elements';
+import { appendButton, appendElement, focusedAction } from './domElements';
 import { FOLDED_CLASS, foldOf, IFold, toggleFold } from './foldedCandidate';
 import { HeadingsReader } from './headingsReader';
 import { IMark, isEdited, markOf } from './generatedCell';
@@ -140,7 +140,7 @@ export class CellBadge extends Widget {
 export class NotebookBadges implements IDisposable {
   constructor(
     private _panel: NotebookPanel,
-    private _model: IExplorationModel,
+    private _model: INotebookExplorations,
     private _onAction: OnBadgeAction,
     private _trans: TranslationBundle
   ) {

@@ -11,9 +11,9 @@ import type {
 
 import { isFinished } from '../link/runStatus';
 import type { Done, RunView } from '../messages';
-import type { Explorations } from './explorations';
+import type { ExplorationRegistry } from './explorationRegistry';
 import { isGuarded, makeRunnable, markOf } from './generatedCell';
-import type { ExplorationModel } from './explorationModel';
+import type { NotebookExplorations } from './notebookExplorations';
 import { showCell } from './notebookActions';
 import { asOneUndoStep } from './cellRemoval';
 import {
@@ -22,7 +22,7 @@ import {
   insertedMessage,
   removedMessage,
   notify
-} from './userMessages';
+} from './dialogsAndNotices';
 
 export const CommandIDs = {
   remove: 'exploracoder:remove',
@@ -34,7 +34,7 @@ export const CommandIDs = {
 } as const;
 
 /** Executes a command on a run of the current notebook. */
-type RunAction = (model: ExplorationModel, run: RunView) => unknown;
+type RunAction = (model: NotebookExplorations, run: RunView) => unknown;
 
 const RUN_ARGS = {
   type: 'object',
@@ -64,7 +64,7 @@ const NO_ARGS = { type: 'object', properties: {} };
 export class Commands {
   constructor(
     private _app: JupyterFrontEnd,
-    private _explorations: Explorations,
+    private _explorations: ExplorationRegistry,
     private _trans: TranslationBundle
   ) {
     this._addRemovals();
@@ -176,7 +176,7 @@ export class Commands {
     options: {
       label: string;
       caption: string;
-      can: (model: ExplorationModel, run: RunView) => boolean;
+      can: (model: NotebookExplorations, run: RunView) => boolean;
       act: RunAction;
     }
   ): void {
@@ -197,7 +197,7 @@ export class Commands {
 
   private _findRun(
     args: ReadonlyPartialJSONObject
-  ): [ExplorationModel?, RunView?] {
+  ): [NotebookExplorations?, RunView?] {
     const model = this._explorations.current;
     if (!model) {
       return [];
@@ -247,7 +247,7 @@ export class Commands {
     return cells.some(cell => markOf(cell.model, runId)?.role === 'solution');
   }
 
-  private _insertSolution(model: ExplorationModel, run: RunView): void {
+  private _insertSolution(model: NotebookExplorations, run: RunView): void {
     const how = model.insertSolution(run.key);
     if (how !== 'nothing') {
       notify(insertedMessage(how, run.status === 'stopped', this._trans));
@@ -280,7 +280,10 @@ export class Commands {
   }
 
   /** Focus the calling cell, since the focused element may be removed, so that shortcuts apply to the notebook. */
-  private _restoreFocus({ panel }: ExplorationModel, caller?: string): void {
+  private _restoreFocus(
+    { panel }: NotebookExplorations,
+    caller?: string
+  ): void {
     const active = panel.content.activeCell?.model.id;
     [caller, active].some(id => id && showCell(panel, id, true));
   }
@@ -327,7 +330,7 @@ export class Commands {
 
 /** Carry another candidate forward. If the run has ended, ask the user first, since its cells are replaced. */
 export async function chooseWithConfirmation(
-  model: ExplorationModel,
+  model: NotebookExplorations,
   run: RunView,
   candidate: string,
   trans: TranslationBundle

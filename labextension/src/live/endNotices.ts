@@ -6,7 +6,7 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
 import { isFinished } from '../link/runStatus';
-import type { IExplorationModel } from '../link/tokens';
+import type { INotebookExplorations } from '../link/explorationInterface';
 import type { RunView } from '../messages';
 import { runStatusLabel } from '../sidebar/statusLabels';
 
@@ -19,7 +19,7 @@ export class EndNotices implements IDisposable {
   /** `onShow` is called when the user wants to see the run. */
   constructor(
     private _panel: NotebookPanel,
-    private _model: IExplorationModel,
+    private _model: INotebookExplorations,
     private _onShow: (run: RunView) => void,
     private _trans: TranslationBundle
   ) {

@@ -3,7 +3,7 @@ import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
 import { CodeCell } from '@jupyterlab/cells';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 
-import type { IRunCell } from '../link/tokens';
+import type { IRunCell } from '../link/explorationInterface';
 import type { Continue, Done, RunView } from '../messages';
 import { isCallingCell } from './callingCells';
 import { IMark, markOf, NAMESPACE } from './generatedCell';

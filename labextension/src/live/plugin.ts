@@ -15,14 +15,14 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { CardActions } from '../card/cardActions';
 import { CardBars } from '../card/cardBars';
 import { claimPageId } from '../link/pageId';
-import { COMPARE, IExplorations } from '../link/tokens';
+import { COMPARE, IExplorations } from '../link/explorationInterface';
 import { NotebookBadges } from './cellBadge';
 import type { BadgeAction } from './badgeContent';
 import { CallingCellText } from './callingCellText';
 import { chooseWithConfirmation, Commands } from './commands';
 import { ExplorationCellExecutor } from './cellExecutor';
 import { EndNotices } from './endNotices';
-import { Explorations } from './explorations';
+import { ExplorationRegistry } from './explorationRegistry';
 import { makeRunnable, markOf } from './generatedCell';
 import { asOneUndoStep } from './cellRemoval';
 import { showCell } from './notebookActions';
@@ -44,7 +44,7 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
     palette: ICommandPalette | null
   ): IExplorations => {
     const trans = (translator ?? nullTranslator).load(DOMAIN);
-    const found = new Explorations(tracker, claimPageId(), trans);
+    const found = new ExplorationRegistry(tracker, claimPageId(), trans);
     const commands = new Commands(app, found, trans);
     commands.addToContextMenu();
     if (palette) {

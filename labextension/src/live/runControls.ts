@@ -6,7 +6,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { KernelLink, NoAnswerError } from '../link/kernelLink';
 import { isFinished } from '../link/runStatus';
-import type { Control } from '../link/tokens';
+import type { Control } from '../link/explorationInterface';
 import type { Continue, Done, RunView, ToKernel } from '../messages';
 import { localReply } from './notebookActions';
 

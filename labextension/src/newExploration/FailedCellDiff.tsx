@@ -1,14 +1,14 @@
 /** The end of an exploration of an error: how the solution differs from the cell that failed. */
 import * as React from 'react';
 
+import { compareCode, ICodePart } from '../board/codeDiff';
 import type { RunView } from '../messages';
 import { useTrans } from '../sidebar/sidebarContext';
-import type { ISidebarForms } from './sidebarFormsToken';
-import { lineDiff } from './lineDiff';
+import type { IFormServices } from './formServicesToken';
 
 export function FailedCellDiff(props: {
   run: RunView;
-  forms: ISidebarForms;
+  forms: IFormServices;
 }): React.JSX.Element | null {
   const trans = useTrans();
   const { run, forms } = props;
@@ -45,21 +45,33 @@ export function FailedCellDiff(props: {
   );
 }
 
+const SIGNS = { same: ' ', added: '+', removed: '-' };
+
+/** The lines of both codes, each with where it is. */
+function diffLines(before: string, after: string): ICodePart[] {
+  return compareCode(before, after).flatMap(({ kind, text }) =>
+    text.split('\n').map(line => ({ kind, text: line }))
+  );
+}
+
 function Diff(props: { before: string; after: string }): React.JSX.Element {
   const trans = useTrans();
-  const names = { '+': trans.__('added'), '-': trans.__('removed'), ' ': '' };
-  const kinds = { '+': 'jp-mod-added', '-': 'jp-mod-removed', ' ': '' };
+  const names = {
+    same: '',
+    added: trans.__('added'),
+    removed: trans.__('removed')
+  };
   return (
     <ol
       className="jp-Explora-diff"
       tabIndex={0}
       aria-label={trans.__('Changes')}
     >
-      {lineDiff(props.before, props.after).map(({ sign, text }, index) => (
-        <li key={index} className={kinds[sign]}>
-          <span aria-hidden="true">{sign}</span>
-          {names[sign] && (
-            <span className="jp-Explora-unseen">{names[sign]}: </span>
+      {diffLines(props.before, props.after).map(({ kind, text }, index) => (
+        <li key={index} className={kind === 'same' ? '' : `jp-mod-${kind}`}>
+          <span aria-hidden="true">{SIGNS[kind]}</span>
+          {names[kind] && (
+            <span className="jp-Explora-unseen">{names[kind]}: </span>
           )}
           {text}
         </li>

@@ -2,13 +2,13 @@
 import * as React from 'react';
 
 import { useTrans } from '../sidebar/sidebarContext';
-import type { ISidebarForms } from './sidebarFormsToken';
+import type { IFormServices } from './formServicesToken';
 import { TaskForm } from './TaskForm';
 
 export function NewExploration({
   forms
 }: {
-  forms: ISidebarForms;
+  forms: IFormServices;
 }): React.JSX.Element {
   const trans = useTrans();
   return (

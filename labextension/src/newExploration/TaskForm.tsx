@@ -2,10 +2,10 @@
 import * as React from 'react';
 
 import { useTrans } from '../sidebar/sidebarContext';
-import { ITask, splitLibraries } from './callingCell';
+import { ITask, splitLibraries } from './callingCellSource';
 import { Combobox } from './Combobox';
 import { EFFORTS, effortLabels } from './effortLabels';
-import type { ISidebarForms } from './sidebarFormsToken';
+import type { IFormServices } from './formServicesToken';
 import { Field, noteId } from './Field';
 import { ILibraryNames, suggestLibraries } from './libraryNames';
 
@@ -20,7 +20,7 @@ interface IFields {
 }
 
 export function TaskForm(props: {
-  forms: ISidebarForms;
+  forms: IFormServices;
   /** Closes the form; absent where there is nothing else to show. */
   onClose?: () => void;
   /** Whether to focus the first empty field at once. */
@@ -111,7 +111,7 @@ export function TaskForm(props: {
 }
 
 function LibraryField(
-  props: IFields & { forms: ISidebarForms }
+  props: IFields & { forms: IFormServices }
 ): React.JSX.Element {
   const trans = useTrans();
   const { task, problems, set, forms } = props;

@@ -5,8 +5,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { SHOW_SIDEBAR } from '../sidebar/hostServices';
 import { explorationIcon } from '../sidebar/icons';
-import type { ITask } from './callingCell';
-import type { SidebarForms } from './sidebarForms';
+import type { ITask } from './callingCellSource';
+import type { FormServices } from './formServices';
 import { correctionTask, failedCellError } from './failedCell';
 import { usedLibraries } from './usedLibraries';
 import { wordsAtCursor } from './wordsAtCursor';
@@ -20,7 +20,7 @@ const NO_ARGS = { args: { type: 'object', properties: {} } };
 
 export function addCellCommands(
   app: JupyterFrontEnd,
-  forms: SidebarForms,
+  forms: FormServices,
   tracker: INotebookTracker,
   trans: TranslationBundle
 ): void {
@@ -77,7 +77,7 @@ export function addCellCommands(
 /** Update the button in the cell's toolbar when it may apply or not apply any more. */
 function followActiveCell(
   { commands }: JupyterFrontEnd,
-  forms: SidebarForms,
+  forms: FormServices,
   tracker: INotebookTracker
 ): void {
   const update = () =>

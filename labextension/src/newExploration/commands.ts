@@ -5,8 +5,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { SHOW_SIDEBAR } from '../sidebar/hostServices';
 import { explorationIcon } from '../sidebar/icons';
-import type { ITask } from './callingCell';
-import type { ISidebarForms } from './sidebarFormsToken';
+import type { ITask } from './callingCellSource';
+import type { IFormServices } from './formServicesToken';
 
 export const NewExplorationCommandIDs = {
   new: 'exploracoder:new',
@@ -35,7 +35,7 @@ const TASK_ARGS = {
 
 export function addNewExplorationCommands(
   app: JupyterFrontEnd,
-  forms: ISidebarForms,
+  forms: IFormServices,
   tracker: INotebookTracker,
   trans: TranslationBundle
 ): void {

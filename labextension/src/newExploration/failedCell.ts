@@ -3,7 +3,7 @@ import type { ISharedCodeCell } from '@jupyter/ydoc';
 import type { Cell } from '@jupyterlab/cells';
 
 import { markOf, NAMESPACE } from '../live/generatedCell';
-import { EMPTY_TASK, ITask } from './callingCell';
+import { EMPTY_TASK, ITask } from './callingCellSource';
 import { failingLibrary, usedLibraries } from './usedLibraries';
 
 /** Matches the extension's own magics, which IPython also runs below empty lines and indented. */

@@ -8,23 +8,23 @@ import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { IExplorations } from '../link/tokens';
+import { IExplorations } from '../link/explorationInterface';
 import { addCellCommands, CellCommandIDs } from './cellCommands';
 import {
   addNewExplorationCommands,
   NewExplorationCommandIDs
 } from './commands';
-import { SidebarForms } from './sidebarForms';
-import { ISidebarForms } from './sidebarFormsToken';
+import { FormServices } from './formServices';
+import { IFormServices } from './formServicesToken';
 import { offerToLoadExtension } from './loadExtensionOffer';
 
-const forms: JupyterFrontEndPlugin<ISidebarForms> = {
+const forms: JupyterFrontEndPlugin<IFormServices> = {
   id: 'exploracoder-jupyter:entry',
   description: 'Starts explorations from forms and commands.',
   autoStart: true,
   requires: [IExplorations, INotebookTracker],
   optional: [ITranslator, ICommandPalette, ILauncher],
-  provides: ISidebarForms,
+  provides: IFormServices,
   activate: (
     app: JupyterFrontEnd,
     explorations: IExplorations,
@@ -32,9 +32,9 @@ const forms: JupyterFrontEndPlugin<ISidebarForms> = {
     translator: ITranslator | null,
     palette: ICommandPalette | null,
     launcher: ILauncher | null
-  ): ISidebarForms => {
+  ): IFormServices => {
     const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
-    const found = new SidebarForms(tracker, explorations);
+    const found = new FormServices(tracker, explorations);
     addNewExplorationCommands(app, found, tracker, trans);
     addCellCommands(app, found, tracker, trans);
     offerToLoadExtension(tracker, trans);

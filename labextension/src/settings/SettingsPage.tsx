@@ -1,15 +1,15 @@
 /** The page of the sidebar with the kernel's settings. It needs a kernel that has loaded the extension. */
 import * as React from 'react';
 
-import type { ISidebarForms } from '../newExploration/sidebarFormsToken';
-import type { LinkStatus } from '../link/tokens';
+import type { IFormServices } from '../newExploration/formServicesToken';
+import type { LinkStatus } from '../link/explorationInterface';
 import type { SettingsView } from '../messages';
 import { useTrans } from '../sidebar/sidebarContext';
 import { SettingsClient } from './settingsClient';
 import { SettingsForm } from './SettingsForm';
 
 export function SettingsPage(props: {
-  forms: ISidebarForms;
+  forms: IFormServices;
   link: LinkStatus;
 }): React.JSX.Element {
   const trans = useTrans();
@@ -28,7 +28,7 @@ export function SettingsPage(props: {
 }
 
 function NotLoaded(props: {
-  forms: ISidebarForms;
+  forms: IFormServices;
   onClose: () => void;
 }): React.JSX.Element {
   const trans = useTrans();
@@ -60,7 +60,7 @@ function NotLoaded(props: {
 }
 
 function Loaded(props: {
-  forms: ISidebarForms;
+  forms: IFormServices;
   onClose: () => void;
 }): React.JSX.Element {
   const trans = useTrans();

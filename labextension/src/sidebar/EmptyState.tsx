@@ -3,9 +3,9 @@
  */
 import * as React from 'react';
 
-import { SettingsButton } from '../newExploration/NavigationBar';
+import { SettingsButton } from './NavigationBar';
 import { TaskForm } from '../newExploration/TaskForm';
-import type { LinkStatus } from '../link/tokens';
+import type { LinkStatus } from '../link/explorationInterface';
 import { exampleCells } from './example';
 import type { IHostServices } from './sidebarContext';
 import { useTrans } from './sidebarContext';

@@ -5,7 +5,7 @@ import * as React from 'react';
 
 import { canCompare } from '../board/comparison';
 import { isFinished } from '../link/runStatus';
-import type { IExplorationModel } from '../link/tokens';
+import type { INotebookExplorations } from '../link/explorationInterface';
 import type { RunView, SubtaskView } from '../messages';
 import {
   canChoose,
@@ -22,7 +22,7 @@ import { ReplaceForm, RetryForm } from './RetryForm';
 
 export interface IItemActions {
   run: RunView;
-  model: IExplorationModel;
+  model: INotebookExplorations;
   requests: IControlRequests;
   host: IHostServices;
   item: Item;

@@ -5,7 +5,7 @@
 import * as React from 'react';
 
 import { isFinished } from '../link/runStatus';
-import type { IRunCell } from '../link/tokens';
+import type { IRunCell } from '../link/explorationInterface';
 import type { RunView } from '../messages';
 import { useTrans } from './sidebarContext';
 import type { Folds, Item } from './planItems';

@@ -4,7 +4,7 @@
  */
 import * as React from 'react';
 
-import { replacementWarning } from '../live/userMessages';
+import { replacementWarning } from '../live/dialogsAndNotices';
 import { FormButtons } from './FormButtons';
 import { useTrans } from './sidebarContext';
 

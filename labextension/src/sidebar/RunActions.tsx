@@ -4,7 +4,10 @@
 import * as React from 'react';
 
 import { isFinished } from '../link/runStatus';
-import type { Control, IExplorationModel } from '../link/tokens';
+import type {
+  Control,
+  INotebookExplorations
+} from '../link/explorationInterface';
 import type { Done, RunView } from '../messages';
 import { acceptsControls, canExploreNow, canStop } from './controlAvailability';
 import { ActionButton } from './ActionButton';
@@ -15,14 +18,14 @@ import {
   insertLabel,
   keepSolutionLabel,
   removedMessage
-} from '../live/userMessages';
+} from '../live/dialogsAndNotices';
 import { FormButtons } from './FormButtons';
 import type { IHostServices } from './sidebarContext';
 import { useTrans } from './sidebarContext';
 
 interface IRunActions {
   run: RunView;
-  model: IExplorationModel;
+  model: INotebookExplorations;
   requests: IControlRequests;
   host: IHostServices;
 }

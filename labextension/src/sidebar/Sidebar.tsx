@@ -5,9 +5,12 @@
 import * as React from 'react';
 
 import { isFinished } from '../link/runStatus';
-import type { IRunCell, IExplorationModel } from '../link/tokens';
+import type {
+  IRunCell,
+  INotebookExplorations
+} from '../link/explorationInterface';
 import type { RunView } from '../messages';
-import { NavigationBar, useSidebarPage } from '../newExploration/NavigationBar';
+import { NavigationBar, useSidebarPage } from './NavigationBar';
 import { FailedCellDiff } from '../newExploration/FailedCellDiff';
 import { NewExploration } from '../newExploration/NewExploration';
 import { Activity } from './Activity';
@@ -18,7 +21,7 @@ import type { RunClock } from './runClock';
 import { EmptyState } from './EmptyState';
 import { LOAD_CELL } from './example';
 import { RunningRuns, hasOtherActiveRuns } from './RunningRuns';
-import { Details, Facts, StatusLine, TaskText } from './Header';
+import { Details, Facts, StatusLine, TaskText } from './RunHeader';
 import { History } from './History';
 import type { IHostServices, IPreferences } from './sidebarContext';
 import { useTrans } from './sidebarContext';
@@ -39,7 +42,7 @@ interface ISidebarProps {
 
 /** Renders the model again whenever it has changed. */
 export function Sidebar(
-  props: ISidebarProps & { model: IExplorationModel | null }
+  props: ISidebarProps & { model: INotebookExplorations | null }
 ): React.JSX.Element {
   const { model, host } = props;
   const [, redraw] = React.useReducer((times: number) => times + 1, 0);
@@ -58,7 +61,7 @@ export function Sidebar(
   return (
     <div className="jp-Explora-content">
       {model ? (
-        <Explorations {...props} model={model} />
+        <ExplorationRegistry {...props} model={model} />
       ) : (
         <div className="jp-Explora-scroll">
           <EmptyState link="none" host={host} />
@@ -69,10 +72,10 @@ export function Sidebar(
 }
 
 interface IExplorationsProps extends ISidebarProps {
-  model: IExplorationModel;
+  model: INotebookExplorations;
 }
 
-function Explorations(props: IExplorationsProps): React.JSX.Element {
+function ExplorationRegistry(props: IExplorationsProps): React.JSX.Element {
   const { model, host } = props;
   const newest = newestRun(model);
   const [picked, pick] = React.useState<string | null>(null);
@@ -129,7 +132,7 @@ function Explorations(props: IExplorationsProps): React.JSX.Element {
 }
 
 /** The newest run. Runs that another page shows, in a notebook that is not this one, are considered last. */
-function newestRun(model: IExplorationModel): RunView | undefined {
+function newestRun(model: INotebookExplorations): RunView | undefined {
   const ours = ({ key, owner }: RunView) =>
     owner === '' || model.isOwned(key) || model.isHere(key);
   return model.runs.filter(ours).at(-1) ?? model.runs.at(-1);
@@ -137,7 +140,7 @@ function newestRun(model: IExplorationModel): RunView | undefined {
 
 /** Explains why the kernel cannot be controlled, if it cannot. */
 function ConnectionNote(props: {
-  model: IExplorationModel;
+  model: INotebookExplorations;
 }): React.JSX.Element | null {
   const trans = useTrans();
   const { link, runs } = props.model;
@@ -245,7 +248,7 @@ function EarlierRunNote(props: { onNewest: () => void }): React.JSX.Element {
 
 function OtherTabNote(props: {
   run: RunView;
-  model: IExplorationModel;
+  model: INotebookExplorations;
 }): React.JSX.Element | null {
   const trans = useTrans();
   const { run, model } = props;

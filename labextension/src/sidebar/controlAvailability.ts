@@ -2,12 +2,12 @@
  * Which controls are available. Controls that cannot work are not shown.
  */
 import { isFinished } from '../link/runStatus';
-import type { IExplorationModel } from '../link/tokens';
+import type { INotebookExplorations } from '../link/explorationInterface';
 import type { CandidateView, RunView, SubtaskView } from '../messages';
 
 /** Whether the kernel handles controls, at once or when the running cell has ended. */
 export function acceptsControls(
-  model: Pick<IExplorationModel, 'link'>
+  model: Pick<INotebookExplorations, 'link'>
 ): boolean {
   return model.link === 'ready' || model.link === 'waiting';
 }

@@ -3,7 +3,10 @@
  */
 import * as React from 'react';
 
-import type { Control, IExplorationModel } from '../link/tokens';
+import type {
+  Control,
+  INotebookExplorations
+} from '../link/explorationInterface';
 import type { Done, RunView } from '../messages';
 
 /** A reply to the user. */
@@ -23,7 +26,7 @@ const PENDING_TIMEOUT = 3000;
 const REPLY_DURATION = 10_000;
 
 export function useControlRequests(
-  model: IExplorationModel,
+  model: INotebookExplorations,
   run: RunView
 ): IControlRequests {
   const [accepted, setAccepted] = React.useState<ReadonlyMap<string, string>>(

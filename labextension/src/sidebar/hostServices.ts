@@ -8,9 +8,9 @@ import { NotebookActions } from '@jupyterlab/notebook';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import { CommandRegistry } from '@lumino/commands';
 
-import { COMPARE } from '../link/tokens';
-import type { IExplorations } from '../link/tokens';
-import type { ISidebarForms } from '../newExploration/sidebarFormsToken';
+import { COMPARE } from '../link/explorationInterface';
+import type { IExplorations } from '../link/explorationInterface';
+import type { IFormServices } from '../newExploration/formServicesToken';
 import type { IHostServices } from './sidebarContext';
 import { insertExample } from './insertExample';
 import { IActiveCell, describeCell } from './activeCell';
@@ -22,7 +22,7 @@ export class HostServices implements IHostServices {
     private app: JupyterFrontEnd,
     private tracker: INotebookTracker,
     private explorations: Pick<IExplorations, 'current'>,
-    readonly forms: ISidebarForms
+    readonly forms: IFormServices
   ) {}
 
   get hasNotebook(): boolean {

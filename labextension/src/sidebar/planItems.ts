@@ -3,7 +3,7 @@
  * so that keys move by index and a row is rendered again only if it changed.
  */
 import type { ApiView, CandidateView, RunView, SubtaskView } from '../messages';
-import type { IRunCell } from '../link/tokens';
+import type { IRunCell } from '../link/explorationInterface';
 
 /** Number of candidates of a subtask that are shown until the user asks for all. */
 export const VISIBLE_CANDIDATES = 12;

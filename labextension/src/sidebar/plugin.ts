@@ -15,9 +15,9 @@ import {
   TranslationBundle
 } from '@jupyterlab/translation';
 
-import { addRunCommands, RunCommandIDs } from '../newExploration/runCommands';
-import { ISidebarForms } from '../newExploration/sidebarFormsToken';
-import { IExplorations } from '../link/tokens';
+import { addSteeringCommands, SteeringCommandIDs } from './steeringCommands';
+import { IFormServices } from '../newExploration/formServicesToken';
+import { IExplorations } from '../link/explorationInterface';
 import { HostServices, SHOW_SIDEBAR } from './hostServices';
 import { DEFAULTS, IPreferences } from './sidebarContext';
 import { explorationIcon } from './icons';
@@ -33,13 +33,13 @@ const sidebar: JupyterFrontEndPlugin<void> = {
   id: 'exploracoder-jupyter:sidebar',
   description: 'Shows and controls the explorations of the current notebook.',
   autoStart: true,
-  requires: [IExplorations, INotebookTracker, ISidebarForms],
+  requires: [IExplorations, INotebookTracker, IFormServices],
   optional: [ITranslator, ILayoutRestorer, ISettingRegistry, ICommandPalette],
   activate: (
     app: JupyterFrontEnd,
     explorations: IExplorations,
     tracker: INotebookTracker,
-    forms: ISidebarForms,
+    forms: IFormServices,
     translator: ITranslator | null,
     restorer: ILayoutRestorer | null,
     settings: ISettingRegistry | null,
@@ -63,9 +63,12 @@ const sidebar: JupyterFrontEndPlugin<void> = {
     });
     addCommands(app, explorations, host, widget, trans);
     const open = (link: string) => host.open(link);
-    addRunCommands(app, explorations, tracker, open, trans);
+    addSteeringCommands(app, explorations, tracker, open, trans);
     const category = trans.__('Exploration');
-    for (const command of Object.values({ ...CommandIDs, ...RunCommandIDs })) {
+    for (const command of Object.values({
+      ...CommandIDs,
+      ...SteeringCommandIDs
+    })) {
       palette?.addItem({ command, category });
     }
     void followSettings(settings, widget);

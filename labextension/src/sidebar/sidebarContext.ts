@@ -5,7 +5,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import type { ISidebarForms } from '../newExploration/sidebarFormsToken';
+import type { IFormServices } from '../newExploration/formServicesToken';
 import type { IActiveCell } from './activeCell';
 
 /** The application's services, apart from controls of runs. */
@@ -19,7 +19,7 @@ export interface IHostServices {
    */
   readonly shortcut: string;
   /** The forms of the sidebar. */
-  readonly forms: ISidebarForms;
+  readonly forms: IFormServices;
   /** Focus the notebook's active cell. */
   focusNotebook(): void;
   /** Open a file by its path relative to the notebook's folder. */

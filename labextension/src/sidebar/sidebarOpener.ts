@@ -4,7 +4,10 @@
 import type { IDisposable } from '@lumino/disposable';
 
 import { isFinished } from '../link/runStatus';
-import type { IExplorationModel, IExplorations } from '../link/tokens';
+import type {
+  INotebookExplorations,
+  IExplorations
+} from '../link/explorationInterface';
 import type { IPreferences } from './sidebarContext';
 
 export class SidebarOpener implements IDisposable {
@@ -37,7 +40,7 @@ export class SidebarOpener implements IDisposable {
     this.model?.changed.connect(this.onModelChanged, this);
   }
 
-  private onModelChanged(model: IExplorationModel): void {
+  private onModelChanged(model: INotebookExplorations): void {
     const fresh = model.runs.filter(
       run => !this.seen.has(run.key) && !isFinished(run)
     );
@@ -51,7 +54,7 @@ export class SidebarOpener implements IDisposable {
     }
   }
 
-  private model: IExplorationModel | null = null;
+  private model: INotebookExplorations | null = null;
   /** Keys of different kernels may coincide. A run that is missed for that reason only fails to open the sidebar. */
   private seen = new Set<string>();
   private opened = false;

@@ -5,7 +5,7 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import type { IExplorations } from '../link/tokens';
+import type { IExplorations } from '../link/explorationInterface';
 import { RunClock } from './runClock';
 import { FocusKeeper } from './focusKeeper';
 import type { IHostServices, IPreferences } from './sidebarContext';

@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.core.configuration.config_file import write_config
+from exploracoder_jupyter.core.configuration.config_file_writer import write_config
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import KEY_VARIABLES, SETTING_VARIABLES, Secrets
 from exploracoder_jupyter.core.errors import UsageError

@@ -12,8 +12,8 @@ from exploracoder_jupyter.core.message_formatting import choose_wording, did_you
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line
-from exploracoder_jupyter.ipython_extension.panel.run_wording import describe_usage
-from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import key_remedy
+from exploracoder_jupyter.ipython_extension.result_card.run_wording import describe_usage
+from exploracoder_jupyter.llm.endpoint.fault_messages import key_remedy
 from exploracoder_jupyter.runs.construction.run_settings import model_notices
 from tests.unit.factories import started
 

@@ -1,4 +1,4 @@
-"""Cells that the page writes (`newExploration/callingCell.ts`) arrive at the magic as they were entered."""
+"""Cells that the page writes (`newExploration/callingCellSource.ts`) arrive at the magic as they were entered."""
 
 import ast
 import json

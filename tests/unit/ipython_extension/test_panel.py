@@ -42,9 +42,9 @@ from exploracoder_jupyter.core.types import (
     Verdict,
 )
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
-from exploracoder_jupyter.ipython_extension.panel.panel_html import card_html
-from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text, card_text
-from exploracoder_jupyter.ipython_extension.panel.run_wording import cost, describe, headline
+from exploracoder_jupyter.ipython_extension.result_card.card_html import card_html
+from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text, card_text
+from exploracoder_jupyter.ipython_extension.result_card.run_wording import cost, describe, headline
 
 START = RunStarted(
     "0123abcd",

@@ -12,7 +12,7 @@ from exploracoder_jupyter.kernels.interpreter import Interpreter
 from exploracoder_jupyter.kernels.launcher import Launcher
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
-from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
+from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 
 

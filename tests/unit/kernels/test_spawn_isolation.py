@@ -8,7 +8,7 @@ import pytest
 
 from exploracoder_jupyter.kernels.launcher import remove_tree
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
-from exploracoder_jupyter.kernels.sandbox.file_view import FileView
+from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import copy_snapshot, take_snapshot

@@ -86,20 +86,6 @@ def test_what_is_no_example_gives_none(text):
     assert docstring_examples.extract_examples(text) == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "deprecation"),
-    [
-        ("Do.\n\n.. deprecated:: 2.0\n   Use `other`\n   instead.\n\nMore.", "2.0 Use `other` instead."),
-        ("DEPRECATED: gone in 3.", "gone in 3."),
-        (".. deprecated::\n", "deprecated"),
-        ("Do.\n\nx : int\n\n    .. deprecated:: 2.0\n       The parameter.", None),
-        ("Nothing of it.", None),
-    ],
-)
-def test_deprecation_is_that_of_the_object_not_of_a_parameter(text, deprecation):
-    assert docstring_examples.find_deprecation(text) == deprecation
-
-
 def test_prose_loses_badges_images_html_and_targets():
     readme = doc("""
         # Lib

@@ -8,7 +8,7 @@ from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.llm import OpenAIModel
-from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import quote_message
+from exploracoder_jupyter.llm.endpoint.fault_messages import quote_message
 from tests.unit.served import KEY, URL, answers, ask, model, refusal, whole
 
 

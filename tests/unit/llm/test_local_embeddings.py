@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import Secrets, re
 from exploracoder_jupyter.core.errors import EndpointError, MissingRequirement, UsageError
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
-from exploracoder_jupyter.runs.construction.knowledge_adapter import open_knowledge
+from exploracoder_jupyter.runs.construction.knowledge_factory import open_knowledge
 
 
 class Panic(BaseException):

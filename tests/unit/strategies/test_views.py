@@ -12,8 +12,8 @@ from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.types import Solution
 from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
-from exploracoder_jupyter.ipython_extension.panel.panel_html import card_html
-from exploracoder_jupyter.ipython_extension.panel.panel_text import as_text
+from exploracoder_jupyter.ipython_extension.result_card.card_html import card_html
+from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims

@@ -10,7 +10,7 @@ import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 import { waitFor } from '@testing-library/dom';
 
-import { COMPARE } from '../../link/tokens';
+import { COMPARE } from '../../link/explorationInterface';
 import {
   candidate,
   FakeExplorations,

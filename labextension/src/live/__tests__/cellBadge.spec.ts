@@ -7,7 +7,7 @@ import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
 import { settled } from '../../link/__tests__/fakeKernel';
-import type { IExplorationModel } from '../../link/tokens';
+import type { INotebookExplorations } from '../../link/explorationInterface';
 import type { RunView } from '../../messages';
 import { applyChange } from '../applyChange';
 import { NotebookBadges } from '../cellBadge';
@@ -25,7 +25,9 @@ let pending: boolean;
 let asked: [string, string][];
 let badges: NotebookBadges;
 let looked: number;
-const changed = new Signal<IExplorationModel, void>({} as IExplorationModel);
+const changed = new Signal<INotebookExplorations, void>(
+  {} as INotebookExplorations
+);
 
 beforeEach(() => {
   notebook = NBTestUtils.createNotebook();
@@ -48,7 +50,7 @@ beforeEach(() => {
         looked += 1;
         return runs;
       }
-    } as unknown as IExplorationModel,
+    } as unknown as INotebookExplorations,
     (action, cell) => asked.push([action, cell.model.id]),
     trans
   );

@@ -5,7 +5,7 @@ import { CommandRegistry } from '@lumino/commands';
 
 import type { RunView } from '../../messages';
 import { CommandIDs, Commands } from '../commands';
-import type { Explorations } from '../explorations';
+import type { ExplorationRegistry } from '../explorationRegistry';
 import type { IMark } from '../generatedCell';
 import { runView } from './runFixtures';
 
@@ -50,7 +50,7 @@ beforeEach(() => {
   };
   new Commands(
     { commands } as unknown as JupyterFrontEnd,
-    { current: model } as unknown as Explorations,
+    { current: model } as unknown as ExplorationRegistry,
     trans
   );
 });

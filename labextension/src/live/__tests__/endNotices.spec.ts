@@ -3,7 +3,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 
-import type { IExplorationModel } from '../../link/tokens';
+import type { INotebookExplorations } from '../../link/explorationInterface';
 import type { RunView } from '../../messages';
 import { EndNotices } from '../endNotices';
 import { runView } from './runFixtures';
@@ -16,8 +16,8 @@ const model = {
   get runs() {
     return runs;
   }
-} as unknown as IExplorationModel;
-const changed = new Signal<IExplorationModel, void>(model);
+} as unknown as INotebookExplorations;
+const changed = new Signal<INotebookExplorations, void>(model);
 Object.assign(model, { changed });
 
 const panel = {

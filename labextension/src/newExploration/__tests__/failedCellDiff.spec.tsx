@@ -3,7 +3,7 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import * as React from 'react';
 
 import {
-  FakeSidebarForms,
+  FakeFormServices,
   run,
   solved
 } from '../../sidebar/__tests__/fakeModel';
@@ -13,7 +13,7 @@ afterEach(cleanup);
 
 describe('the changes to a failed cell', () => {
   const show = (failed: string | null, view = solved({ code: 'a = 2' })) => {
-    const forms = new FakeSidebarForms();
+    const forms = new FakeFormServices();
     forms.failed = failed;
     render(<FailedCellDiff run={view} forms={forms} />);
     return forms;

@@ -9,11 +9,11 @@ import {
 import axe from 'axe-core';
 import * as React from 'react';
 
-import { FakeSidebarForms } from '../../sidebar/__tests__/fakeModel';
-import { EMPTY_TASK } from '../callingCell';
+import { FakeFormServices } from '../../sidebar/__tests__/fakeModel';
+import { EMPTY_TASK } from '../callingCellSource';
 import { TaskForm } from '../TaskForm';
 
-async function show(forms = new FakeSidebarForms(), onClose?: () => void) {
+async function show(forms = new FakeFormServices(), onClose?: () => void) {
   await act(async () => {
     render(<TaskForm forms={forms} focus onClose={onClose} />);
   });
@@ -84,7 +84,7 @@ describe('the form', () => {
   });
 
   it('begins with the draft and keeps what is entered', async () => {
-    const forms = new FakeSidebarForms();
+    const forms = new FakeFormServices();
     forms.draft = { ...EMPTY_TASK, libraries: 'networkx', task: 'a' };
     await show(forms);
     expect(document.activeElement).toBe(field('Task'));
@@ -96,13 +96,13 @@ describe('the form', () => {
 
   it('is closed by Escape where there is something else to show', async () => {
     const close = jest.fn();
-    await show(new FakeSidebarForms(), close);
+    await show(new FakeFormServices(), close);
     press('Task', 'Escape');
     expect(close).toHaveBeenCalledTimes(1);
   });
 
   it('has no violations that axe finds', async () => {
-    const forms = new FakeSidebarForms();
+    const forms = new FakeFormServices();
     forms.names = { imported: ['networkx'], installed: [] };
     await show(forms, () => undefined);
     press('Library', 'ArrowDown');
@@ -123,7 +123,7 @@ describe('the library field', () => {
     installed: ['nbformat', 'networkx', 'numpy', 'pandas']
   };
   const complete = async () => {
-    const forms = new FakeSidebarForms();
+    const forms = new FakeFormServices();
     forms.names = names;
     await show(forms);
     return forms;
@@ -165,7 +165,7 @@ describe('the library field', () => {
 
   it('closes the list by Escape before the form', async () => {
     const close = jest.fn();
-    const forms = new FakeSidebarForms();
+    const forms = new FakeFormServices();
     forms.names = names;
     await show(forms, close);
     type('Library', 'n');

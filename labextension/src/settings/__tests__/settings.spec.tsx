@@ -9,14 +9,14 @@ import {
 import axe from 'axe-core';
 import * as React from 'react';
 
-import type { LinkStatus } from '../../link/tokens';
+import type { LinkStatus } from '../../link/explorationInterface';
 import type {
   Answer,
   SettingsView,
   SettingView,
   ToKernel
 } from '../../messages';
-import { FakeSidebarForms } from '../../sidebar/__tests__/fakeModel';
+import { FakeFormServices } from '../../sidebar/__tests__/fakeModel';
 import { SettingsPage } from '../SettingsPage';
 
 const KEY = 'sk-very-secret';
@@ -77,7 +77,7 @@ async function show(
   answers: { settings?: SettingsView; tried?: Partial<Answer> } = {},
   link: LinkStatus = 'ready'
 ) {
-  const forms = new FakeSidebarForms();
+  const forms = new FakeFormServices();
   const sent: ToKernel[] = [];
   forms.kernel = message => {
     sent.push(message);

@@ -4,19 +4,19 @@
 import { Signal } from '@lumino/signaling';
 
 import { NoAnswerError } from '../../link/kernelLink';
-import { EMPTY_TASK, ITask } from '../../newExploration/callingCell';
+import { EMPTY_TASK, ITask } from '../../newExploration/callingCellSource';
 import type {
   SidebarPage,
-  ISidebarForms
-} from '../../newExploration/sidebarFormsToken';
+  IFormServices
+} from '../../newExploration/formServicesToken';
 import type { ILibraryNames } from '../../newExploration/libraryNames';
 import type {
   Control,
-  IExplorationModel,
+  INotebookExplorations,
   IExplorations,
   InsertResult,
   LinkStatus
-} from '../../link/tokens';
+} from '../../link/explorationInterface';
 import type {
   Answer,
   CandidateView,
@@ -37,7 +37,7 @@ const TAKEN: Done = {
   link: ''
 };
 
-export class FakeModel implements IExplorationModel {
+export class FakeModel implements INotebookExplorations {
   runs: RunView[] = [];
   traces: TraceView[] = [];
   link: LinkStatus = 'ready';
@@ -45,7 +45,7 @@ export class FakeModel implements IExplorationModel {
   subshells = true;
   busy = false;
   isDisposed = false;
-  readonly changed: Signal<IExplorationModel, void> = new Signal(this);
+  readonly changed: Signal<INotebookExplorations, void> = new Signal(this);
 
   /** The controls that were sent, as text. */
   asked: string[] = [];
@@ -184,11 +184,11 @@ export function trace(change: Partial<TraceView> = {}): TraceView {
 }
 
 export class FakeExplorations implements IExplorations {
-  current: IExplorationModel | null = null;
-  readonly currentChanged: Signal<IExplorations, IExplorationModel | null> =
+  current: INotebookExplorations | null = null;
+  readonly currentChanged: Signal<IExplorations, INotebookExplorations | null> =
     new Signal(this);
 
-  become(model: IExplorationModel | null): void {
+  become(model: INotebookExplorations | null): void {
     this.current = model;
     this.currentChanged.emit(model);
   }
@@ -198,11 +198,11 @@ export class FakeExplorations implements IExplorations {
   }
 }
 
-export class FakeSidebarForms implements ISidebarForms {
+export class FakeFormServices implements IFormServices {
   page: SidebarPage = 'runs';
   draft = EMPTY_TASK;
   version = 0;
-  readonly changed: Signal<ISidebarForms, void> = new Signal(this);
+  readonly changed: Signal<IFormServices, void> = new Signal(this);
   names: ILibraryNames = { imported: [], installed: [] };
   explored: ITask[] = [];
   show(page: SidebarPage, draft: Partial<ITask> = this.draft): void {
@@ -245,7 +245,7 @@ export class FakeSidebarForms implements ISidebarForms {
 }
 
 export class FakeHostServices implements IHostServices {
-  forms = new FakeSidebarForms();
+  forms = new FakeFormServices();
   hasNotebook = true;
   activeCell: IActiveCell | null = null;
   shortcut = 'Ctrl+Shift+Y';

@@ -22,7 +22,7 @@ import { insertExample } from '../insertExample';
 import { plugins } from '../plugin';
 import { SIDEBAR_ID, SidebarWidget } from '../sidebarWidget';
 import {
-  FakeSidebarForms,
+  FakeFormServices,
   FakeExplorations,
   FakeModel,
   run,
@@ -86,7 +86,7 @@ async function started(settings: Partial<IPreferences> | null = {}) {
     app as unknown as JupyterFrontEnd,
     explorations,
     tracker,
-    new FakeSidebarForms(),
+    new FakeFormServices(),
     nullTranslator,
     null,
     registry,
@@ -119,7 +119,7 @@ describe('the plugin', () => {
     const given = [
       new FakeExplorations(),
       tracker,
-      new FakeSidebarForms(),
+      new FakeFormServices(),
       ...optional
     ];
     await plugins[0].activate(app as unknown as JupyterFrontEnd, ...given);
@@ -289,7 +289,7 @@ describe('a link', () => {
       app as unknown as JupyterFrontEnd,
       tracker as unknown as INotebookTracker,
       { current: null },
-      new FakeSidebarForms()
+      new FakeFormServices()
     ).open('explorations/t.ipynb');
     expect(opened).toEqual([to]);
   });

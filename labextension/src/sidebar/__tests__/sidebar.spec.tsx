@@ -11,7 +11,7 @@ import {
 import axe from 'axe-core';
 import * as React from 'react';
 
-import type { IExplorationModel } from '../../link/tokens';
+import type { INotebookExplorations } from '../../link/explorationInterface';
 import type { RunView } from '../../messages';
 import { RunClock } from '../runClock';
 import { formatTime } from '../format';
@@ -42,7 +42,7 @@ jest.mock('../statusLabels', () => {
 const NOW = 1_700_000_042;
 
 function show(
-  model: IExplorationModel | null,
+  model: INotebookExplorations | null,
   preferences: Partial<IPreferences> = {}
 ): FakeHostServices {
   const host = new FakeHostServices();
@@ -157,7 +157,7 @@ it('a run that failed is announced as an error', () => {
 });
 
 describe('accessibility', () => {
-  const states: [string, IExplorationModel | null][] = [
+  const states: [string, INotebookExplorations | null][] = [
     ['no notebook', null],
     ['not loaded', Object.assign(new FakeModel(), { link: 'none' })],
     ['nothing explored', new FakeModel()],
@@ -1179,7 +1179,7 @@ describe('rows', () => {
 describe('the settings', () => {
   it('do not stay open when the last notebook is closed', () => {
     const host = new FakeHostServices();
-    const sidebar = (model: IExplorationModel | null) => (
+    const sidebar = (model: INotebookExplorations | null) => (
       <Sidebar
         model={model}
         host={host}

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from exploracoder_jupyter.evaluation.measures.intervals import Estimate
+from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate
 from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text, p_value_text
 
 

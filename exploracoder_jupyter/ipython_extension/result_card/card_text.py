@@ -7,8 +7,8 @@ from pathlib import Path
 
 from exploracoder_jupyter.core.run_state import RunState, Section
 from exploracoder_jupyter.core.types import SubtaskStatus
-from exploracoder_jupyter.ipython_extension.panel.output_preview import outputs_as_text, preview
-from exploracoder_jupyter.ipython_extension.panel.run_wording import (
+from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_text, preview
+from exploracoder_jupyter.ipython_extension.result_card.run_wording import (
     candidate_line,
     cut,
     describe,

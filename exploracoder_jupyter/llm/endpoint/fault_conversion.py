@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.llm.endpoint.endpoint_error_messages import Fault, Kind, quote_message
+from exploracoder_jupyter.llm.endpoint.exchange_traffic import Traffic
+from exploracoder_jupyter.llm.endpoint.fault_messages import Fault, Kind, quote_message
 from exploracoder_jupyter.llm.endpoint.response_limits import (
     EncodingRefused,
     RedirectRefused,
     ResponseRefused,
     ResponseTooLarge,
-    Traffic,
 )
 from exploracoder_jupyter.llm.endpoint.retry_delays import requested_delay
 from exploracoder_jupyter.llm.endpoint.tolerant_json import as_object, as_text, json_type

@@ -1,7 +1,7 @@
 /**
  * Sources of calling cells. A Python test parses the same cells as the magic does (tests/unit/ipython_extension/test_call_cells).
  */
-import { callingCell, EMPTY_TASK } from '../callingCell';
+import { callingCell, EMPTY_TASK } from '../callingCellSource';
 import cases from './callingCells.json';
 
 describe('a calling cell', () => {

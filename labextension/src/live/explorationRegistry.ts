@@ -8,12 +8,12 @@ import type {
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import type { IExplorations } from '../link/tokens';
-import { ExplorationModel } from './explorationModel';
+import type { IExplorations } from '../link/explorationInterface';
+import { NotebookExplorations } from './notebookExplorations';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 
-export class Explorations implements IExplorations {
+export class ExplorationRegistry implements IExplorations {
   constructor(
     tracker: INotebookTracker,
     private _page: Promise<string>,
@@ -25,11 +25,11 @@ export class Explorations implements IExplorations {
     this._setCurrent(tracker.currentWidget);
   }
 
-  get current(): ExplorationModel | null {
+  get current(): NotebookExplorations | null {
     return this._current;
   }
 
-  get currentChanged(): ISignal<this, ExplorationModel | null> {
+  get currentChanged(): ISignal<this, NotebookExplorations | null> {
     return this._currentChanged;
   }
 
@@ -38,7 +38,7 @@ export class Explorations implements IExplorations {
     return this._added;
   }
 
-  forPanel(panel: NotebookPanel): ExplorationModel | undefined {
+  forPanel(panel: NotebookPanel): NotebookExplorations | undefined {
     return this._models.get(panel.context);
   }
 
@@ -47,13 +47,13 @@ export class Explorations implements IExplorations {
     this._added.emit(panel);
   }
 
-  private _modelOf(panel: NotebookPanel): ExplorationModel {
+  private _modelOf(panel: NotebookPanel): NotebookExplorations {
     const { context } = panel;
     const known = this._models.get(context);
     if (known) {
       return known;
     }
-    const model: ExplorationModel = new ExplorationModel(
+    const model: NotebookExplorations = new NotebookExplorations(
       panel,
       this._page,
       this._trans,
@@ -67,7 +67,7 @@ export class Explorations implements IExplorations {
     return model;
   }
 
-  private get _all(): ExplorationModel[] {
+  private get _all(): NotebookExplorations[] {
     return [...this._models.values()];
   }
 
@@ -83,8 +83,8 @@ export class Explorations implements IExplorations {
     }
   }
 
-  private _models = new Map<Context, ExplorationModel>();
-  private _current: ExplorationModel | null = null;
-  private _currentChanged = new Signal<this, ExplorationModel | null>(this);
+  private _models = new Map<Context, NotebookExplorations>();
+  private _current: NotebookExplorations | null = null;
+  private _currentChanged = new Signal<this, NotebookExplorations | null>(this);
   private _added = new Signal<this, NotebookPanel>(this);
 }

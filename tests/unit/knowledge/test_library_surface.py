@@ -5,8 +5,8 @@ import json
 import pytest
 
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
-from exploracoder_jupyter.knowledge.extraction import api_docs as surfaces
-from exploracoder_jupyter.knowledge.extraction.api_docs import FoundLibrary, Surface
+from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
+from exploracoder_jupyter.knowledge.extraction.library_surface import FoundLibrary, Surface
 
 FOUND = FoundLibrary("shop", "py-shop", "1.0", "python")
 END = {"library": {"name": "shop", "doc": "A shop."}}

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.evaluation.measures.intervals import bootstrap
+from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import bootstrap
 from exploracoder_jupyter.evaluation.measures.measure_definitions import Ratio
 
 

@@ -7,29 +7,28 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { reportProblem } from '../live/commands';
 import { isFinished } from '../link/runStatus';
 import { markOf } from '../live/generatedCell';
-import { replacementWarning } from '../live/userMessages';
-import type { IExplorationModel, IExplorations } from '../link/tokens';
+import { replacementWarning } from '../live/dialogsAndNotices';
+import type {
+  INotebookExplorations,
+  IExplorations
+} from '../link/explorationInterface';
 import type { RunView, SubtaskView } from '../messages';
-import { describeCell, runOfCell } from '../sidebar/activeCell';
-import {
-  acceptsControls,
-  canRetry,
-  canSkip
-} from '../sidebar/controlAvailability';
+import { describeCell, runOfCell } from './activeCell';
+import { acceptsControls, canRetry, canSkip } from './controlAvailability';
 
-export const RunCommandIDs = {
+export const SteeringCommandIDs = {
   skip: 'exploracoder:skip',
   retry: 'exploracoder:retry',
   openTrace: 'exploracoder:open-trace'
 } as const;
 
 interface ISubject {
-  model: IExplorationModel;
+  model: INotebookExplorations;
   run: RunView;
 }
 
 /** @param open - opens a file by its path relative to the notebook's folder */
-export function addRunCommands(
+export function addSteeringCommands(
   { commands }: JupyterFrontEnd,
   explorations: IExplorations,
   tracker: INotebookTracker,
@@ -40,7 +39,7 @@ export function addRunCommands(
   const subject = () => findSubject(explorations, tracker);
   const toSkip = () => subtaskOf(subject(), canSkip);
   const toRetry = () => subtaskOf(subject(), canRetry, markedSubtask(tracker));
-  commands.addCommand(RunCommandIDs.skip, {
+  commands.addCommand(SteeringCommandIDs.skip, {
     label: trans.__('Skip Subtask of Exploration'),
     caption: trans.__('Abandon the current subtask and continue with the next'),
     describedBy,
@@ -50,7 +49,7 @@ export function addRunCommands(
       return found && reportProblem(found.model.skip(found.run.key, found.id));
     }
   });
-  commands.addCommand(RunCommandIDs.retry, {
+  commands.addCommand(SteeringCommandIDs.retry, {
     label: trans.__('Retry Subtask of Exploration…'),
     caption: trans.__(
       'Explore the subtask of the active cell, or the latest one, again with a hint'
@@ -65,7 +64,7 @@ export function addRunCommands(
         : undefined;
     }
   });
-  commands.addCommand(RunCommandIDs.openTrace, {
+  commands.addCommand(SteeringCommandIDs.openTrace, {
     label: trans.__('Open Trace of Exploration'),
     caption: trans.__('Open the notebook that records the run'),
     describedBy,

@@ -3,13 +3,13 @@ import { Token } from '@lumino/coreutils';
 import type { ISignal } from '@lumino/signaling';
 
 import type { Answer, RunView, ToKernel } from '../messages';
-import type { ITask } from './callingCell';
+import type { ITask } from './callingCellSource';
 import type { ILibraryNames } from './libraryNames';
 
 /** What the sidebar shows: the runs, or a form in their place. */
 export type SidebarPage = 'runs' | 'new' | 'settings';
 
-export interface ISidebarForms {
+export interface IFormServices {
   readonly page: SidebarPage;
   /**
    * What the form for a new exploration begins with. Where no library was entered, those of the newest run in the
@@ -19,7 +19,7 @@ export interface ISidebarForms {
   /** Counts the calls of `show`. */
   readonly version: number;
   /** Emitted when any of the properties above has changed, or the failed cell was replaced. */
-  readonly changed: ISignal<ISidebarForms, void>;
+  readonly changed: ISignal<IFormServices, void>;
   /** Show a page; a draft replaces the present one. */
   show(page: SidebarPage, draft?: Partial<ITask>): void;
   /** Keep what was entered, in memory only. */
@@ -40,7 +40,7 @@ export interface ISidebarForms {
   replaceFailed(run: RunView): void;
 }
 
-export const ISidebarForms = new Token<ISidebarForms>(
-  'exploracoder-jupyter:ISidebarForms',
+export const IFormServices = new Token<IFormServices>(
+  'exploracoder-jupyter:IFormServices',
   'The forms that start explorations in the current notebook.'
 );

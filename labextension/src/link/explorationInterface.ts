@@ -49,7 +49,7 @@ export interface IRunCell {
 }
 
 /** The explorations of one notebook. Runs are identified by their `key`. */
-export interface IExplorationModel extends IDisposable {
+export interface INotebookExplorations extends IDisposable {
   /**
    * The kernel's runs, oldest first, except those whose calling cell is in another open notebook. The calling cell may
    * be in no notebook, if the saved notebook does not contain it; the run is controlled from here nevertheless.
@@ -68,7 +68,7 @@ export interface IExplorationModel extends IDisposable {
    * Emitted when any of the properties above, or the result of `isPending`, `isHere`, `hasCaller`, `hasCells`,
    * `hasSolution` or `isOwned`, may have changed.
    */
-  readonly changed: ISignal<IExplorationModel, void>;
+  readonly changed: ISignal<INotebookExplorations, void>;
 
   /** Whether the run's calling cell is in this notebook, or was at some time since the page was loaded. */
   isHere(run: string): boolean;
@@ -117,9 +117,9 @@ export interface IExplorationModel extends IDisposable {
 /** The explorations of this application. */
 export interface IExplorations {
   /** The model of the current notebook. */
-  readonly current: IExplorationModel | null;
-  readonly currentChanged: ISignal<IExplorations, IExplorationModel | null>;
-  forPanel(panel: NotebookPanel): IExplorationModel | undefined;
+  readonly current: INotebookExplorations | null;
+  readonly currentChanged: ISignal<IExplorations, INotebookExplorations | null>;
+  forPanel(panel: NotebookPanel): INotebookExplorations | undefined;
 }
 
 export const IExplorations = new Token<IExplorations>(

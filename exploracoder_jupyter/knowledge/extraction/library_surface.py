@@ -188,7 +188,7 @@ def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: P
         library=info.name,
         version=info.version,
         examples=docstring_examples.extract_examples(row.doc)[: docstring_examples.MAX_EXAMPLES],
-        deprecated=row.deprecated or docstring_examples.find_deprecation(row.doc),
+        deprecated=row.deprecated or docstring_sections.find_deprecation(row.doc),
         parameters=api_parameters.merge_parameters(row.parameters, signature, documented.parameters)
         if row.kind in _CALLABLE_KINDS
         else (),

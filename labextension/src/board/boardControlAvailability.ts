@@ -2,12 +2,15 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { isFinished } from '../link/runStatus';
-import type { IExplorationModel } from '../link/tokens';
+import type { INotebookExplorations } from '../link/explorationInterface';
 import type { RunView, SubtaskView } from '../messages';
 import { acceptsControls } from '../sidebar/controlAvailability';
 
 /** Whether the run can be controlled from this page. An ended run is continued by its calling cell. */
-export function canControlRun(run: RunView, model: IExplorationModel): boolean {
+export function canControlRun(
+  run: RunView,
+  model: INotebookExplorations
+): boolean {
   return (
     acceptsControls(model) &&
     (isFinished(run) ? model.hasCaller(run.key) : run.status === 'running')
@@ -18,7 +21,7 @@ export function canControlRun(run: RunView, model: IExplorationModel): boolean {
 export function controlNote(
   run: RunView,
   subtask: SubtaskView,
-  model: IExplorationModel,
+  model: INotebookExplorations,
   trans: TranslationBundle
 ): string {
   if (subtask.id === run.solution?.id) {

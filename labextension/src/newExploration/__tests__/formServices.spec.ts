@@ -15,7 +15,7 @@ import {
   run,
   solved
 } from '../../sidebar/__tests__/fakeModel';
-import { SidebarForms } from '../sidebarForms';
+import { FormServices } from '../formServices';
 import { failedCellError } from '../failedCell';
 
 const ERROR = {
@@ -49,7 +49,7 @@ const code = (widget: Notebook, index: number) =>
 function formsOf(widget: Notebook, explorations = new FakeExplorations()) {
   const currentWidget = { content: widget, model: widget.model };
   const tracker = { currentWidget } as unknown as INotebookTracker;
-  return new SidebarForms(tracker, explorations);
+  return new FormServices(tracker, explorations);
 }
 
 describe('the failed cell', () => {

@@ -5,19 +5,19 @@ import type { JSONObject } from '@lumino/coreutils';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { NoAnswerError } from '../link/kernelLink';
-import type { IExplorations } from '../link/tokens';
+import type { IExplorations } from '../link/explorationInterface';
 import { asOneUndoStep } from '../live/cellRemoval';
 import { NAMESPACE } from '../live/generatedCell';
 import { showCell } from '../live/notebookActions';
 import type { Answer, RunView, ToKernel } from '../messages';
-import { callingCell, EMPTY_TASK, ITask } from './callingCell';
-import type { SidebarPage, ISidebarForms } from './sidebarFormsToken';
+import { callingCell, EMPTY_TASK, ITask } from './callingCellSource';
+import type { SidebarPage, IFormServices } from './formServicesToken';
 import { failedCellId } from './failedCell';
 import { librariesOf, setupAfter } from './followUp';
 import { insertCall, loadInto } from './insertCall';
 import { ILibraryNames, importableModules, importedBy } from './libraryNames';
 
-export class SidebarForms implements ISidebarForms {
+export class FormServices implements IFormServices {
   constructor(
     private _tracker: INotebookTracker,
     private _explorations: IExplorations

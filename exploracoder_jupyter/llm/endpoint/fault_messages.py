@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import config_path
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.message_formatting import choose_wording
 from exploracoder_jupyter.core.secrets.secret_redactor import known_forms
-from exploracoder_jupyter.llm.endpoint.response_limits import Traffic, format_seconds
+from exploracoder_jupyter.llm.endpoint.exchange_traffic import Traffic, format_seconds
 
 _MAX_CHARACTERS = 300
 """Characters quoted from a server's message."""

@@ -4,11 +4,14 @@ import * as React from 'react';
 
 import { isFinished } from '../link/runStatus';
 import type { RunView } from '../messages';
-import { useTrans } from '../sidebar/sidebarContext';
-import type { SidebarPage, ISidebarForms } from './sidebarFormsToken';
+import { useTrans } from './sidebarContext';
+import type {
+  SidebarPage,
+  IFormServices
+} from '../newExploration/formServicesToken';
 
 export function NavigationBar(props: {
-  forms: ISidebarForms;
+  forms: IFormServices;
   /** The run that is shown. */
   run: RunView;
 }): React.JSX.Element {
@@ -43,7 +46,7 @@ export function NavigationBar(props: {
 export function SettingsButton({
   forms
 }: {
-  forms: ISidebarForms;
+  forms: IFormServices;
 }): React.JSX.Element {
   const trans = useTrans();
   return (
@@ -60,7 +63,7 @@ export function SettingsButton({
 }
 
 /** The page to show. Renders again when another one is requested. */
-export function useSidebarPage(forms: ISidebarForms): SidebarPage {
+export function useSidebarPage(forms: IFormServices): SidebarPage {
   const [, redraw] = React.useReducer((times: number) => times + 1, 0);
   React.useEffect(() => {
     forms.changed.connect(redraw);

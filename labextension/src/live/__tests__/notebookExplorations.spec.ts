@@ -7,7 +7,7 @@ import { Signal } from '@lumino/signaling';
 import { FakeKernel, settled } from '../../link/__tests__/fakeKernel';
 import type { CellChange, RunView } from '../../messages';
 import { markOf } from '../generatedCell';
-import { ExplorationModel } from '../explorationModel';
+import { NotebookExplorations } from '../notebookExplorations';
 import { generated, insert, replace } from './notebookFixtures';
 import { runView } from './runFixtures';
 
@@ -15,7 +15,7 @@ const trans = nullTranslator.load('exploracoder_jupyter');
 
 let kernel: FakeKernel;
 let notebook: NotebookModel;
-let model: ExplorationModel;
+let model: NotebookExplorations;
 let widgets: object[];
 let pathChanged: Signal<object, string>;
 let session: {
@@ -61,7 +61,7 @@ async function open(...runs: RunView[]): Promise<void> {
     }
   };
   const page = Promise.resolve('me');
-  model = new ExplorationModel(
+  model = new NotebookExplorations(
     panel as unknown as NotebookPanel,
     page,
     trans,

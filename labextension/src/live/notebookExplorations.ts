@@ -17,10 +17,10 @@ import { isFinished } from '../link/runStatus';
 import type {
   Control,
   IRunCell,
-  IExplorationModel,
+  INotebookExplorations,
   InsertResult,
   LinkStatus
-} from '../link/tokens';
+} from '../link/explorationInterface';
 import type {
   Answer,
   CellsMessage,
@@ -48,7 +48,7 @@ import { IMark, markOf } from './generatedCell';
 import { IDeletedCells, NotebookCells } from './notebookCells';
 import { withHeadings } from './collapsedHeadings';
 
-export class ExplorationModel implements IExplorationModel {
+export class NotebookExplorations implements INotebookExplorations {
   /**
    * @param panel - a view of the document
    * @param page - id of this page
