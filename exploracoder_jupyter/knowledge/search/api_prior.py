@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.knowledge.search.fallback_descriptions import is_inherited_from_builtin, own_descriptions
+from exploracoder_jupyter.knowledge.search.fallback_descriptions import own_descriptions
+from exploracoder_jupyter.text.builtin_docstrings import is_inherited_from_builtin
 
 _MENTION = re.compile(r"(?:[`.]|^)([A-Za-z_]\w*)(?=[`(]|\s+:)", re.MULTILINE)
 _CALL = re.compile(r"\b([A-Za-z_]\w+)(?=\()")

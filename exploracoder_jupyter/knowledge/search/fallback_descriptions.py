@@ -7,17 +7,16 @@ table of names that many libraries share (`scripts/common_names.py`).
 
 from __future__ import annotations
 
-import enum
-import inspect
 import json
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.text.builtin_docstrings import is_inherited_from_builtin
 from exploracoder_jupyter.text.tokenizer import stem, tokens
 
 PATH = Path(__file__).with_name("common_names.json")
@@ -42,10 +41,6 @@ NAME_PARTS = {
 """What parts of names mean, also where they are stop words in texts."""
 _RUN_TOGETHER = re.compile(rf"({'|'.join(NAME_PARTS)})([a-z]{{2,}})")
 """A name such as `asarray` or `getexif`."""
-_BUILTIN_TYPES = (
-    *(str, bytes, bytearray, int, float, complex, list, tuple, dict, set, frozenset, BaseException, OSError),
-    *(type, property, enum.Enum, Mapping, MutableMapping, MutableSequence, MutableSet),
-)
 _MAX_DESCRIBED = 3
 """A text that properties of so many names share describes their type."""
 _MAX_NAMESAKES = 3
@@ -55,18 +50,6 @@ _MAX_NAMESAKES = 3
 def common_names() -> dict[str, str]:
     """Return the words that describe names which many libraries share, as stems, by name."""
     return dict(json.loads(PATH.read_text()))
-
-
-@cache
-def _builtin_openings() -> frozenset[tuple[str, str]]:
-    """Return name and first line of the documentation of the members of builtin types."""
-    members = [(name, getattr(owner, name)) for owner in _BUILTIN_TYPES for name in dir(owner) if name[0] != "_"]
-    return frozenset((name, _opening(doc)) for name, value in members if (doc := inspect.getdoc(value)))
-
-
-def is_inherited_from_builtin(api: ApiDoc) -> bool:
-    """Return whether builtin types have a member of this name with this documentation."""
-    return (api.name, _opening(api.description)) in _builtin_openings()
 
 
 def own_descriptions(apis: Sequence[ApiDoc]) -> list[ApiDoc]:
@@ -109,7 +92,3 @@ def _meanings(name: str, known: Container[str]) -> Iterator[str]:
             yield NAME_PARTS[part]
         elif together and stem(together[2]) in known:
             yield f"{NAME_PARTS[together[1]]} {together[2]}"
-
-
-def _opening(text: str) -> str:
-    return text.strip().partition("\n")[0]

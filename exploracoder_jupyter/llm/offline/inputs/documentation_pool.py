@@ -7,12 +7,11 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from inspect import cleandoc
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, best_similarity, content_stems, name_stems
 from exploracoder_jupyter.pipeline.ports import Knowledge
+from exploracoder_jupyter.text.builtin_docstrings import is_inherited_from_builtin
 
 _ALIASES = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "dt": "datetime"}
 """Conventional abbreviations in examples that omit their imports."""
@@ -164,11 +163,4 @@ def _is_uninformative(api: ApiDoc) -> bool:
     inherited from a built-in type.
     """
     is_plain_record = api.kind == "class" and api.description.startswith(f"{api.name}(") and "\n" not in api.description
-    return is_plain_record or (api.kind == "method" and api.description in _builtin_method_docs())
-
-
-@cache
-def _builtin_method_docs() -> frozenset[str]:
-    """Return the docstrings of the methods of built-in types."""
-    members = (member for kind in (tuple, list, dict, set, str, bytes, int, float) for member in vars(kind).values())
-    return frozenset(cleandoc(member.__doc__) for member in members if isinstance(member.__doc__, str))
+    return is_plain_record or (api.kind == "method" and is_inherited_from_builtin(api))
