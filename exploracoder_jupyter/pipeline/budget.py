@@ -14,7 +14,7 @@ import anyio
 
 from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.configuration.price_settings import Price, Prices
+from exploracoder_jupyter.core.configuration.token_prices import Price, Prices
 from exploracoder_jupyter.core.errors import BudgetExceeded, UsageError
 from exploracoder_jupyter.core.events import Estimated
 from exploracoder_jupyter.core.message_formatting import money, plural

@@ -9,7 +9,7 @@ from exploracoder_jupyter.core.events import EffortChosen, Notice, PlanMade, Ste
 from exploracoder_jupyter.core.types import Plan, Subtask
 from exploracoder_jupyter.pipeline.exploring.edited_candidate import run_edited
 from exploracoder_jupyter.pipeline.exploring.planning import clean_titles
-from exploracoder_jupyter.pipeline.run_loop import RunLoop
+from exploracoder_jupyter.pipeline.phase_loop import PhaseLoop
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER, CHOSEN_BY_USER
 from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, RunEdited, Skip
 
@@ -20,7 +20,7 @@ _MOST_SUBTASKS = 20
 class ControlHandler:
     """Handles the user controls of a run."""
 
-    def __init__(self, loop: RunLoop) -> None:
+    def __init__(self, loop: PhaseLoop) -> None:
         self._loop = loop
         self._run = loop.run
         self._agenda = loop.run.agenda

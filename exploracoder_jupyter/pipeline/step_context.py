@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Task
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, PassageSearch, Steering
-from exploracoder_jupyter.pipeline.retrieval.empty_source_search import NullSoup
+from exploracoder_jupyter.pipeline.retrieval.no_sources import NullSoup
 from exploracoder_jupyter.pipeline.run_plan import Agenda, ResumePoint
 
 

@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.types import Experience, Solution, StopCause, Ver
 from exploracoder_jupyter.pipeline.control_handling import ControlHandler
 from exploracoder_jupyter.pipeline.exploring.run_stop_criteria import Futile
 from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice, reporting
-from exploracoder_jupyter.pipeline.run_loop import FirstPhase, RunLoop
+from exploracoder_jupyter.pipeline.phase_loop import FirstPhase, PhaseLoop
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult, to_solution
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.strategy import Strategy
@@ -27,7 +27,7 @@ async def explore(run: Run, *, first: FirstPhase | None = None) -> RunResult:
         run: the run.
         first: a phase before these, which may return the result.
     """
-    loop = RunLoop(run, first=first)
+    loop = PhaseLoop(run, first=first)
     try:
         return await loop.execute(ControlHandler(loop).listen)
     finally:

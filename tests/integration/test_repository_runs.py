@@ -15,10 +15,10 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Observation, RepositoryTask, Task
 from exploracoder_jupyter.evaluation import EvaluationRequest, Unit, aevaluate, run_unit, verify_problem
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
-from exploracoder_jupyter.kernel_agent.repository_tests import run_tests
+from exploracoder_jupyter.kernel_agent.repository_test_runner import run_tests
 from exploracoder_jupyter.llm import ScriptedModel
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.testing.test_report import read_report
+from exploracoder_jupyter.repository.testing.testing_report import read_report
 from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
 from exploracoder_jupyter.runs import Order, in_repository, replay, resume_order, run
 from exploracoder_jupyter.runs.recorded.run_replay import prepare_replay

@@ -31,7 +31,7 @@ from exploracoder_jupyter.core.events import (
     SubtaskStarted,
 )
 from exploracoder_jupyter.core.message_formatting import plural
-from exploracoder_jupyter.core.truncate import one_line
+from exploracoder_jupyter.core.one_line import one_line
 from exploracoder_jupyter.core.types import Candidate, Exchange, InputRun, Observation, Plan, Status
 from exploracoder_jupyter.text.terminal_text import printable
 

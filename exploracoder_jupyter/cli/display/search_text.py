@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from exploracoder_jupyter.cli.display.standard_streams import highlighted, print_note, print_result, write_line
 from exploracoder_jupyter.core.message_formatting import plural
-from exploracoder_jupyter.core.truncate import one_line
+from exploracoder_jupyter.core.one_line import one_line
 from exploracoder_jupyter.text.terminal_text import printable
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from exploracoder_jupyter.core.truncate import one_line
+from exploracoder_jupyter.core.one_line import one_line
 from exploracoder_jupyter.evaluation.measures.summary import Arm, ProblemRow, Summary
 from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text, figure
 

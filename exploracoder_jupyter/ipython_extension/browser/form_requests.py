@@ -9,7 +9,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, resolve
 from exploracoder_jupyter.ipython_extension.browser.library_names import library_names
-from exploracoder_jupyter.ipython_extension.browser.page_models import find_models, try_model
+from exploracoder_jupyter.ipython_extension.browser.model_choices import find_models, try_model
 from exploracoder_jupyter.ipython_extension.browser.page_settings import save_settings, view_settings
 from exploracoder_jupyter.protocol.form_messages import (
     FindModels,

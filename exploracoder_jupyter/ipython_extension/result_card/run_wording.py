@@ -9,8 +9,8 @@ from pathlib import Path
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept
 from exploracoder_jupyter.core.message_formatting import describe_tokens, describe_tries, plural
+from exploracoder_jupyter.core.one_line import one_line
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
-from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Outcome
 
 OUTCOMES: dict[Outcome, str] = {

@@ -5,9 +5,9 @@ As a program, `main(["scikit-learn"])` prints one line of JSON per library: `{"l
 status 3. With `--documents` the line also has `readme`, `programs` (example files of the distribution) and `guides`.
 
 A library may be named by distribution or by import name, in any spelling that packaging tools accept; submodules and
-the standard library are included. `stamp` changes with the code of libraries whose version does not: those not
-installed from a wheel. The answer stays valid while each path in `rests` has the state given there
-(`file_fingerprints`); if `rests` is empty, the validity is unknown.
+the standard library are included. `stamp` changes with the code of libraries whose version does not (`library_stamp`).
+The answer stays valid while each path in `rests` has the state given there (`file_fingerprints`); if `rests` is empty,
+the validity is unknown.
 """
 
 from __future__ import annotations
@@ -23,8 +23,14 @@ import re
 import sys
 from functools import cache
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import TREE, fingerprints, import_environment
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints, import_environment
+from exploracoder_jupyter.kernel_agent.introspection.library_stamp import (
+    is_traceable,
+    library_stamps,
+    metadata_states,
+)
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import STUBS, find_spec, is_namespace
+from exploracoder_jupyter.kernel_agent.introspection.shipped_documents import shipped_documents
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_path
 
 TYPE_CHECKING = False
@@ -32,17 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-MAX_PROGRAMS = 40
-MAX_PROGRAM = 12_000
-MAX_README = 60_000
-EXAMPLE_FILE = re.compile(
-    r"(^|/)(examples?|gallery|demos?|tutorials?)/(?!setup\.py|conf\.py)[^_/][^/]*(/[^/_]+)?\.py$", re.IGNORECASE
-)
-MAX_GUIDES = 12
-GUIDE_FILE = re.compile(
-    r"(?!licen|notice|copying|authors|change|history|news|contribut|requirements|todo).*\.(md|rst|txt)$", re.I
-)
-GUIDE_FOLDER = re.compile(r"docs?|guides?|documentation|reference|tutorials?", re.I)
 NOT_LIBRARIES = re.compile(r"^(__editable__.*|.*__mypyc|_.*|tests?|docs?|examples?|setup|licenses?)$")
 
 
@@ -185,8 +180,7 @@ def describe(module: str, environment_states: Mapping[str, str]) -> dict[str, An
     python = sys.version.split()[0]
     standard = dist is None and top in sys.stdlib_module_names
     spec = _find_top_level_spec(top)
-    code = [] if standard or (dist and _from_wheel(dist)) else _code_paths(spec) if spec else _stub_paths(module)
-    stamps = fingerprints(code)
+    stamps = {} if standard else library_stamps(module, dist, spec)
     return {
         "name": module,
         "distribution": metadata_field(dist, "Name") if dist else ("python" if standard else top),
@@ -194,9 +188,7 @@ def describe(module: str, environment_states: Mapping[str, str]) -> dict[str, An
         "interpreter": f"{sys.implementation.name} {python} {sys.executable}",
         "stamp": " ".join(stamps.values()),
         "beside": sorted(_other_packages(dist, module)) if dist else [],
-        "rests": {**environment_states, **stamps, **fingerprints(_metadata_files(dist))}
-        if _is_traceable(top, dist)
-        else {},
+        "rests": {**environment_states, **stamps, **metadata_states(dist)} if is_traceable(top, dist) else {},
     }
 
 
@@ -222,86 +214,6 @@ def _modules(dist: importlib.metadata.Distribution) -> set[str]:
     return {name for name in names if name.isidentifier() and not NOT_LIBRARIES.match(name)}
 
 
-def _from_wheel(dist: importlib.metadata.Distribution) -> bool:
-    """Whether its version identifies its code: neither an editable installation nor one without a record."""
-    return bool(dist.read_text("RECORD")) and not _is_editable(dist)
-
-
-def _is_editable(dist: importlib.metadata.Distribution) -> bool:
-    origin = dist.read_text("direct_url.json")
-    return bool(origin and json.loads(origin).get("dir_info", {}).get("editable"))
-
-
-def _code_paths(spec: importlib.machinery.ModuleSpec) -> list[str]:
-    """Return the paths of all its code."""
-    if spec.submodule_search_locations:
-        return [root + TREE for root in spec.submodule_search_locations]
-    return [spec.origin] if spec.origin and os.path.exists(spec.origin) else []
-
-
-def _stub_paths(module: str) -> list[str]:
-    """Return the paths of all stubs of a module without code."""
-    path = stub_path(module)
-    return [path if path.endswith(".pyi") else path + TREE] if path else []
-
-
-def _metadata_files(dist: importlib.metadata.Distribution | None) -> list[str]:
-    """Return the files that describe the distribution."""
-    folder = str(getattr(dist, "_path", "")) if dist else ""
-    files = [os.path.join(folder, name) for name in ("METADATA", "PKG-INFO", "RECORD", "direct_url.json")]
-    return [folder, *files] if folder else []
-
-
-def _is_traceable(top: str, dist: importlib.metadata.Distribution | None) -> bool:
-    """Whether all that determines the module's location is known: it is on the path, in Python itself, or editable."""
-    if top in sys.builtin_module_names or stub_path(top) or importlib.machinery.PathFinder.find_spec(top):
-        return True
-    return top in sys.stdlib_module_names or bool(dist and _is_editable(dist))
-
-
-def documents(module: str) -> dict[str, Any]:
-    """Return README text, example programs and guides of the distribution that provides the module."""
-    dist = distribution(module)
-    guides = _guides(module)
-    if dist is None:
-        return {"readme": "", "programs": [], "guides": guides}
-    readme = dist.metadata.get("Description") or dist.metadata.get_payload() or ""  # type: ignore[attr-defined]
-    shipped = [path for path in dist.files or () if EXAMPLE_FILE.search(str(path))]
-    texts = [_read(str(dist.locate_file(path))) for path in _spread(sorted(shipped, key=str), 3 * MAX_PROGRAMS)]
-    programs = [text for text in texts if text and len(text) <= MAX_PROGRAM]
-    return {"readme": str(readme)[:MAX_README], "programs": programs[:MAX_PROGRAMS], "guides": guides}
-
-
-def _spread(paths: list[Any], most: int) -> list[Any]:
-    """Return as many of the paths, at even distances, so that they come from all folders."""
-    return [paths[index * len(paths) // most] for index in range(most)] if len(paths) > most else paths
-
-
-def _guides(module: str) -> list[tuple[str, str]]:
-    """Return name and text of the documents in the package's folder and in its folders of documentation."""
-    spec = _find_top_level_spec(module.partition(".")[0])
-    found = []
-    for root in (spec and spec.submodule_search_locations) or ():
-        for folder, folders, files in os.walk(root):
-            folders[:] = sorted(name for name in folders if GUIDE_FOLDER.fullmatch(name))
-            found += [
-                os.path.relpath(os.path.join(folder, name), root) for name in sorted(files) if GUIDE_FILE.match(name)
-            ]
-        texts = [
-            (path.replace(os.sep, "/"), _read(os.path.join(root, path), MAX_README)) for path in found[:MAX_GUIDES]
-        ]
-        return [(path, text) for path, text in texts if text.strip()]
-    return []
-
-
-def _read(path: str, most: int = MAX_PROGRAM + 1) -> str:
-    try:
-        with open(path, encoding="utf-8") as stream:
-            return stream.read(most)
-    except (OSError, ValueError):
-        return ""
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Describe each library; returns exit status 3 if one is unknown."""
     parser = argparse.ArgumentParser(description="Find libraries by distribution or import name.")
@@ -316,7 +228,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             unknown += 1
             print(json.dumps({"error": "unknown", "library": name, "near": similar_names(name.strip())}), flush=True)
             continue
-        documentation = documents(module) if options.documents else {}
+        spec = _find_top_level_spec(module.partition(".")[0])
+        documentation = shipped_documents(distribution(module), spec) if options.documents else {}
         print(json.dumps({"library": {**describe(module, environment_states), **documentation}}), flush=True)
     return 3 if unknown else 0
 

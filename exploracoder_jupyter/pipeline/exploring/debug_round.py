@@ -8,12 +8,12 @@ from contextlib import suppress
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.types import Experience
+from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
 from exploracoder_jupyter.pipeline.exploring.failure_kinds import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt, new_candidate
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs
-from exploracoder_jupyter.pipeline.task_groups import task_group
 
 
 async def run_debug_round(attempt: Attempt, round_: int) -> None:

@@ -16,6 +16,7 @@ import anyio
 from exploracoder_jupyter.core.errors import BranchingChanged, BudgetExceeded
 from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, Usage
+from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, mark_rerun, notify_branching_change
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, outputs_agree, result_text
@@ -26,7 +27,6 @@ from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.step_context import Run, State
-from exploracoder_jupyter.pipeline.task_groups import task_group
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from typing import Final
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.types import Experience, Subtask, SubtaskStatus
+from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
 from exploracoder_jupyter.pipeline.exploring.debug_round import run_debug_round
 from exploracoder_jupyter.pipeline.exploring.failure_kinds import distinct_failures
@@ -25,7 +26,6 @@ from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import Recommendation, recommend, retrieve
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import drop_stale_snippets
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
-from exploracoder_jupyter.pipeline.task_groups import task_group
 
 _DONE: Final = "done"
 """What the model replies if a subtask's result is shown already, as the prompt requires it."""

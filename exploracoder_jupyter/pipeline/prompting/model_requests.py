@@ -19,6 +19,7 @@ from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError, ReplyError
 from exploracoder_jupyter.core.events import ModelCalled
 from exploracoder_jupyter.core.types import Call, Exchange, Message, Sampling, Step, Usage
+from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.merged_streams import Put, merge_streams
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
@@ -43,7 +44,6 @@ from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable, par
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_code_without_calls, pending_calls
 from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS, ApiLookups
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.pipeline.task_groups import task_group
 
 _R = TypeVar("_R", bound=BaseModel)
 _T = TypeVar("_T")

@@ -15,13 +15,13 @@ import anyio
 from exploracoder_jupyter.core.errors import BranchingChanged
 from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed
 from exploracoder_jupyter.core.types import Candidate, Experience, InputRun, InventedInput, Observation, Subtask, Usage
+from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, keep_files, notify_branching_change
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
 from exploracoder_jupyter.pipeline.step_context import Run, State
-from exploracoder_jupyter.pipeline.task_groups import task_group
 
 SOLUTION = Subtask("solution", "The whole task")
 EXAMPLE = replace(SOLUTION, title="An example, after that program")

@@ -46,8 +46,8 @@ from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.reading.file_outline import shorten_file
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.testing.test_report import TestReport, TestResult
-from exploracoder_jupyter.repository.testing.tests_in_branch import run_tests
+from exploracoder_jupyter.repository.testing.branch_test_request import run_tests
+from exploracoder_jupyter.repository.testing.testing_report import TestReport, TestResult
 from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
 from exploracoder_jupyter.repository.tools.tool_requests import answer, called_as
 from exploracoder_jupyter.repository.writing.insertion import insert, parse_definition, without_target

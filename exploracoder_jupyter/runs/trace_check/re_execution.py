@@ -14,11 +14,11 @@ import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.types import Observation
+from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.program_execution import run_on_input, run_with_check
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
-from exploracoder_jupyter.pipeline.task_groups import task_group
 from exploracoder_jupyter.runs.trace_check import relocated_paths
 from exploracoder_jupyter.trace.recorded_executions import Execution
 

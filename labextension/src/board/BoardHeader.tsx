@@ -4,7 +4,7 @@ import * as React from 'react';
 import type { CandidateView, RunView, SubtaskView } from '../messages';
 import { TextWithCode } from '../sidebar/TextWithCode';
 import { useTrans } from '../sidebar/sidebarContext';
-import type { IResultGroup } from './comparison';
+import type { IResultGroup } from './resultGroups';
 
 export function BoardHeader(props: {
   run: RunView;

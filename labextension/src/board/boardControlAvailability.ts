@@ -4,7 +4,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { isFinished } from '../link/runStatus';
 import type { INotebookExplorations } from '../link/explorationInterface';
 import type { RunView, SubtaskView } from '../messages';
-import { acceptsControls } from '../sidebar/controlAvailability';
+import { acceptsControls } from '../link/controlAvailability';
 
 /** Whether the run can be controlled from this page. An ended run is continued by its calling cell. */
 export function canControlRun(

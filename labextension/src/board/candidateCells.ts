@@ -10,8 +10,8 @@ import type {
 import type { IOutput } from '@jupyterlab/nbformat';
 import type { IDisposable } from '@lumino/disposable';
 
-import { GUARD_PATTERN, markOf } from '../live/generatedCell';
-import { filterOutputs } from '../live/outputFilter';
+import { GUARD_PATTERN, markOf } from '../generatedCells/generatedCell';
+import { filterOutputs } from '../generatedCells/outputFilter';
 
 /** The code and the outputs of a candidate. */
 export interface ICandidateContent {

@@ -12,11 +12,11 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { COMPARE, IExplorations } from '../link/explorationInterface';
-import { markOf } from '../live/generatedCell';
+import { markOf } from '../generatedCells/generatedCell';
 import type { RunView, SubtaskView } from '../messages';
-import type { IBoardTarget } from './boards';
-import { Boards } from './boards';
-import { canCompare, subtasksOf } from './comparison';
+import type { IBoardTarget } from './openBoards';
+import { OpenBoards } from './openBoards';
+import { canCompare, subtasksOf } from './resultGroups';
 
 const ARGS = {
   type: 'object',
@@ -51,7 +51,7 @@ const board: JupyterFrontEndPlugin<void> = {
     languages: IEditorLanguageRegistry | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
-    const boards = new Boards(
+    const boards = new OpenBoards(
       app.shell,
       labShell !== null,
       editors,

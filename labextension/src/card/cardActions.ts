@@ -5,10 +5,10 @@ import type { CodeCell } from '@jupyterlab/cells';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { COMPARE } from '../link/explorationInterface';
-import { CommandIDs, reportProblem } from '../live/commands';
-import type { NotebookExplorations } from '../live/notebookExplorations';
-import { showCell } from '../live/notebookActions';
-import { insertedMessage, notify } from '../live/dialogsAndNotices';
+import { CommandIDs, reportProblem } from '../generatedCells/commands';
+import type { NotebookExplorations } from '../generatedCells/notebookExplorations';
+import { showCell } from '../generatedCells/notebookActions';
+import { insertedMessage, notify } from '../generatedCells/dialogsAndNotices';
 import type { Done, RunView } from '../messages';
 import type { CardAction, ICardSubject } from './cardButtons';
 

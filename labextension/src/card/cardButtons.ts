@@ -3,10 +3,10 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { isFinished } from '../link/runStatus';
 import type { INotebookExplorations } from '../link/explorationInterface';
-import type { IActionButton } from '../live/domElements';
-import { insertLabel } from '../live/dialogsAndNotices';
+import type { IActionButton } from '../generatedCells/domElements';
+import { insertLabel } from '../generatedCells/dialogsAndNotices';
 import type { RunView } from '../messages';
-import { acceptsControls } from '../sidebar/controlAvailability';
+import { acceptsControls } from '../link/controlAvailability';
 
 export type CardAction =
   | 'begin'

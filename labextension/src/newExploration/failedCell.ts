@@ -2,7 +2,7 @@
 import type { ISharedCodeCell } from '@jupyter/ydoc';
 import type { Cell } from '@jupyterlab/cells';
 
-import { markOf, NAMESPACE } from '../live/generatedCell';
+import { markOf, NAMESPACE } from '../generatedCells/generatedCell';
 import { EMPTY_TASK, ITask } from './callingCellSource';
 import { failingLibrary, usedLibraries } from './usedLibraries';
 

@@ -6,9 +6,9 @@ import { ISignal, Signal } from '@lumino/signaling';
 
 import { NoAnswerError } from '../link/kernelLink';
 import type { IExplorations } from '../link/explorationInterface';
-import { asOneUndoStep } from '../live/cellRemoval';
-import { NAMESPACE } from '../live/generatedCell';
-import { showCell } from '../live/notebookActions';
+import { asOneUndoStep } from '../generatedCells/cellRemoval';
+import { NAMESPACE } from '../generatedCells/generatedCell';
+import { showCell } from '../generatedCells/notebookActions';
 import type { Answer, RunView, ToKernel } from '../messages';
 import { callingCell, EMPTY_TASK, ITask } from './callingCellSource';
 import type { SidebarPage, IFormServices } from './formServicesToken';

@@ -7,9 +7,9 @@ import type { Cell } from '@jupyterlab/cells';
 import type { JSONObject } from '@lumino/coreutils';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 
-import { asOneUndoStep } from '../live/cellRemoval';
-import { markOf } from '../live/generatedCell';
-import { showCell } from '../live/notebookActions';
+import { asOneUndoStep } from '../generatedCells/cellRemoval';
+import { markOf } from '../generatedCells/generatedCell';
+import { showCell } from '../generatedCells/notebookActions';
 import { LOAD_CELL } from '../sidebar/example';
 
 /** Insert and run the cell, with this metadata. Returns the calling cell's id, or `null` if there is no notebook model. */

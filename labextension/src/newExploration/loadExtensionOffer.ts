@@ -10,8 +10,8 @@ import {
 } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { isCallingCell } from '../live/callingCells';
-import { asOneUndoStep } from '../live/cellRemoval';
+import { isCallingCell } from '../generatedCells/callingCells';
+import { asOneUndoStep } from '../generatedCells/cellRemoval';
 import { LOAD_CELL } from '../sidebar/example';
 import { loadingCell, runCells } from './insertCall';
 

@@ -3,7 +3,7 @@
  */
 import * as React from 'react';
 
-import { canCompare } from '../board/comparison';
+import { canCompare } from '../board/resultGroups';
 import { isFinished } from '../link/runStatus';
 import type { INotebookExplorations } from '../link/explorationInterface';
 import type { RunView, SubtaskView } from '../messages';
@@ -12,7 +12,7 @@ import {
   canRetry,
   canSkip,
   acceptsControls
-} from './controlAvailability';
+} from '../link/controlAvailability';
 import { ActionButton } from './ActionButton';
 import type { IControlRequests } from './controlRequests';
 import type { IHostServices } from './sidebarContext';

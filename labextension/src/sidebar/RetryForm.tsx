@@ -4,7 +4,7 @@
  */
 import * as React from 'react';
 
-import { replacementWarning } from '../live/dialogsAndNotices';
+import { replacementWarning } from '../generatedCells/dialogsAndNotices';
 import { FormButtons } from './FormButtons';
 import { useTrans } from './sidebarContext';
 

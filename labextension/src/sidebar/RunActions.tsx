@@ -9,7 +9,11 @@ import type {
   INotebookExplorations
 } from '../link/explorationInterface';
 import type { Done, RunView } from '../messages';
-import { acceptsControls, canExploreNow, canStop } from './controlAvailability';
+import {
+  acceptsControls,
+  canExploreNow,
+  canStop
+} from '../link/controlAvailability';
 import { ActionButton } from './ActionButton';
 import type { IControlRequests } from './controlRequests';
 import {
@@ -18,7 +22,7 @@ import {
   insertLabel,
   keepSolutionLabel,
   removedMessage
-} from '../live/dialogsAndNotices';
+} from '../generatedCells/dialogsAndNotices';
 import { FormButtons } from './FormButtons';
 import type { IHostServices } from './sidebarContext';
 import { useTrans } from './sidebarContext';

@@ -14,7 +14,7 @@ import { NavigationBar, useSidebarPage } from './NavigationBar';
 import { FailedCellDiff } from '../newExploration/FailedCellDiff';
 import { NewExploration } from '../newExploration/NewExploration';
 import { Activity } from './Activity';
-import { canEditPlan, acceptsControls } from './controlAvailability';
+import { canEditPlan, acceptsControls } from '../link/controlAvailability';
 import type { IControlRequests } from './controlRequests';
 import { useControlRequests } from './controlRequests';
 import type { RunClock } from './runClock';

@@ -3,7 +3,7 @@
  */
 import type { Cell } from '@jupyterlab/cells';
 
-import { markOf } from '../live/generatedCell';
+import { markOf } from '../generatedCells/generatedCell';
 import type { RunView } from '../messages';
 
 export interface IActiveCell {

@@ -4,17 +4,21 @@ import { InputDialog } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { reportProblem } from '../live/commands';
+import { reportProblem } from '../generatedCells/commands';
 import { isFinished } from '../link/runStatus';
-import { markOf } from '../live/generatedCell';
-import { replacementWarning } from '../live/dialogsAndNotices';
+import { markOf } from '../generatedCells/generatedCell';
+import { replacementWarning } from '../generatedCells/dialogsAndNotices';
 import type {
   INotebookExplorations,
   IExplorations
 } from '../link/explorationInterface';
 import type { RunView, SubtaskView } from '../messages';
 import { describeCell, runOfCell } from './activeCell';
-import { acceptsControls, canRetry, canSkip } from './controlAvailability';
+import {
+  acceptsControls,
+  canRetry,
+  canSkip
+} from '../link/controlAvailability';
 
 export const SteeringCommandIDs = {
   skip: 'exploracoder:skip',

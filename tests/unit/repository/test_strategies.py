@@ -8,7 +8,7 @@ import pytest
 from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Observation, RepositoryTask
-from exploracoder_jupyter.kernel_agent.repository_tests import MIME
+from exploracoder_jupyter.kernel_agent.repository_test_runner import MIME
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.repository.strategies.baselines import basic_prompting, naive_rag, reflexion, repocoder

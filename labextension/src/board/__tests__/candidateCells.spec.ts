@@ -1,7 +1,10 @@
 /** What is read of the candidates from the cells of a notebook. */
 import type { YCodeCell, YNotebook } from '@jupyter/ydoc';
 
-import { generated, notebook } from '../../live/__tests__/notebookFixtures';
+import {
+  generated,
+  notebook
+} from '../../generatedCells/__tests__/notebookFixtures';
 import { CandidateCells } from '../candidateCells';
 
 const stream = (text: string) => ({

@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 
 import type { RunView } from '../../messages';
-import { runView } from '../../live/__tests__/runFixtures';
+import { runView } from '../../generatedCells/__tests__/runFixtures';
 import { cardButtons, ICardSubject } from '../cardButtons';
 
 const trans = nullTranslator.load('exploracoder_jupyter');

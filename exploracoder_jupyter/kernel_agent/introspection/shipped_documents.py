@@ -1,0 +1,67 @@
+"""Finds the documentation that a distribution contains: README, example programs and guides."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.metadata
+import os
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MAX_PROGRAMS = 40
+MAX_PROGRAM = 12_000
+MAX_README = 60_000
+EXAMPLE_FILE = re.compile(
+    r"(^|/)(examples?|gallery|demos?|tutorials?)/(?!setup\.py|conf\.py)[^_/][^/]*(/[^/_]+)?\.py$", re.IGNORECASE
+)
+MAX_GUIDES = 12
+GUIDE_FILE = re.compile(
+    r"(?!licen|notice|copying|authors|change|history|news|contribut|requirements|todo).*\.(md|rst|txt)$", re.I
+)
+GUIDE_FOLDER = re.compile(r"docs?|guides?|documentation|reference|tutorials?", re.I)
+
+
+def shipped_documents(
+    dist: importlib.metadata.Distribution | None, spec: importlib.machinery.ModuleSpec | None
+) -> dict[str, Any]:
+    """Return README text, example programs and guides of a distribution, and of the package of `spec`."""
+    guides = _guides(spec)
+    if dist is None:
+        return {"readme": "", "programs": [], "guides": guides}
+    readme = dist.metadata.get("Description") or dist.metadata.get_payload() or ""  # type: ignore[attr-defined]
+    shipped = [path for path in dist.files or () if EXAMPLE_FILE.search(str(path))]
+    texts = [_read(str(dist.locate_file(path))) for path in _spread(sorted(shipped, key=str), 3 * MAX_PROGRAMS)]
+    programs = [text for text in texts if text and len(text) <= MAX_PROGRAM]
+    return {"readme": str(readme)[:MAX_README], "programs": programs[:MAX_PROGRAMS], "guides": guides}
+
+
+def _spread(paths: list[Any], most: int) -> list[Any]:
+    """Return as many of the paths, at even distances, so that they come from all folders."""
+    return [paths[index * len(paths) // most] for index in range(most)] if len(paths) > most else paths
+
+
+def _guides(spec: importlib.machinery.ModuleSpec | None) -> list[tuple[str, str]]:
+    """Return name and text of the documents in the package's folder and in its folders of documentation."""
+    found = []
+    for root in (spec and spec.submodule_search_locations) or ():
+        for folder, folders, files in os.walk(root):
+            folders[:] = sorted(name for name in folders if GUIDE_FOLDER.fullmatch(name))
+            found += [
+                os.path.relpath(os.path.join(folder, name), root) for name in sorted(files) if GUIDE_FILE.match(name)
+            ]
+        texts = [
+            (path.replace(os.sep, "/"), _read(os.path.join(root, path), MAX_README)) for path in found[:MAX_GUIDES]
+        ]
+        return [(path, text) for path, text in texts if text.strip()]
+    return []
+
+
+def _read(path: str, most: int = MAX_PROGRAM + 1) -> str:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read(most)
+    except (OSError, ValueError):
+        return ""

@@ -1,0 +1,230 @@
+"""Runs the phases of an exploration and lets the user steer it meanwhile.
+
+A phase is the preparation (introduction and plan), one subtask, or the solution. The states before the subtasks are
+kept in the order of the plan, so that the run can return to any of them. A user control changes the current position at
+once; if that makes the current phase pointless, the phase is cancelled and the next one starts from the new position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from exploracoder_jupyter.core.events import PlanMade, ReviewAsked, Steered
+from exploracoder_jupyter.core.types import ApiDoc, Introduction, Subtask
+from exploracoder_jupyter.pipeline.async_task_groups import task_group
+from exploracoder_jupyter.pipeline.cost_estimate import announce_exploration
+from exploracoder_jupyter.pipeline.exploring.carried_candidate import carry_forward
+from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_plan
+from exploracoder_jupyter.pipeline.exploring.run_stop_criteria import stop_if_futile
+from exploracoder_jupyter.pipeline.exploring.subtask_exploration import explore_subtask, first_candidates
+from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult
+from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_tried_program, solve
+from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
+
+FirstPhase = Callable[[], Awaitable[RunResult | None]]
+"""A phase before the exploration, which may return the result of the run."""
+
+
+class PhaseLoop:
+    """Tracks the position of a run and runs its phases."""
+
+    def __init__(self, run: Run, *, first: FirstPhase | None = None) -> None:
+        self.run = run
+        self._first = first
+        self.states: list[State] = []
+        """The state before each subtask that has started, and before the current phase; empty until there is a plan."""
+        self.finished = False
+        """Whether the result is known."""
+        self._branches: list[Branch] = []
+        """Branches of the states reached so far that are not closed yet."""
+        self._phase = anyio.CancelScope()
+        self._restarting = False
+        self._approval: anyio.Event | None = None
+        self._group: TaskGroup | None = None
+        self._beside: list[tuple[int, anyio.CancelScope]] = []
+        """What runs beside the phases, with the position of the subtask that it belongs to."""
+
+    @property
+    def current(self) -> int:
+        """Position of the current subtask in the plan; the length of the plan during the solution phase."""
+        return len(self.states) - 1
+
+    @property
+    def reviewing(self) -> bool:
+        """Whether the run waits for the user to review the plan."""
+        return self._approval is not None and not self._approval.is_set()
+
+    @property
+    def _has_recorded_plan(self) -> bool:
+        """Whether the plan comes from an earlier run."""
+        return self.run.given is not None and bool(self.run.given.titles)
+
+    @property
+    def _was_reviewed(self) -> bool:
+        """Whether the user has already reviewed that plan."""
+        return self._has_recorded_plan and self.run.given is not None and self.run.given.reviewed
+
+    async def execute(self, listen: Callable[[], Coroutine[Any, Any, None]]) -> RunResult:
+        """Run all phases; `listen` handles user controls meanwhile.
+
+        Raises:
+            BudgetExceeded, Futile: the run stops with what it has.
+        """
+        async with task_group() as group:
+            group.start_soon(listen)
+            async with task_group() as self._group:  # waits for what runs beside the last phase
+                result = await self._execute()
+                self.finished = True
+            group.cancel_scope.cancel()
+        return result
+
+    def run_beside(self, position: int, work: Callable[[], Awaitable[None]]) -> None:
+        """Run something in the state before the subtask at this position, while the phases go on.
+
+        It is cancelled if the run returns to an earlier subtask, since that state is given up then.
+        """
+        scope = anyio.CancelScope()
+
+        async def run() -> None:
+            with scope:
+                await work()
+
+        self._beside.append((position, scope))
+        if self._group:
+            self._group.start_soon(run)
+
+    @property
+    def in_first_phase(self) -> bool:
+        """Whether the run is still in the phase before the exploration."""
+        return self._first is not None
+
+    def end_review(self) -> None:
+        """End the review of the plan."""
+        if self._approval:
+            self._approval.set()
+
+    def restart_phase(self) -> None:
+        """Cancel the current phase and continue from the current position."""
+        self._restarting = True
+        self._phase.cancel()
+
+    def skip_current(self) -> None:
+        """Skip the current subtask and keep the state before it."""
+        self.states.append(self.states[-1])
+        self.restart_phase()
+
+    def go_back_to(self, position: int) -> None:
+        """Return to the state before the subtask at this position."""
+        self.run.agenda.forget_choices(self.run.agenda.plan.subtasks[position:])
+        del self.states[position + 1 :]
+        for place, scope in self._beside:
+            if place > position:
+                scope.cancel()
+        self.restart_phase()
+
+    async def close(self) -> None:
+        """Close the branches of all states."""
+        await self._close_branches(self._branches)
+
+    async def _execute(self) -> RunResult:
+        if self._first and (result := await self._run_phase(self._first)):
+            return result
+        self._first = None
+        if result := await self._run_phase(self._prepare):
+            return result
+        if self.run.settings.review and self.run.steerable and not self._was_reviewed:
+            await self._review()
+        while True:
+            await self._close_unreachable()
+            self.run.progress.experience = self.states[-1].experience
+            at_end = self.current == len(self.run.agenda.plan.subtasks)
+            if result := await self._run_phase(self._solve if at_end else self._explore):
+                return result
+
+    async def _run_phase(self, phase: Callable[[], Awaitable[RunResult | None]]) -> RunResult | None:
+        """Run one phase; return the result if it was the last one."""
+        self._restarting = False
+        with anyio.CancelScope() as self._phase:
+            result = await phase()
+            return None if self._restarting else result
+        return None
+
+    async def _prepare(self) -> RunResult | None:
+        """Introduce and plan; return the result if the plan is empty."""
+        run, given = self.run, self.run.given
+        if not self._has_recorded_plan:
+            announce_exploration(run, run.settings.subtasks, at_most=True)
+        introduction = await introduce(run)
+        state = State(introduction if run.asks_always else Introduction(""), run.root)
+        if given is not None and self._has_recorded_plan:
+            run.agenda.adopt(given)
+            run.emit(PlanMade(run.agenda.plan))
+        else:
+            run.root.expect(first_candidates(run))
+            apis = () if run.asks_always else await self._find_for_task()
+            state = replace(state, retrieved=apis)
+            await make_plan(run, introduction, apis)
+            run.agenda.add_hint(given.hint if given else "")
+        if not run.agenda.plan.subtasks:
+            return await accept_tried_program(run)
+        announce_exploration(run, len(run.agenda.plan.subtasks) - len(run.agenda.carried), at_most=False)
+        self.states.append(state)
+        return None
+
+    async def _find_for_task(self) -> tuple[ApiDoc, ...]:
+        """Return APIs for the task as a whole: those found when it was tried at once, then those found now."""
+        found = await self.run.knowledge.search(self.run.task.text, self.run.settings.retrieved)
+        return merge_apis(self.run.progress.found, tuple(item.api for item in found))
+
+    async def _review(self) -> None:
+        self._approval = anyio.Event()
+        self.run.emit(ReviewAsked())
+        with self.run.meter.paused():
+            await self._approval.wait()
+
+    async def _explore(self) -> None:
+        before, subtask = self.states[-1], self.run.agenda.plan.subtasks[self.current]
+        carried = await self._carry_over(before, subtask)
+        after = carried or await explore_subtask(self.run, before, subtask)
+        if after.branch is not before.branch:
+            self._branches.append(after.branch)
+        if not self._restarting:
+            self.states.append(after)
+            if (
+                carried is None and not self.run.as_published
+            ):  # failures carried over from an earlier run do not count as futile
+                stop_if_futile(self.run, after)
+
+    async def _carry_over(self, state: State, subtask: Subtask) -> State | None:
+        """Return the state after a subtask that need not be explored; `None` if it has to be."""
+        if subtask.id in self.run.agenda.skipped:
+            return state
+        if hint := self.run.agenda.unannounced.pop(subtask.id, ""):
+            self.run.emit(Steered("retry", subtask=subtask.id, hint=hint))
+        return await carry_forward(self.run, state, subtask)
+
+    async def _solve(self) -> RunResult:
+        state = self.states[-1]
+        result = await solve(self.run, state)
+        await store_snippets(self.run, state.experience, result)
+        return result
+
+    async def _close_unreachable(self) -> None:
+        """Close branches that no candidate will start from again: all but the last, unless the run can be steered."""
+        states = self.states if self.run.steerable else self.states[-1:]
+        reachable = [state.branch for state in states]
+        unreachable = [branch for branch in self._branches if branch not in reachable]
+        self._branches = [branch for branch in self._branches if branch in reachable]
+        await self._close_branches(unreachable)
+
+    async def _close_branches(self, branches: Sequence[Branch]) -> None:
+        with anyio.CancelScope(shield=True):
+            for branch in branches:
+                await branch.close()
