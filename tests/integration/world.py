@@ -15,7 +15,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 from tests.as_user import HOMES
-from tests.integration.attacks import HOME_FILES, SECRET
+from tests.integration.kernels.attacks import HOME_FILES, SECRET
 from tests.patience import patience
 
 _FILES = (*HOME_FILES, "settings.toml", "work/.env", "work/data.csv")

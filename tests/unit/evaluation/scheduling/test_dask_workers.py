@@ -1,4 +1,4 @@
-"""How errors of a Dask client are reported; tests/integration/test_dask_workers.py runs real clusters."""
+"""How errors of a Dask client are reported; tests/integration/evaluation/test_dask_workers.py runs real clusters."""
 
 import pytest
 from distributed.comm.core import CommClosedError

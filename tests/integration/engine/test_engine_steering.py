@@ -16,7 +16,7 @@ from exploracoder_jupyter.protocol.engine_messages import (
 )
 from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, RunEdited, Skip
 from exploracoder_jupyter.trace import CellView, load
-from tests.integration.test_engine import cache, engine  # noqa: F401  fixtures
+from tests.integration.engine.test_engine import cache, engine  # noqa: F401  fixtures
 from tests.patience import patience, wait_until
 from tests.toy_model import offer_toy, reply
 from tests.unit.factories import states

@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.kernels import find_isolation
-from tests.integration.chain_blocks import BEGIN, FILES, SETUP, SPOIL, START, TOPICS, generate
+from tests.integration.kernels.chain_blocks import BEGIN, FILES, SETUP, SPOIL, START, TOPICS, generate
 from tests.integration.siblings import open_engine
 from tests.patience import patience
 

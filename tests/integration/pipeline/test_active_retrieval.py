@@ -27,9 +27,9 @@ from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import NoSteering, happened
 
 DATA = "import statistics\ndata = [1, 5, 2, 8, 7, 9, 3, 4]\n"
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 SEARCHED_AGAIN = EXAMPLES / "6-found-by-searching-again-recorded.ipynb"
-NOT_SEARCHED_AGAIN = Path(__file__).parent / "recorded" / "not-searched-again.ipynb"
+NOT_SEARCHED_AGAIN = Path(__file__).parents[1] / "recorded" / "not-searched-again.ipynb"
 WANTED = "tidebook.survey.hang"
 GUESSED = f"{DATA}cuts = statistics.cut_points(data, 4)\nprint(cuts)"
 DOCUMENTED = f"{DATA}cuts = statistics.quantiles(data, n=4)\nprint(cuts)"

@@ -11,7 +11,7 @@ import pytest
 
 from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 SOURCES = {
     "shop/__init__.py": '''
         """A shop."""

@@ -10,7 +10,7 @@ import pytest
 
 from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 CODE = {
     "one/realm/sub/core.py": 'def run(x: int) -> bool:\n    """Run it."""\nclass Engine:\n    """Runs."""\n',
     "one/realm/sub/data/readme.txt": "",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 SOURCES = {
     "forge/__init__.py": '''
         """A forge. Much is said of `forge.spoken.word`."""

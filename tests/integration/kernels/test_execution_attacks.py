@@ -12,7 +12,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import ExploraError
 from tests.as_user import HOMES
-from tests.integration.attacks import ATTACKS, PAGE, SECRET, candidate, page
+from tests.integration.kernels.attacks import ATTACKS, PAGE, SECRET, candidate, page
 from tests.integration.siblings import LEVELS, open_engine
 from tests.integration.world import open_world
 from tests.patience import patience

@@ -11,7 +11,7 @@ from exploracoder_jupyter.runs.trace_check import CheckRequest, check_trace
 from exploracoder_jupyter.trace import find_problems, load
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.storage.size_limit import SizeBudget, count_omitted
-from tests.integration.test_session import KEY, TASK, _order, _run, endpoint  # noqa: F401  a fixture
+from tests.integration.pipeline.test_whole_run import KEY, TASK, _order, _run, endpoint  # noqa: F401  a fixture
 from tests.integration.traces import explore
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from exploracoder_jupyter.trace import load
 
-PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
+PAGE = Path(__file__).parents[3] / "docs" / "plugins.md"
 REPLIES = """
 import sys
 prompt = sys.stdin.read()
@@ -57,7 +57,7 @@ def explora(tmp_path_factory):
     venv.create(home, symlinks=True)
     python = str(home / "bin" / "python")
     site = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
-    folders = [sysconfig.get_path("purelib"), str(Path(__file__).parents[2])]
+    folders = [sysconfig.get_path("purelib"), str(Path(__file__).parents[3])]
     (site / "these.pth").write_text("\n".join(folders))
     install = ["install", "--quiet", "--no-deps", "--no-index", "--target", site, _build_wheel(home)]
     subprocess.run([sys.executable, "-m", "pip", *install], check=True)

@@ -20,7 +20,7 @@ import pytest
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel as Offered
-from tests.integration.live_aspects import ASPECTS
+from tests.integration.kernels.live_aspects import ASPECTS
 from tests.integration.live_kernel import live_kernel
 from tests.patience import patience
 

@@ -5,7 +5,7 @@ import signal
 
 from exploracoder_jupyter.core.configuration.settings_sources import history_path
 from tests.integration import command_line
-from tests.integration.test_resume import COMMAND, TASK, author, cache, explora, run_of, start_run  # noqa: F401
+from tests.integration.runs.test_resume import COMMAND, TASK, author, cache, explora, run_of, start_run  # noqa: F401
 from tests.patience import patience
 
 

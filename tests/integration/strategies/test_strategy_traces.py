@@ -72,7 +72,7 @@ def explored(folder, strategy, replies, text, *, check=None, branching="auto"):
 
 def passes_check(trace, command="check"):
     """Whether `check`, or `replay`, finds the same again, and what it reports."""
-    done = command_line.explora(command, trace, "--json", folder=trace.parents[1])
+    done = command_line.explora(command, trace, "--json", folder=trace.parents[2])
     return done.returncode == 0, done.stdout + done.stderr
 
 

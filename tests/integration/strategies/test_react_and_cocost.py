@@ -11,7 +11,7 @@ from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.strategies.agents.react import react
 from exploracoder_jupyter.strategies.cocost import cocost
-from tests.integration.test_testing_real import INPUTS, NAIVE, SOUND, TASK, judging, prepared
+from tests.integration.pipeline.test_correctness_testing import INPUTS, NAIVE, SOUND, TASK, judging, prepared
 from tests.unit.strategies.replies import fenced, prompts
 from tests.unit.world import MATH, FewApis, NoSteering, happened
 

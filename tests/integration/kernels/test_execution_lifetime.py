@@ -117,7 +117,7 @@ async def test_a_program_of_ours_does_not_see_credentials_beside_the_library(tmp
 @pytest.fixture
 def project_folder():
     """A folder outside `/tmp`, which is shown to programs directly."""
-    with tempfile.TemporaryDirectory(prefix=".project-", dir=Path(__file__).parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=".project-", dir=Path(__file__).parents[1]) as folder:
         yield Path(folder)
 
 
@@ -167,7 +167,7 @@ async def test_siblings_do_not_see_one_another_wherever_temporary_files_are(monk
     if not find_isolation(network=False).mounts:
         pytest.skip("bubblewrap does not work here")
     code = "import glob; sorted(glob.glob({!r}, recursive=True, include_hidden=True))"
-    with tempfile.TemporaryDirectory(prefix=".t", dir=Path(__file__).parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=".t", dir=Path(__file__).parents[1]) as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
         workdir = Path(folder) if where == "within" else tmp_path
         (workdir / "data.csv").touch()

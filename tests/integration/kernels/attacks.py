@@ -3,7 +3,7 @@
 A candidate has done harm if it has printed `SECRET` (which is in the environment, the memory, the home folder and
 the shared memory of others) or `DONE`, or if files, servers or processes outside show it: `test_execution_attacks`
 checks this. If a level is missing from `stopped`, the test requires the harm, so the table is true in both directions.
-`python -m tests.integration.attacks` writes the page.
+`python -m tests.integration.kernels.attacks` writes the page.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.integration.siblings import LEVELS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "hostile.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "hostile.md"
 SECRET = "tr0ub4dor-and-3"
 
 PRELUDE = """
@@ -635,7 +635,7 @@ _INTRODUCTION = """# Hostile candidates
 
 What a malicious candidate can do at each level of isolation. Each cell has been tried by a real candidate in a
 real branch: the tests fail if an attack that is listed as stopped succeeds, and also if one that is listed as open is
-stopped. This page is generated from the table of the tests, `tests/integration/attacks.py`.
+stopped. This page is generated from the table of the tests, `tests/integration/kernels/attacks.py`.
 
 `rerun` starts fresh kernels, `fork` forks a running one. `bubblewrap` and `namespaces` are the full levels; a run
 states which level it has, and `--isolation require` refuses to run below them. The other levels are what remains where

@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.trace import render
-from tests.integration.pages import Page
-from tests.integration.test_magic import ended, kernel_in
+from tests.integration.ipython_extension.pages import Page
+from tests.integration.ipython_extension.test_magics import ended, kernel_in
 from tests.unit.factories import complete_run
 
 BUSY = "from pathlib import Path\nimport time\nPath('busy').touch()\nwhile Path('busy').exists(): time.sleep(0.01)"

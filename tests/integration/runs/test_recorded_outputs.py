@@ -17,7 +17,7 @@ from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from tests.patience import patience
 from tests.unit.world import MATH, FewApis, NoSteering, happened
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "3-judged-by-outputs-recorded.ipynb"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "3-judged-by-outputs-recorded.ipynb"
 NOTEBOOK = json.loads(EXAMPLE.read_text())
 NOTES = NOTEBOOK["metadata"]["exploracoder_jupyter"]
 MISTAKE = "(nan, nan)"

@@ -14,7 +14,7 @@ import pytest
 from exploracoder_jupyter.cli import main
 from tests.integration.traces import explore
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 BLOCK = re.compile(r"(?m)^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
 
 
