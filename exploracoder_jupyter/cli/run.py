@@ -72,7 +72,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _print_notes(found: Exploration) -> None:
     """Print the cost, unless the live view has shown it, and how to continue a run that was stopped."""
-    from exploracoder_jupyter.ipython_extension.result_card.run_wording import describe_usage
+    from exploracoder_jupyter.core.run_state.run_wording import describe_usage
 
     if not sys.stderr.isatty():
         print_note(f"Cost: {describe_usage(found.state)}.")

@@ -23,17 +23,17 @@ from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.message_formatting import did_you_mean
+from exploracoder_jupyter.core.run_state.run_wording import cost, headline
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
-from exploracoder_jupyter.ipython_extension.api_key_settings import explain, save_key
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
-from exploracoder_jupyter.ipython_extension.browser.form_requests import FormRequests
-from exploracoder_jupyter.ipython_extension.browser.run_list import (
+from exploracoder_jupyter.ipython_extension.browser.earlier_runs import (
     history_damage,
     list_runs,
     parse_history_limit,
     show_runs,
 )
+from exploracoder_jupyter.ipython_extension.browser.form_requests import FormRequests
 from exploracoder_jupyter.ipython_extension.calling_cell import Caller, find_caller, find_notebook
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
 from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
@@ -42,7 +42,6 @@ from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
 from exploracoder_jupyter.ipython_extension.result_card.card_display import Display, LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
-from exploracoder_jupyter.ipython_extension.result_card.run_wording import cost, headline
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
 from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter
@@ -52,6 +51,7 @@ from exploracoder_jupyter.ipython_extension.running.recorded_run import Recorded
 from exploracoder_jupyter.ipython_extension.running.variable_sending import Forks, send_variables
 from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher, SearchTarget
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
+from exploracoder_jupyter.ipython_extension.settings_explanation import explain, save_key
 from exploracoder_jupyter.ipython_extension.solution_files import copy_files, describe_files
 from exploracoder_jupyter.ipython_extension.tab_completion import COMMANDS
 from exploracoder_jupyter.ipython_extension.trace_export import export_trace

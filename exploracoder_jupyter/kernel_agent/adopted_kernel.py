@@ -1,7 +1,7 @@
 """Turns a kernel that is already running into a sibling: what `kernel_startup` does, but from within the kernel.
 
 Arrives with `kernel_agent.zip` in a fresh folder on the kernel's own machine (`kernels.remote.remote_payload`), which
-becomes the kernel's working directory. A watchdog (`confinement.cleanup_watchdog`) already runs beside the kernel; it
+becomes the kernel's working directory. A watchdog (`confinement.remote_cleanup`) already runs beside the kernel; it
 removes the folder and ends the processes that cells have started once the kernel is gone. The kernel cannot see whether
 the run still exists, so the run sets a deadline with `AdoptedKernel.expect`; the kernel exits when the deadline passes.
 """

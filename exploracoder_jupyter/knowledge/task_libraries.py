@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, LibraryInfo, Overview, ScoredApi
-from exploracoder_jupyter.knowledge.extraction.api_source import read_source
+from exploracoder_jupyter.knowledge.extraction.api_source_code import read_source
 from exploracoder_jupyter.knowledge.extraction.library_overview import build_overview
 from exploracoder_jupyter.knowledge.extraction.library_reader import (
     LibraryReader,

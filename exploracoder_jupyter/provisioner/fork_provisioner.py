@@ -25,7 +25,7 @@ from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.provisioner.fork_server import ForkServer
-from exploracoder_jupyter.provisioner.kernel_requests import RunningKernel
+from exploracoder_jupyter.provisioner.running_kernel import RunningKernel
 
 
 class ForkProvisioner(KernelProvisionerBase):

@@ -29,7 +29,7 @@ from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, take_snapshot
 from exploracoder_jupyter.kernels.zmq_context import close_context
-from exploracoder_jupyter.provisioner.kernel_requests import RunningKernel
+from exploracoder_jupyter.provisioner.running_kernel import RunningKernel
 
 _PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
 _MAX_FOLDER_LENGTH: Final = 60

@@ -2,7 +2,7 @@
 
 Identifiers are indexed whole and in parts (`read_csv`, `read`, `csv`; `DataFrame`, `data`, `frame`). Words are stemmed
 lightly, so that "grouping" matches "group"; stop words are dropped. The built-in word vectors use these terms: a change
-for English words requires new vectors (`scripts/words.py`) and a new `api_index.FORMAT`.
+for English words requires new vectors (`scripts/train_word_vectors.py`) and a new `api_index.FORMAT`.
 """
 
 from __future__ import annotations

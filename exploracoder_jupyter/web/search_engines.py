@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, quote_plus, urlencode, urlsplit
 import anyio.to_thread
 from pydantic import JsonValue
 
+from exploracoder_jupyter.text.hidden_content_removal import find_main_element, remove_hidden
 from exploracoder_jupyter.text.html_tree import Node, parse_html
-from exploracoder_jupyter.text.visible_content import find_main_element, remove_hidden
 from exploracoder_jupyter.web.fetching.address_check import join_link, origin_of
 from exploracoder_jupyter.web.fetching.http_client import HttpClient
 from exploracoder_jupyter.web.web_types import SearchHit, WebError

@@ -94,7 +94,7 @@ from exploracoder_jupyter.pipeline.prompting import (
     similar_apis,
     tool_call_text,
 )
-from exploracoder_jupyter.pipeline.retrieval import query_rewriting, web_query_filter
+from exploracoder_jupyter.pipeline.retrieval import known_words_filter, query_rewriting
 from exploracoder_jupyter.pipeline.solving import generated_inputs, judgement_parsing, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
 from exploracoder_jupyter.text import characters, html_tree, tokenizer
@@ -192,8 +192,8 @@ def of_a_run(text):
     similar_apis.add_suggestions(run, failed.observation)
     query_rewriting.error_query(run, failed)
     query_rewriting.web_query(run, failed)
-    web_query_filter.filter_queries(run, [text])
-    web_query_filter.find_known_names(run, text)
+    known_words_filter.filter_queries(run, [text])
+    known_words_filter.find_known_names(run, text)
     distinct_failures([good, failed])
     return [
         privacy_filter.redact_experience(item, level)

@@ -39,11 +39,11 @@ def _commands():
 
 
 def test_the_table_of_settings_is_current():
-    spec = importlib.util.spec_from_file_location("settings_page", ROOT / "scripts" / "settings.py")
+    spec = importlib.util.spec_from_file_location("settings_page", ROOT / "scripts" / "settings_table.py")
     settings = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(settings)
     text = settings.PAGE.read_text(encoding="utf-8")
-    assert settings.page(text) == text, "run `python scripts/settings.py`"
+    assert settings.page(text) == text, "run `python scripts/settings_table.py`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -17,8 +17,8 @@ from rich.text import Text
 
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, CandidateState, RunState, Section, fold
+from exploracoder_jupyter.core.run_state.run_wording import describe_usage
 from exploracoder_jupyter.core.types import SubtaskStatus
-from exploracoder_jupyter.ipython_extension.result_card.run_wording import describe_usage
 from exploracoder_jupyter.text.terminal_text import printable
 
 _STATUS_STYLES: dict[SubtaskStatus, tuple[str, str]] = {

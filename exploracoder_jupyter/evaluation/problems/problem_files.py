@@ -19,7 +19,7 @@ from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_rows import ProblemRow, set_name
-from exploracoder_jupyter.evaluation.problems.public_sets import PublicRow, UnusableRow, find_form
+from exploracoder_jupyter.evaluation.problems.public_set_forms import PublicRow, UnusableRow, find_form
 from exploracoder_jupyter.evaluation.problems.repository_rows import RepositoryRow
 from exploracoder_jupyter.runs.construction.run_settings import check_libraries_at_target
 

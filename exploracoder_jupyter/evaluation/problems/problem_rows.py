@@ -2,7 +2,7 @@
 
     {"id", "task", "libraries", "tests", "setup"?, "name"?, "docs"?, "solution"?, "gold_apis"?}
 
-The other forms, those of public sets, are in `public_sets`.
+The other forms, those of public sets, are in `public_set_forms`.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import Answer, BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_pages import Pages
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
+from exploracoder_jupyter.ipython_extension.browser.earlier_runs import list_runs, trace_views
 from exploracoder_jupyter.ipython_extension.browser.form_requests import FormRequests
-from exploracoder_jupyter.ipython_extension.browser.run_list import list_runs, trace_views
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, served_notebook, server_root
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run, Runs
 from exploracoder_jupyter.ipython_extension.running.manual_steering import RunControl, apply_control

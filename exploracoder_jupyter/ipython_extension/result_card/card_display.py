@@ -17,8 +17,8 @@ from typing import Protocol, cast
 from IPython.display import DisplayHandle, display
 
 from exploracoder_jupyter.core.run_state import RunState
+from exploracoder_jupyter.core.run_state.run_wording import candidate_line, cost, headline
 from exploracoder_jupyter.ipython_extension.result_card.card_html import card_bundle
-from exploracoder_jupyter.ipython_extension.result_card.run_wording import candidate_line, cost, headline
 
 _ACCEPT = "To start as planned: %explora accept."
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"

@@ -12,9 +12,7 @@ from pathlib import Path
 
 from exploracoder_jupyter.core.message_formatting import describe_tries
 from exploracoder_jupyter.core.run_state import Attempt, RunState, Section
-from exploracoder_jupyter.ipython_extension.result_card.card_text import SYMBOLS, card_text
-from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_html, preview
-from exploracoder_jupyter.ipython_extension.result_card.run_wording import (
+from exploracoder_jupyter.core.run_state.run_wording import (
     OUTCOMES,
     candidate_line,
     cut,
@@ -28,6 +26,8 @@ from exploracoder_jupyter.ipython_extension.result_card.run_wording import (
     tally,
     trace_path,
 )
+from exploracoder_jupyter.ipython_extension.result_card.card_text import SYMBOLS, card_text
+from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_html, preview
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_diff, highlight_python
 
 _COLOURS: dict[str, str] = {

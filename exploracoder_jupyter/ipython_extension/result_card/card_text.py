@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from exploracoder_jupyter.core.run_state import RunState, Section
-from exploracoder_jupyter.core.types import SubtaskStatus
-from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_text, preview
-from exploracoder_jupyter.ipython_extension.result_card.run_wording import (
+from exploracoder_jupyter.core.run_state.run_wording import (
     candidate_line,
     cut,
     describe,
@@ -19,6 +17,8 @@ from exploracoder_jupyter.ipython_extension.result_card.run_wording import (
     section_status,
     trace_path,
 )
+from exploracoder_jupyter.core.types import SubtaskStatus
+from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_text, preview
 
 SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
 

@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.kernel_agent.confinement import cleanup_watchdog
+from exploracoder_jupyter.kernel_agent.confinement import remote_cleanup
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, take_snapshot
@@ -89,8 +89,8 @@ class Payload:
             yield f"{_SHELL}.explora_payload.write(__import__('base64').b64decode('{chunk}'))"
         values = {
             "options": json.loads(self.options),
-            "watchdog": inspect.getsource(cleanup_watchdog),
-            "mark": cleanup_watchdog.MARK_VARIABLE,
+            "watchdog": inspect.getsource(remote_cleanup),
+            "mark": remote_cleanup.MARK_VARIABLE,
         }
         yield _UNPACK.format(**values)
 

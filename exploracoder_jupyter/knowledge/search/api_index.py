@@ -15,19 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import ApiDoc, ScoredApi
-from exploracoder_jupyter.knowledge.search import indexed_text, rank_fusion, word_embedder
-from exploracoder_jupyter.knowledge.search.api_names import ApiNames
+from exploracoder_jupyter.knowledge.search import indexed_text, score_combination, word_embedder
 from exploracoder_jupyter.knowledge.search.api_prior import prior
 from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
 from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings
 from exploracoder_jupyter.knowledge.search.fallback_descriptions import borrowed_texts, own_descriptions
+from exploracoder_jupyter.knowledge.search.name_lookup import ApiNames
 from exploracoder_jupyter.knowledge.search.query_terms import (
     drop_filler_words,
     drop_library_names,
     find_named_apis,
     synonyms,
 )
-from exploracoder_jupyter.knowledge.search.rank_fusion import combine_queries, diversify, rescale_positive, scale_to_max
+from exploracoder_jupyter.knowledge.search.score_combination import (
+    combine_queries,
+    diversify,
+    rescale_positive,
+    scale_to_max,
+)
 from exploracoder_jupyter.text.lexical_index import Arrays, Field, LexicalIndex
 from exploracoder_jupyter.text.tokenizer import tokens
 
@@ -93,7 +98,7 @@ class ApiIndex:
             EndpointError: From the embedder of `meaning`.
         """
         match = await self._match(query, meaning)
-        return self._top_rows(np.where(match > 0, np.exp(match + rank_fusion.PRIOR_WEIGHT * self.prior), 0), k)
+        return self._top_rows(np.where(match > 0, np.exp(match + score_combination.PRIOR_WEIGHT * self.prior), 0), k)
 
     async def search_together(
         self, queries: Sequence[str], k: int, *, meaning: ApiEmbeddings | None = None
@@ -102,7 +107,7 @@ class ApiIndex:
         matches = [match for query in queries if (match := await self._match(query, meaning)).any()]
         if not matches:
             return []
-        worth = combine_queries([match + rank_fusion.PRIOR_WEIGHT * self.prior for match in matches])
+        worth = combine_queries([match + score_combination.PRIOR_WEIGHT * self.prior for match in matches])
         return self._top_rows(np.where(np.any(matches, axis=0), worth, 0), k)
 
     async def _match(self, query: str, meaning: ApiEmbeddings | None) -> NDArray[np.float32]:
@@ -110,18 +115,18 @@ class ApiIndex:
         without_libraries = drop_library_names(query, self.names.libraries)
         terms = drop_filler_words(without_libraries, self.names.terms)
         others = synonyms(terms)
-        words = self.lexical.scores(terms) + rank_fusion.SYNONYM_WEIGHT * self.lexical.scores(others)
+        words = self.lexical.scores(terms) + score_combination.SYNONYM_WEIGHT * self.lexical.scores(others)
         most = self.lexical.highest_score(terms) or self.lexical.highest_score(others) or 1
-        lexical = rank_fusion.LEXICAL_WEIGHT * words / most
+        lexical = score_combination.LEXICAL_WEIGHT * words / most
         if meaning:
-            dense = rank_fusion.EMBEDDER_WEIGHT * rescale_positive(
+            dense = score_combination.EMBEDDER_WEIGHT * rescale_positive(
                 await meaning.scores(without_libraries, most=_DENSE_ROWS)
             )
         else:
             similarity = self.word_vectors.scores(word_embedder.embed_text(terms), most=_DENSE_ROWS)
-            dense = rank_fusion.WORD_VECTOR_WEIGHT * scale_to_max(similarity)
-        named = rank_fusion.NAMED_BONUS * self.names.rows_named(find_named_apis(query))
-        spelled = rank_fusion.SPELLED_BONUS * self.names.rows_spelled_in(without_libraries)
+            dense = score_combination.WORD_VECTOR_WEIGHT * scale_to_max(similarity)
+        named = score_combination.NAMED_BONUS * self.names.rows_named(find_named_apis(query))
+        spelled = score_combination.SPELLED_BONUS * self.names.rows_spelled_in(without_libraries)
         return np.asarray(lexical + dense + (named + spelled), dtype=np.float32)
 
     def _top_rows(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:

@@ -1,7 +1,8 @@
 """The built-in word embedder: vectors shipped with the package, so that nothing is downloaded or fitted.
 
-They were distilled from a sentence embedding model, all-MiniLM-L6-v2 (Apache-2.0; `scripts/words.py`), and encode, for
-example, that delete, remove and drop mean nearly the same. Words that have no vector are left to the other indexes.
+They were distilled from a sentence embedding model, all-MiniLM-L6-v2 (Apache-2.0; `scripts/train_word_vectors.py`), and
+encode, for example, that delete, remove and drop mean nearly the same. Words that have no vector are left to the other
+indexes.
 """
 
 from __future__ import annotations

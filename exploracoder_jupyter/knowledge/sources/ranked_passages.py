@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage
 from exploracoder_jupyter.knowledge.search import word_embedder
-from exploracoder_jupyter.knowledge.search.rank_fusion import scale_to_max
+from exploracoder_jupyter.knowledge.search.score_combination import scale_to_max
 from exploracoder_jupyter.text.lexical_index import Field, LexicalIndex
 from exploracoder_jupyter.text.tokenizer import tokens
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
-from exploracoder_jupyter.knowledge.search.rank_fusion import fuse_ranks
+from exploracoder_jupyter.knowledge.search.score_combination import fuse_ranks
 from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
 from exploracoder_jupyter.knowledge.sources.snippet_source import SnippetSource
 from exploracoder_jupyter.pipeline.ports import Source

@@ -19,8 +19,8 @@ from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     parse_json,
 )
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.pipeline.retrieval.known_words_filter import filter_queries
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
-from exploracoder_jupyter.pipeline.retrieval.web_query_filter import filter_queries
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _LONGEST_README: Final = 9000

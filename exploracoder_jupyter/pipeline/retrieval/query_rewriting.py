@@ -20,7 +20,7 @@ from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_experience
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ExplainInputs
-from exploracoder_jupyter.pipeline.retrieval.web_query_filter import find_known_names
+from exploracoder_jupyter.pipeline.retrieval.known_words_filter import find_known_names
 from exploracoder_jupyter.pipeline.step_context import Run
 
 LONGEST_QUERY: Final = 600

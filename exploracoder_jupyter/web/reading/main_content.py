@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from exploracoder_jupyter.text.hidden_content_removal import find_main_element
 from exploracoder_jupyter.text.html_tree import Node
-from exploracoder_jupyter.text.visible_content import find_main_element
 
 _MIN_MAIN_CHARS = 200
 """Minimum text length of a main element, in characters."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from exploracoder_jupyter.text.hidden_content_removal import remove_hidden
 from exploracoder_jupyter.text.html_tree import Node, parse_html
-from exploracoder_jupyter.text.visible_content import remove_hidden
 from exploracoder_jupyter.web.reading.main_content import find_main_content
 from exploracoder_jupyter.web.reading.page_sections import Section, extract_sections, split_markdown
 from exploracoder_jupyter.web.reading.stack_exchange import is_question_page, parse_api_thread, parse_question_page

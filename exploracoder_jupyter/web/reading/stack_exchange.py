@@ -15,9 +15,9 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import BaseModel, Field
 
 from exploracoder_jupyter.text.characters import strip_invisible
+from exploracoder_jupyter.text.hidden_content_removal import remove_hidden
 from exploracoder_jupyter.text.html_markdown import to_markdown
 from exploracoder_jupyter.text.html_tree import Node, parse_html
-from exploracoder_jupyter.text.visible_content import remove_hidden
 from exploracoder_jupyter.web.reading.page_sections import Section, split_section
 
 _SITES = ("stackoverflow.com", "superuser.com", "serverfault.com", "askubuntu.com", "mathoverflow.net")

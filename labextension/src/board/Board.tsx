@@ -11,7 +11,7 @@ import { useTrans } from '../sidebar/sidebarContext';
 import type { IControlRequests } from '../sidebar/controlRequests';
 import { BoardHeader } from './BoardHeader';
 import { useBoardServices } from './boardContext';
-import { canControlRun, controlNote } from './boardControlAvailability';
+import { canControlRun, controlNote } from './boardControlReasons';
 import type { ICandidateContent } from './candidateCells';
 import type { ColumnAction } from './Column';
 import { Column } from './Column';

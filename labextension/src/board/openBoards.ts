@@ -7,7 +7,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { INotebookExplorations } from '../link/explorationInterface';
-import { confirmChoice } from '../generatedCells/dialogsAndNotices';
+import { confirmChoice } from '../explorations/sharedWording';
 import type { RunView, SubtaskView } from '../messages';
 import { explorationIcon } from '../sidebar/icons';
 import { BoardWidget } from './boardWidget';

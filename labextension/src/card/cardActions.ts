@@ -5,10 +5,10 @@ import type { CodeCell } from '@jupyterlab/cells';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { COMPARE } from '../link/explorationInterface';
-import { CommandIDs, reportProblem } from '../generatedCells/commands';
-import type { NotebookExplorations } from '../generatedCells/notebookExplorations';
+import { CommandIDs, reportProblem } from '../explorations/explorationCommands';
+import type { NotebookExplorations } from '../explorations/notebookExplorations';
 import { showCell } from '../generatedCells/notebookActions';
-import { insertedMessage, notify } from '../generatedCells/dialogsAndNotices';
+import { insertedMessage, notify } from '../explorations/sharedWording';
 import type { Done, RunView } from '../messages';
 import type { CardAction, ICardSubject } from './cardButtons';
 

@@ -8,7 +8,7 @@ import type { CellChange, CellsMessage, Snapshot } from '../messages';
 import { applyChange, IRunChange } from './applyCellChange';
 import { IMark, markOf, NAMESPACE } from './generatedCell';
 import type { Schedule } from './scheduling';
-import { ChangeQueue } from './changeQueue';
+import { ChangeQueue } from '../explorations/changeQueue';
 import { removeCells } from './cellRemoval';
 import { RunCellState } from './runCellState';
 import { CellWatcher, IUserChanges } from './cellWatcher';

@@ -19,10 +19,13 @@ import { COMPARE, IExplorations } from '../link/explorationInterface';
 import { NotebookBadges } from './cellBadge';
 import type { BadgeAction } from './badgeContent';
 import { CallingCellDisplay } from './callingCellDisplay';
-import { chooseWithConfirmation, Commands } from './commands';
+import {
+  chooseWithConfirmation,
+  Commands
+} from '../explorations/explorationCommands';
 import { ExplorationCellExecutor } from './cellExecutor';
-import { EndNotices } from './endNotices';
-import { ExplorationRegistry } from './explorationRegistry';
+import { EndNotices } from '../explorations/endNotices';
+import { ExplorationRegistry } from '../explorations/explorationRegistry';
 import { makeRunnable, markOf } from './generatedCell';
 import { asOneUndoStep } from './cellRemoval';
 import { showCell } from './notebookActions';

@@ -1,7 +1,7 @@
 /** The page's state of one run's cells between the kernel's messages. */
 import type { PartialJSONValue } from '@lumino/coreutils';
 
-import { MessageSequencer } from './messageSequencer';
+import { MessageSequencer } from '../explorations/messageSequencer';
 import { CellOrder } from './cellOrder';
 
 export class RunCellState {

@@ -7,7 +7,7 @@ import { Combobox } from './Combobox';
 import { EFFORTS, effortLabels } from './effortLabels';
 import type { IFormServices } from './formServicesToken';
 import { Field, noteId } from './Field';
-import { ILibraryNames, suggestLibraries } from './libraryNames';
+import { ILibraryNames, suggestLibraries } from './librarySuggestions';
 
 const EXAMPLE_CHECK = 'assert length == 5';
 

@@ -8,7 +8,7 @@ import { explorationIcon } from '../sidebar/icons';
 import type { ITask } from './callingCellSource';
 import type { FormServices } from './formServices';
 import { correctionTask, failedCellError } from './failedCell';
-import { usedLibraries } from './usedLibraries';
+import { usedLibraries } from './librariesOfCell';
 import { wordsAtCursor } from './wordsAtCursor';
 
 export const CellCommandIDs = {

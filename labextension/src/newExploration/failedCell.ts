@@ -4,7 +4,7 @@ import type { Cell } from '@jupyterlab/cells';
 
 import { markOf, NAMESPACE } from '../generatedCells/generatedCell';
 import { EMPTY_TASK, ITask } from './callingCellSource';
-import { failingLibrary, usedLibraries } from './usedLibraries';
+import { failingLibrary, usedLibraries } from './librariesOfCell';
 
 /** Matches the extension's own magics, which IPython also runs below empty lines and indented. */
 const MAGIC = /^\s*%%?explora\b/;

@@ -15,7 +15,11 @@ import type { SidebarPage, IFormServices } from './formServicesToken';
 import { failedCellId } from './failedCell';
 import { librariesOf, setupAfter } from './followUp';
 import { insertCall, loadInto } from './insertCall';
-import { ILibraryNames, importableModules, importedBy } from './libraryNames';
+import {
+  ILibraryNames,
+  importableModules,
+  importedBy
+} from './librarySuggestions';
 
 export class FormServices implements IFormServices {
   constructor(

@@ -4,7 +4,7 @@ import type { ISignal } from '@lumino/signaling';
 
 import type { Answer, RunView, ToKernel } from '../messages';
 import type { ITask } from './callingCellSource';
-import type { ILibraryNames } from './libraryNames';
+import type { ILibraryNames } from './librarySuggestions';
 
 /** What the sidebar shows: the runs, or a form in their place. */
 export type SidebarPage = 'runs' | 'new' | 'settings';

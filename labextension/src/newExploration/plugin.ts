@@ -13,7 +13,7 @@ import { addCellCommands, CellCommandIDs } from './cellCommands';
 import {
   addNewExplorationCommands,
   NewExplorationCommandIDs
-} from './commands';
+} from './startCommands';
 import { FormServices } from './formServices';
 import { IFormServices } from './formServicesToken';
 import { offerToLoadExtension } from './loadExtensionOffer';

@@ -4,7 +4,7 @@
  */
 import * as React from 'react';
 
-import { replacementWarning } from '../generatedCells/dialogsAndNotices';
+import { replacementWarning } from '../explorations/sharedWording';
 import { FormButtons } from './FormButtons';
 import { useTrans } from './sidebarContext';
 

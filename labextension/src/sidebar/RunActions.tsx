@@ -22,7 +22,7 @@ import {
   insertLabel,
   keepSolutionLabel,
   removedMessage
-} from '../generatedCells/dialogsAndNotices';
+} from '../explorations/sharedWording';
 import { FormButtons } from './FormButtons';
 import type { IHostServices } from './sidebarContext';
 import { useTrans } from './sidebarContext';

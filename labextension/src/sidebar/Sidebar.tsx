@@ -28,7 +28,7 @@ import { useTrans } from './sidebarContext';
 import { SettingsPage } from '../settings/SettingsPage';
 import { ItemActions } from './ItemActions';
 import { PlanEditor } from './PlanEditor';
-import { runOfCell } from './activeCell';
+import { runOfCell } from '../explorations/activeCell';
 import { PlanTree } from './PlanTree';
 import { TextWithCode } from './TextWithCode';
 import { RunActions } from './RunActions';

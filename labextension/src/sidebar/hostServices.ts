@@ -13,7 +13,7 @@ import type { IExplorations } from '../link/explorationInterface';
 import type { IFormServices } from '../newExploration/formServicesToken';
 import type { IHostServices } from './sidebarContext';
 import { insertExample } from './insertExample';
-import { IActiveCell, describeCell } from './activeCell';
+import { IActiveCell, describeCell } from '../explorations/activeCell';
 
 export const SHOW_SIDEBAR = 'exploracoder:show-sidebar';
 

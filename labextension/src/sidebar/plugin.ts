@@ -15,7 +15,10 @@ import {
   TranslationBundle
 } from '@jupyterlab/translation';
 
-import { addSteeringCommands, SteeringCommandIDs } from './steeringCommands';
+import {
+  addSteeringCommands,
+  SteeringCommandIDs
+} from '../explorations/steeringCommands';
 import { IFormServices } from '../newExploration/formServicesToken';
 import { IExplorations } from '../link/explorationInterface';
 import { HostServices, SHOW_SIDEBAR } from './hostServices';

@@ -6,7 +6,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { IFormServices } from '../newExploration/formServicesToken';
-import type { IActiveCell } from './activeCell';
+import type { IActiveCell } from '../explorations/activeCell';
 
 /** The application's services, apart from controls of runs. */
 export interface IHostServices {

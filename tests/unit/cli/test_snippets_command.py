@@ -7,7 +7,7 @@ import pytest
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
 from exploracoder_jupyter.core.types import Snippet
-from exploracoder_jupyter.ipython_extension.api_key_settings import explain
+from exploracoder_jupyter.ipython_extension.settings_explanation import explain
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 from tests.json_output import json_result
 

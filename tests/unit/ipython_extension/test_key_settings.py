@@ -7,7 +7,7 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.settings_sources import config_path, read_secrets
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.ipython_extension.api_key_settings import explain, save_key
+from exploracoder_jupyter.ipython_extension.settings_explanation import explain, save_key
 
 KEY = "sk-0123456789"
 

@@ -25,6 +25,7 @@ from exploracoder_jupyter.core.events import (
     SubtaskStarted,
 )
 from exploracoder_jupyter.core.run_state import RunState, fold, with_failure, with_summary
+from exploracoder_jupyter.core.run_state.run_wording import cost, describe, headline
 from exploracoder_jupyter.core.types import (
     Candidate,
     Environment,
@@ -44,7 +45,6 @@ from exploracoder_jupyter.core.types import (
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.ipython_extension.result_card.card_html import card_html
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text, card_text
-from exploracoder_jupyter.ipython_extension.result_card.run_wording import cost, describe, headline
 
 START = RunStarted(
     "0123abcd",

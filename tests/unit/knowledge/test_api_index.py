@@ -13,7 +13,7 @@ from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.search.api_prior import prior
 from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
 from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, drop_library_names, find_named_apis
-from exploracoder_jupyter.knowledge.search.rank_fusion import (
+from exploracoder_jupyter.knowledge.search.score_combination import (
     combine_queries,
     diversify,
     fuse_ranks,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from exploracoder_jupyter.knowledge.documents.document_page import Page
 from exploracoder_jupyter.knowledge.documents.readers import markdown_reader, sphinx_html
+from exploracoder_jupyter.text.hidden_content_removal import find_main_element, remove_hidden, remove_menus
 from exploracoder_jupyter.text.html_markdown import to_markdown
 from exploracoder_jupyter.text.html_tree import Node, parse_html
-from exploracoder_jupyter.text.visible_content import find_main_element, remove_hidden, remove_menus
 
 _TOOL_CLASSES = frozenset(
     """viewcode-link viewcode-block viewcode-back linenos linenodiv prompt sphinxsidebar toctree-wrapper

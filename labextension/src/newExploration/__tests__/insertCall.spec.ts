@@ -9,7 +9,7 @@ import { NBTestUtils } from '@jupyterlab/notebook/lib/testutils';
 
 import { LOAD_CELL } from '../../sidebar/example';
 import { insertCall } from '../insertCall';
-import { importedBy } from '../libraryNames';
+import { importedBy } from '../librarySuggestions';
 
 const CALL = '%%explora networkx\ntask';
 

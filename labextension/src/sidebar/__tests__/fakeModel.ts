@@ -9,7 +9,7 @@ import type {
   SidebarPage,
   IFormServices
 } from '../../newExploration/formServicesToken';
-import type { ILibraryNames } from '../../newExploration/libraryNames';
+import type { ILibraryNames } from '../../newExploration/librarySuggestions';
 import type {
   Control,
   INotebookExplorations,
@@ -27,7 +27,7 @@ import type {
   TraceView
 } from '../../messages';
 import type { IHostServices } from '../sidebarContext';
-import type { IActiveCell } from '../activeCell';
+import type { IActiveCell } from '../../explorations/activeCell';
 
 const TAKEN: Done = {
   type: 'done',

@@ -17,7 +17,7 @@ import { RunClock } from '../runClock';
 import { formatTime } from '../format';
 import { DEFAULTS } from '../sidebarContext';
 import type { IPreferences } from '../sidebarContext';
-import type { IActiveCell } from '../activeCell';
+import type { IActiveCell } from '../../explorations/activeCell';
 import { Sidebar } from '../Sidebar';
 import { candidateStatusLabel } from '../statusLabels';
 import {

@@ -4,10 +4,10 @@ import { InputDialog } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { reportProblem } from '../generatedCells/commands';
+import { reportProblem } from './explorationCommands';
 import { isFinished } from '../link/runStatus';
 import { markOf } from '../generatedCells/generatedCell';
-import { replacementWarning } from '../generatedCells/dialogsAndNotices';
+import { replacementWarning } from './sharedWording';
 import type {
   INotebookExplorations,
   IExplorations

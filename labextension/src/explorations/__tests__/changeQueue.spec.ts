@@ -1,8 +1,12 @@
 import type { CellChange } from '../../messages';
-import type { IRunChange } from '../applyCellChange';
+import type { IRunChange } from '../../generatedCells/applyCellChange';
 import { ChangeQueue } from '../changeQueue';
-import { RunCellState } from '../runCellState';
-import { insert, remove, replace } from './notebookFixtures';
+import { RunCellState } from '../../generatedCells/runCellState';
+import {
+  insert,
+  remove,
+  replace
+} from '../../generatedCells/__tests__/notebookFixtures';
 
 const run = new RunCellState('k1', 'caller');
 

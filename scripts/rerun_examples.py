@@ -1,9 +1,9 @@
 """Execute the example notebooks again and keep their outputs and traces, without the folder they ran in.
 
-Call it as `python scripts/examples.py [NOTEBOOK ...]`; without names it takes all that are not labelled as recorded.
-`python scripts/examples.py --record TRACE NAME [BEFORE [NOTE]]` takes the trace of a run with a real model over as an
-example: replies and outputs as they are, with a label, and without the folder and the machine. BEFORE is a file with
-the code that the user had run, for the solution to find the same variables; NOTE is said in the label.
+Call it as `python scripts/rerun_examples.py [NOTEBOOK ...]`; without names it takes all that are not labelled as
+recorded. `python scripts/rerun_examples.py --record TRACE NAME [BEFORE [NOTE]]` takes the trace of a run with a real
+model over as an example: replies and outputs as they are, with a label, and without the folder and the machine. BEFORE
+is a file with the code that the user had run, for the solution to find the same variables; NOTE is said in the label.
 """
 
 import json

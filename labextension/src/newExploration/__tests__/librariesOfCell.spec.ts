@@ -1,5 +1,5 @@
 /** Which libraries code uses. */
-import { failingLibrary, usedLibraries } from '../usedLibraries';
+import { failingLibrary, usedLibraries } from '../librariesOfCell';
 
 describe('the libraries of code', () => {
   it.each([

@@ -1,4 +1,6 @@
-"""Trains the built-in word vectors: `python scripts/words.py --teacher FOLDER --cache FOLDER [LIBRARY ...]`.
+"""Trains the built-in word vectors.
+
+`python scripts/train_word_vectors.py --teacher FOLDER --cache FOLDER [LIBRARY ...]` writes them.
 
 The vectors are distilled from a sentence embedding model, the teacher, for which FOLDER is one that `transformers`
 loads: the sum of the vectors of a text's words is to point where the teacher, after a reduction of its dimensions,

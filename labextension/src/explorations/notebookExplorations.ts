@@ -33,20 +33,23 @@ import type {
   TraceView,
   Welcome
 } from '../messages';
-import { mentionsExtension } from './callingCells';
+import { mentionsExtension } from '../generatedCells/callingCells';
 import { RunControls } from './runControls';
 import { KnownRuns } from './knownRuns';
-import { markInterruptedCards, writeFinalStatus } from './cardStatus';
+import {
+  markInterruptedCards,
+  writeFinalStatus
+} from '../generatedCells/cardStatus';
 import {
   rerunCallingCell,
   findRunCell,
   insertBelow,
   showCard,
   showCell
-} from './notebookActions';
-import { IMark, markOf } from './generatedCell';
-import { IDeletedCells, NotebookCells } from './notebookCells';
-import { withHeadings } from './collapsedHeadings';
+} from '../generatedCells/notebookActions';
+import { IMark, markOf } from '../generatedCells/generatedCell';
+import { IDeletedCells, NotebookCells } from '../generatedCells/notebookCells';
+import { withHeadings } from '../generatedCells/collapsedHeadings';
 
 export class NotebookExplorations implements INotebookExplorations {
   /**

@@ -12,17 +12,21 @@ import type {
 import { isFinished } from '../link/runStatus';
 import type { Done, RunView } from '../messages';
 import type { ExplorationRegistry } from './explorationRegistry';
-import { isGuarded, makeRunnable, markOf } from './generatedCell';
+import {
+  isGuarded,
+  makeRunnable,
+  markOf
+} from '../generatedCells/generatedCell';
 import type { NotebookExplorations } from './notebookExplorations';
-import { showCell } from './notebookActions';
-import { asOneUndoStep } from './cellRemoval';
+import { showCell } from '../generatedCells/notebookActions';
+import { asOneUndoStep } from '../generatedCells/cellRemoval';
 import {
   confirmChoice,
   confirmRemoval,
   insertedMessage,
   removedMessage,
   notify
-} from './dialogsAndNotices';
+} from './sharedWording';
 
 export const CommandIDs = {
   remove: 'exploracoder:remove',

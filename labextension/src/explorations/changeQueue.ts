@@ -4,9 +4,13 @@
  */
 import type { IDisposable } from '@lumino/disposable';
 
-import type { IRunChange } from './applyCellChange';
-import { onNextFrame, Schedule, onNextTask } from './scheduling';
-import type { RunCellState } from './runCellState';
+import type { IRunChange } from '../generatedCells/applyCellChange';
+import {
+  onNextFrame,
+  Schedule,
+  onNextTask
+} from '../generatedCells/scheduling';
+import type { RunCellState } from '../generatedCells/runCellState';
 
 /** Time for changes between two frames, in milliseconds. The first change may take longer. */
 const FRAME_BUDGET = 25;

@@ -6,7 +6,7 @@ import { Signal } from '@lumino/signaling';
 import type { INotebookExplorations } from '../../link/explorationInterface';
 import type { RunView } from '../../messages';
 import { EndNotices } from '../endNotices';
-import { runView } from './runFixtures';
+import { runView } from '../../generatedCells/__tests__/runFixtures';
 
 let runs: RunView[];
 let visible: boolean;

@@ -8,7 +8,7 @@ import { KernelLink, NoAnswerError } from '../link/kernelLink';
 import { isFinished } from '../link/runStatus';
 import type { Control } from '../link/explorationInterface';
 import type { Continue, Done, RunView, ToKernel } from '../messages';
-import { localReply } from './notebookActions';
+import { localReply } from '../generatedCells/notebookActions';
 
 type ControlFields<T = ToKernel> = T extends { run: string }
   ? Omit<T, 'run' | 'request' | 'page'>

@@ -4,10 +4,10 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 
 import type { RunView } from '../../messages';
-import { CommandIDs, Commands } from '../commands';
+import { CommandIDs, Commands } from '../explorationCommands';
 import type { ExplorationRegistry } from '../explorationRegistry';
-import type { IMark } from '../generatedCell';
-import { runView } from './runFixtures';
+import type { IMark } from '../../generatedCells/generatedCell';
+import { runView } from '../../generatedCells/__tests__/runFixtures';
 
 const trans = nullTranslator.load('exploracoder_jupyter');
 

@@ -1,7 +1,7 @@
 /** Run times when the browser's clock differs from the kernel's. */
 import { RunClock } from '../../sidebar/runClock';
 import { KnownRuns } from '../knownRuns';
-import { runView } from './runFixtures';
+import { runView } from '../../generatedCells/__tests__/runFixtures';
 
 const START = 1_700_000_000;
 

@@ -7,7 +7,7 @@ from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
 from exploracoder_jupyter.core.configuration.settings import SettingField, setting_fields
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
-BEGIN, END = "<!-- settings: begin (scripts/settings.py writes this part) -->\n", "<!-- settings: end -->"
+BEGIN, END = "<!-- settings: begin (scripts/settings_table.py writes this part) -->\n", "<!-- settings: end -->"
 
 
 def table() -> str:

@@ -6,10 +6,14 @@ import { Signal } from '@lumino/signaling';
 
 import { FakeKernel, settled } from '../../link/__tests__/fakeKernel';
 import type { CellChange, RunView } from '../../messages';
-import { markOf } from '../generatedCell';
+import { markOf } from '../../generatedCells/generatedCell';
 import { NotebookExplorations } from '../notebookExplorations';
-import { generated, insert, replace } from './notebookFixtures';
-import { runView } from './runFixtures';
+import {
+  generated,
+  insert,
+  replace
+} from '../../generatedCells/__tests__/notebookFixtures';
+import { runView } from '../../generatedCells/__tests__/runFixtures';
 
 const trans = nullTranslator.load('exploracoder_jupyter');
 
