@@ -163,7 +163,7 @@ class Engine:
                 await execute_order(
                     self._send_record,
                     steering=steering,
-                    begun=self.send_trace_path,
+                    on_trace_created=self.send_trace_path,
                     cells=self._send_cell_changes if start.cells else None,
                     solution=self._send_solution,
                 )

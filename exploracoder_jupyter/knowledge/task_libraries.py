@@ -67,7 +67,7 @@ class TaskLibraries:
         key: str,
         inspect: Inspect,
         say: Callable[[str], None],
-        acquainted: bool,
+        store_introductions: bool,
     ) -> None:
         self._read = libraries.read
         self._documents = libraries.documents
@@ -79,7 +79,7 @@ class TaskLibraries:
         self._key = key
         self._inspect = inspect
         self._say = say
-        self._acquainted = acquainted
+        self._store_introductions = store_introductions
         self._sources: dict[str, str] = {}
         self._by_path = {api.path: api for api in index.apis}
         self._aliases: dict[str, str] = {}
@@ -99,7 +99,7 @@ class TaskLibraries:
         docs: Sequence[Path] = (),
         open_reader: OpenReader | None = None,
         say: Callable[[str], None] | None = None,
-        acquainted: bool = True,
+        store_introductions: bool = True,
     ) -> TaskLibraries:
         """Read and index the libraries of these names. Cancelling leaves only complete cache entries behind.
 
@@ -113,7 +113,7 @@ class TaskLibraries:
         `say`: receives one message when the embedder fails, now or in a later search, and the built-in vectors replace
         it.
 
-        `acquainted`: whether introductions are cached between runs.
+        `store_introductions`: whether introductions are cached between runs.
 
         Raises:
             UsageError: If a library is not installed (the remedy suggests similar names), or documents or the
@@ -133,7 +133,16 @@ class TaskLibraries:
         )
         index = await _open_index(apis, introduction, digest(key, *(api.path for api in apis)), store=store, show=show)
         meaning = await _embeddings(apis, embedder, store=store, show=show, say=say) if embedder else None
-        return cls(found, index, meaning=meaning, store=store, key=key, inspect=inspect, say=say, acquainted=acquainted)
+        return cls(
+            found,
+            index,
+            meaning=meaning,
+            store=store,
+            key=key,
+            inspect=inspect,
+            say=say,
+            store_introductions=store_introductions,
+        )
 
     @property
     def libraries(self) -> Sequence[LibraryInfo]:
@@ -225,7 +234,7 @@ class TaskLibraries:
 
     def introduction(self, model: str) -> Introduction | None:
         """Return the introduction cached for these library versions and this model, if any."""
-        body = self._store.get("introduction", digest(self._key, model)) if self._acquainted else None
+        body = self._store.get("introduction", digest(self._key, model)) if self._store_introductions else None
         try:
             return _INTRODUCTION.validate_json(body) if body else None
         except ValidationError:
@@ -233,7 +242,7 @@ class TaskLibraries:
 
     def keep_introduction(self, model: str, introduction: Introduction) -> None:
         """Cache an introduction for later runs."""
-        if self._acquainted:
+        if self._store_introductions:
             self._store.put("introduction", digest(self._key, model), _INTRODUCTION.dump_json(introduction))
 
     def report(self) -> tuple[LibraryReport, ...]:

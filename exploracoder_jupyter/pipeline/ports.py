@@ -173,7 +173,10 @@ class Source(Protocol):
 
 
 class PassageSearch(Protocol):
-    """All sources of a run behind one search: the "soup" of ARKS (section 2.1). Implementation: `knowledge.Soup`."""
+    """All sources of a run behind one search: the "soup" of ARKS (section 2.1).
+
+    Implementation: `knowledge.SourceSearch`.
+    """
 
     @property
     def kinds(self) -> frozenset[SourceKind]:

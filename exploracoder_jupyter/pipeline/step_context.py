@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Task
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, PassageSearch, Steering
-from exploracoder_jupyter.pipeline.retrieval.no_sources import NullSoup
+from exploracoder_jupyter.pipeline.retrieval.no_sources import NoSources
 from exploracoder_jupyter.pipeline.run_plan import Agenda, ResumePoint
 
 
@@ -67,7 +67,7 @@ class Run:
     given: ResumePoint | None = None
     """Set if the run resumes an earlier one."""
     retrieval: Retrieval = field(default_factory=Retrieval)
-    soup: PassageSearch = field(default_factory=NullSoup)
+    sources: PassageSearch = field(default_factory=NoSources)
     """Sources that are searched besides the index of the libraries' APIs."""
     python: str = ""
     """Version of the interpreter that experiments run in, such as `3.11.9`; empty if unknown."""

@@ -56,7 +56,7 @@ class EventRecorder:
         order: the run to record.
         settings: its settings.
         listen: called with every record and the state after it.
-        begun: called with the path of the trace once it exists.
+        on_trace_created: called with the path of the trace once it exists.
         renamed: called if an earlier trace at that path is renamed.
         hidden: strings (keys) that are redacted everywhere.
 
@@ -70,12 +70,12 @@ class EventRecorder:
         settings: Settings,
         listen: StateListener,
         *,
-        begun: TraceCreated,
+        on_trace_created: TraceCreated,
         renamed: TraceRenamed = lambda old, new: None,
         hidden: Sequence[str] = (),
     ) -> None:
         self._listen = listen
-        self._begun = begun
+        self._on_trace_created = on_trace_created
         self._renamed = renamed
         self._redactor = Redactor(hidden)
         self._path = _choose_path(order, settings)
@@ -151,7 +151,7 @@ class EventRecorder:
             self._trace.append(record)
         if self._trace.renamed_trace:
             self._renamed(self._path, self._trace.renamed_trace)
-        self._begun(self._path)
+        self._on_trace_created(self._path)
 
     def close(self) -> None:
         """Finish the run if it was cut off, and close the trace."""

@@ -38,7 +38,7 @@ from exploracoder_jupyter.runs.construction.run_settings import (
     secret_strings,
     with_resolved_model,
 )
-from exploracoder_jupyter.runs.construction.source_factory import open_soup
+from exploracoder_jupyter.runs.construction.source_factory import open_sources
 from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, StateListener, Summary, TraceCreated
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from exploracoder_jupyter.runs.import_check import check_imports
@@ -69,7 +69,7 @@ async def run(
     listen: Listener,
     *,
     steering: RunSteering | None = None,
-    begun: TraceCreated | None = None,
+    on_trace_created: TraceCreated | None = None,
     cells: CellListener | None = None,
     solution: OutputListener | None = None,
 ) -> Summary:
@@ -79,7 +79,7 @@ async def run(
         order: the run to execute.
         listen: called with every record.
         steering: stops or steers the run.
-        begun: called with the path of the trace once it exists.
+        on_trace_created: called with the path of the trace once it exists.
         cells: called with the changes in the notebook of the calling cell, if the order names one.
         solution: called at the end with what the solution showed when it ran.
 
@@ -94,9 +94,14 @@ async def run(
     hidden = secret_strings(settings.endpoint, keys)
     view = CellView(order.cell, settings.view.show, settings.view.cells)
     notify = _with_solution(_with_cells(listen, view, cells if order.cell else None), solution)
-    historian = HistoryWriter(order, settings, notify, begun or (lambda path: None))
+    historian = HistoryWriter(order, settings, notify, on_trace_created or (lambda path: None))
     emit = EventRecorder(
-        order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed, hidden=hidden
+        order,
+        settings,
+        historian.listen,
+        on_trace_created=historian.trace_created,
+        renamed=historian.trace_renamed,
+        hidden=hidden,
     )
     failure: ExploraError | None = None
     try:
@@ -186,13 +191,13 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             emit=emit,
             stack=stack,
             folder=order.workdir,
-            acquainted=order.recording is None and order.replies is None,
+            store_introductions=order.recording is None and order.replies is None,
         )
         if not order.recording:
             seconds = settings.exploration.timeout
             for notice in await check_imports(root, knowledge.unread, timeout=seconds):
                 emit(notice)
-        model, soup = await _open_model_and_sources(order, settings, keys, knowledge, emit, stack)
+        model, sources = await _open_model_and_sources(order, settings, keys, knowledge, emit, stack)
         if task.repository and model.name == OFFLINE:
             raise MissingRequirement(
                 "The offline model cannot write code for a repository.", remedy="Choose a language model with --model."
@@ -214,7 +219,7 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             steerable=order.steerable,
             given=order.given,
             retrieval=settings.retrieval,
-            soup=soup,
+            sources=sources,
             python=environment.python,
             as_published=_follows_older_procedure(order),
             workdir=order.workdir.resolve(),
@@ -278,8 +283,8 @@ async def _open_model_and_sources(
 ) -> tuple[Model, PassageSearch]:
     """Return the model and the sources to search; in a replay, the recorded ones."""
     if order.recording:
-        return order.recording.model, order.recording.soup
-    soup = await open_soup(order, settings, keys, knowledge=knowledge, emit=emit, stack=stack)
+        return order.recording.model, order.recording.sources
+    sources = await open_sources(order, settings, keys, knowledge=knowledge, emit=emit, stack=stack)
     model = await choose_model(
         settings,
         keys,
@@ -295,7 +300,7 @@ async def _open_model_and_sources(
         model = RecordedRepliesModel(
             model, order.earlier.exchanges, clean=lambda text: strip_lookup_offer(redact(text))
         )
-    return model, soup
+    return model, sources
 
 
 def _initial_notices(order: Order, settings: Settings, keys: Secrets, messages: Iterable[str]) -> list[Notice]:

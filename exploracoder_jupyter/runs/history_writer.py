@@ -37,8 +37,8 @@ _MILESTONES = (RunStarted, LibraryRead, PlanMade, SubtaskFinished, RunFinished)
 class HistoryWriter:
     """Wraps a run's listeners, and keeps the run's history entry up to date."""
 
-    def __init__(self, order: Order, settings: Settings, listen: StateListener, begun: TraceCreated) -> None:
-        self._listen, self._begun = listen, begun
+    def __init__(self, order: Order, settings: Settings, listen: StateListener, on_trace_created: TraceCreated) -> None:
+        self._listen, self._on_trace_created = listen, on_trace_created
         self._limits = settings.history
         self._state = RunState()
         self._trace = ""
@@ -58,7 +58,7 @@ class HistoryWriter:
         self._trace = str(path)
         with suppress(Exception):
             self._write()
-        self._begun(path)
+        self._on_trace_created(path)
 
     def trace_renamed(self, old: Path, new: Path) -> None:
         """Update the entry of an earlier run whose trace was renamed."""

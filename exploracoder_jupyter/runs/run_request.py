@@ -50,7 +50,7 @@ class Recording:
     """The recorded model and sources of a replay, which replace the real ones."""
 
     model: Model
-    soup: PassageSearch
+    sources: PassageSearch
     message: str
     """Message for the user: what is replayed."""
     begin: Callable[[Branch], Awaitable[Branch]]

@@ -25,7 +25,7 @@ WANTED = {
 
 @pytest.fixture(scope="module")
 def examples():
-    spec = importlib.util.spec_from_file_location("examples_script", ROOT / "scripts" / "examples.py")
+    spec = importlib.util.spec_from_file_location("examples_script", ROOT / "scripts" / "rerun_examples.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

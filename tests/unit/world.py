@@ -113,7 +113,7 @@ class FewApis:
 
 
 class FewPassages:
-    """A soup of the passages it is given, found by common words; what is asked, learned and forgotten is kept."""
+    """A sources of the passages it is given, found by common words; what is asked, learned and forgotten is kept."""
 
     def __init__(self, *passages: Passage) -> None:
         self.passages = list(passages)

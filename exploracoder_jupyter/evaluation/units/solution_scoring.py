@@ -103,6 +103,6 @@ async def _gold(
         emit=lambda event: None,
         stack=stack,
         folder=problem.folder,
-        acquainted=False,
+        store_introductions=False,
     )
     return measure_gold_apis(code, problem.gold_apis, knowledge, setup=problem.setup, types=tests.types)

@@ -66,7 +66,7 @@ class PublicObject:
             "returns": self.call.returns,
             "doc": self.doc[:MAX_DOC],
             "aliases": sorted(aliases),
-            "held": sorted(internal_paths, key=len)[:MAX_INTERNAL_PATHS],
+            "internal_paths": sorted(internal_paths, key=len)[:MAX_INTERNAL_PATHS],
             "deprecated": deprecation if isinstance(deprecation, str) else None,
         }
 

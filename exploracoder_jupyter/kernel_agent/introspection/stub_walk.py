@@ -179,6 +179,6 @@ def _row(path: str, kind: str, call: ast.stmt | None, statement: ast.stmt | None
         "returns": call_info.returns if call_info else "",
         "doc": (doc or "")[:MAX_DOC],
         "aliases": aliases,
-        "held": [],
+        "internal_paths": [],
         "deprecated": None,
     }

@@ -155,7 +155,7 @@ def _build_surface(found: FoundLibrary, about: About, rows: list[Row], documents
         if found.distribution == STDLIB_DISTRIBUTION and bare
         else {}
     )
-    aliases = {alias: row.path for row in rows for alias in row.held}
+    aliases = {alias: row.path for row in rows for alias in row.internal_paths}
     aliases |= {alias: row.path for row in rows for alias in row.aliases}
     known = PathResolver({row.path: row.path for row in rows} | aliases, info.name)
     apis = tuple(_build_api(row, info, stubbed, known) for row in rows)

@@ -39,7 +39,7 @@ class Row:
     doc: str
     aliases: tuple[str, ...] = ()
     """Other paths by which users may know it."""
-    held: tuple[str, ...] = ()
+    internal_paths: tuple[str, ...] = ()
     """Paths under which other modules import it for their own use."""
     deprecated: str | None = None
     parameters: tuple[tuple[str, str, str], ...] = ()

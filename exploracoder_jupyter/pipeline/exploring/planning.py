@@ -108,7 +108,7 @@ async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ..
         apis=apis,
         attempts=attempts,
         may_be_empty=may_be_empty,
-        online="web" in run.soup.kinds,
+        online="web" in run.sources.kinds,
         context_tokens=run.retrieval.context_tokens,
     )
     try:

@@ -162,25 +162,27 @@ async def _produce_drafts(run: Run, request: ModelRequest, lookups: int, put: Pu
     async with task_group() as group, aclosing(_request_replies(run, request)) as replies:
         async for reply in replies:
             if lookups and _pending_calls(reply):
-                desk = ApiLookups(run, request.subject, lookups, known)
-                group.start_soon(_look_up, run, request, reply, desk, put)
+                api_lookups = ApiLookups(run, request.subject, lookups, known)
+                group.start_soon(_look_up, run, request, reply, api_lookups, put)
             elif request.inline_lookups and find_request(reply.text):
-                desk = ApiLookups(run, request.subject, _MOST_INLINE, known)
-                group.start_soon(_look_up_inline, run, request, reply, desk, put)
+                api_lookups = ApiLookups(run, request.subject, _MOST_INLINE, known)
+                group.start_soon(_look_up_inline, run, request, reply, api_lookups, put)
             else:
                 # With look-ups switched off, a fine-tuned model answers itself.
                 text = strip_lookups(reply.text) if run.retrieval.inline_lookups else reply.text
                 put(_draft(replace(reply, text=text), parse_code_without_calls if lookups else parse_code))
 
 
-async def _look_up(run: Run, request: ModelRequest, reply: Reply, desk: ApiLookups, put: Put[Draft]) -> None:
+async def _look_up(run: Run, request: ModelRequest, reply: Reply, api_lookups: ApiLookups, put: Put[Draft]) -> None:
     """Answer look-ups until the reply is code or the limit is exceeded; a failure here affects only this draft."""
     try:
-        while (calls := _pending_calls(reply)) and not desk.exhausted:
-            messages = (*request.messages, *await desk.answered(reply, calls))
+        while (calls := _pending_calls(reply)) and not api_lookups.exhausted:
+            messages = (*request.messages, *await api_lookups.answered(reply, calls))
             left = run.meter.tokens_left
             sampling = _limit_tokens(replace(request.sampling, n=1), left)
-            request = replace(request, messages=messages, sampling=sampling, may_call=desk.left > 0, tokens_left=left)
+            request = replace(
+                request, messages=messages, sampling=sampling, may_call=api_lookups.left > 0, tokens_left=left
+            )
             reply = await _request_reply(run, request)
     except (BudgetExceeded, EndpointError) as error:
         put(Draft("", f"its API look-up could not be completed: {error.message}"))
@@ -189,18 +191,20 @@ async def _look_up(run: Run, request: ModelRequest, reply: Reply, desk: ApiLooku
     put(replace(draft, problem="it asks for more look-ups than allowed") if calls and draft.problem else draft)
 
 
-async def _look_up_inline(run: Run, request: ModelRequest, reply: Reply, desk: ApiLookups, put: Put[Draft]) -> None:
+async def _look_up_inline(
+    run: Run, request: ModelRequest, reply: Reply, api_lookups: ApiLookups, put: Put[Draft]
+) -> None:
     """Insert the answer where the model wants it and let it continue, until there is no look-up in what it writes.
 
     It stops when the model has searched as often as `retrieval.lookups` allows without writing any code in between.
     """
     written, in_a_row = "", 0
     try:
-        while (asked := find_request(reply.text)) and desk.left:
+        while (asked := find_request(reply.text)) and api_lookups.left:
             in_a_row = 1 if has_code(asked.code) else in_a_row + 1
             if in_a_row > run.retrieval.lookups:
                 break
-            answer = await desk.answer_inline(asked.query)
+            answer = await api_lookups.answer_inline(asked.query)
             written = f"{written}{asked.written}{answer}{END}"
             left = run.meter.tokens_left
             sampling = _limit_tokens(replace(request.sampling, n=1), left)

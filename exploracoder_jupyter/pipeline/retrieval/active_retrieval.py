@@ -1,8 +1,8 @@
 """Active retrieval: searches for a subtask, or for the solution, again after code failed.
 
 ARKS, section 2.3. Each round builds a new query from the latest failure (`query_rewriting`) and searches the index of
-APIs and the soup; the web is searched for the error too, if enabled (CoCoST, section 3.1). The rounds end when two of
-them agree, and at the latest after the number in the settings.
+APIs and all sources; the web is searched for the error too, if enabled (CoCoST, section 3.1). The rounds end when two
+of them agree, and at the latest after the number in the settings.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Search:
         self.passages = deduplicate((*passages, *self.passages))
 
     async def _ask_web(self, failed: Experience) -> None:
-        query = web_query(self.run, failed) if "web" in self.run.soup.kinds else ""
+        query = web_query(self.run, failed) if "web" in self.run.sources.kinds else ""
         if query and query not in self.searched:
             self.searched.add(query)
             passages = await gather_web_passages(self.run, query)

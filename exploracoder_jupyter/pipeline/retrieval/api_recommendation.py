@@ -95,7 +95,7 @@ async def retrieve(
     found = (*found, *_apis_called_by(run, passages, {item.api.path for item in found}))
     paths = tuple(item.api.path for item in found)
     run.emit(KnowledgeSearched(subtask.id, 0, "subtask", query, paths, passages))
-    if "web" in run.soup.kinds and subtask.online:
+    if "web" in run.sources.kinds and subtask.online:
         online = await gather_web_passages(run, subtask.online)
         await raise_if_cancelled()
         run.emit(KnowledgeSearched(subtask.id, 0, "subtask", subtask.online, (), online))

@@ -161,9 +161,9 @@ class ApiLookups:
 
     async def _guide(self, query: str) -> list[str]:
         """Return the best passage of documents, such as the README, if there is one."""
-        if "documentation" not in self.run.soup.kinds:
+        if "documentation" not in self.run.sources.kinds:
             return []
-        found = await self.run.soup.search(query, 1, among=_GUIDES)
+        found = await self.run.sources.search(query, 1, among=_GUIDES)
         return [f"From {hit.passage.origin}:\n{shorten(hit.passage.text, _LONGEST_BEST)}" for hit in found]
 
     def _members(self, owner: ApiDoc) -> list[ApiDoc]:
@@ -187,7 +187,7 @@ class ApiLookups:
     async def _examples(self, api: ApiDoc) -> str:
         found = api.examples or tuple(
             item.passage.text
-            for item in await self.run.soup.search(api.path, _MOST_FOUND, among=("snippet", "documentation"))
+            for item in await self.run.sources.search(api.path, _MOST_FOUND, among=("snippet", "documentation"))
             if item.passage.code and api.path in item.passage.apis
         )
         if not found:

@@ -1,4 +1,4 @@
-"""A soup without sources, used when only the libraries' own documentation is searched."""
+"""The search of a run without sources: only the libraries' own documentation is used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from exploracoder_jupyter.core.types import ScoredPassage, Snippet, SourceKind
 
 
-class NullSoup:
+class NoSources:
     """Finds nothing and stores nothing. Satisfies `ports.PassageSearch`."""
 
     kinds: frozenset[SourceKind] = frozenset()

@@ -24,17 +24,17 @@ _LONGEST: Final = 6000
 async def gather_passages(run: Run, query: str) -> tuple[Passage, ...]:
     """Return passages for the query from the sources on this machine, best first."""
     excluded: frozenset[SourceKind] = frozenset({"web"} if run.sharing == "values" else {"web", "workspace"})
-    return await _search(run, query, _FOUND, run.soup.kinds - excluded)
+    return await _search(run, query, _FOUND, run.sources.kinds - excluded)
 
 
 async def gather_web_passages(run: Run, query: str) -> tuple[Passage, ...]:
     """Return passages for the query from the web, if it may be searched and the query is not empty."""
-    return await _search(run, query, _FOUND_ONLINE, run.soup.kinds & {"web"})
+    return await _search(run, query, _FOUND_ONLINE, run.sources.kinds & {"web"})
 
 
 @heuristic("searching other sources", lambda run, query, k, kinds: ())
 async def _search(run: Run, query: str, k: int, kinds: frozenset[SourceKind]) -> tuple[Passage, ...]:
     if not kinds or not query.strip():
         return ()
-    found = await run.soup.search(query, k, among=kinds)
+    found = await run.sources.search(query, k, among=kinds)
     return tuple(replace(item.passage, text=shorten(item.passage.text, _LONGEST)) for item in found)

@@ -46,7 +46,7 @@ async def store_snippets(run: Run, experience: Sequence[Experience], result: Run
     distinct = {fingerprint(snippet.code): snippet for snippet in found}
     if distinct:
         with anyio.move_on_after(_PATIENCE, shield=True):
-            await run.soup.learn(tuple(distinct.values()))
+            await run.sources.learn(tuple(distinct.values()))
 
 
 @heuristic("looking for outdated snippets", lambda run, passages, experiences: None)
@@ -55,7 +55,7 @@ async def drop_stale_snippets(run: Run, passages: Iterable[Passage], experiences
     failed = [item.candidate.code for item in experiences if _failed_at_api(item)]
     snippets = [item for item in passages if item.source == "snippet"]
     if stale := [item.origin for item in snippets if any(_same_statements(code, item.text) for code in failed)]:
-        await run.soup.forget(stale)
+        await run.sources.forget(stale)
 
 
 def _same_statements(code: str, other: str) -> bool:

@@ -38,7 +38,7 @@ async def open_knowledge(
     emit: Callable[[Event], None],
     stack: AsyncExitStack,
     folder: Path | None = None,
-    acquainted: bool = True,
+    store_introductions: bool = True,
 ) -> TaskLibraries:
     """Read and index the libraries, with embeddings from a local model folder or from the endpoint if configured.
 
@@ -51,7 +51,7 @@ async def open_knowledge(
         emit: called once with a notice if embeddings fail, now or in a later search; the built-in ones replace them.
         stack: closes the embedder's connection.
         folder: base of relative paths; by default the working directory of the process.
-        acquainted: whether introductions are stored between runs.
+        store_introductions: whether introductions are stored between runs.
 
     Raises:
         UsageError, MissingRequirement: a library is unknown or cannot be imported, or documents or the folder are
@@ -73,7 +73,7 @@ async def open_knowledge(
         progress=advance,
         docs=[_resolve_path(path, folder) for path in settings.retrieval.docs],
         say=say,
-        acquainted=acquainted,
+        store_introductions=store_introductions,
     )
     for sentence in library.notices:
         say(sentence)

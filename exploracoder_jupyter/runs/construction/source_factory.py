@@ -31,7 +31,7 @@ _SNIPPETS_NOTICE = (
 )
 
 
-async def open_soup(
+async def open_sources(
     order: Order,
     settings: Settings,
     keys: Secrets,

@@ -100,7 +100,7 @@ def prepare_replay(
         given=progress,
         recording=Recording(
             ReplayModel(recorded_exchanges(records), paced=delay == "recorded"),
-            _recorded_soup(records, started),
+            _recorded_sources(records, started),
             f"This replays the run{start_time_phrase(recorded_run)} ({trace.name}, {recorded_run.run_id}) with its"
             f" recorded replies; no model is called.{_steering_message(records, progress)}"
             f"{moved_folder_message(recorded_run, order.workdir)}",
@@ -117,7 +117,7 @@ async def replay(
     listen: Listener,
     *,
     steering: RunSteering | None = None,
-    begun: TraceCreated | None = None,
+    on_trace_created: TraceCreated | None = None,
     cells: CellListener | None = None,
     solution: OutputListener | None = None,
 ) -> Summary:
@@ -127,7 +127,7 @@ async def replay(
         asked: the replay.
         listen: called with every record.
         steering: see `run`.
-        begun: see `run`.
+        on_trace_created: see `run`.
         cells: see `run`.
         solution: see `run`.
 
@@ -143,7 +143,9 @@ async def replay(
             listen(record)
 
     try:
-        result = await run(asked.order, collect, steering=steering, begun=begun, cells=cells, solution=solution)
+        result = await run(
+            asked.order, collect, steering=steering, on_trace_created=on_trace_created, cells=cells, solution=solution
+        )
     except EndpointError:  # raised only by the recording, when it has no more replies
         result = summarize_run(fold_all(records), trace=asked.out)
     comparison = compare_course(fold_all(records), asked.recorded)
@@ -235,7 +237,7 @@ def _initial_progress(records: list[Record], run: RunState) -> ResumePoint:
     return ResumePoint(titles, reused, hint, introduction=introduction)
 
 
-def _recorded_soup(records: list[Record], started: RunStarted) -> RecordedSearch:
+def _recorded_sources(records: list[Record], started: RunStarted) -> RecordedSearch:
     searches = [record.event for record in records if isinstance(record.event, KnowledgeSearched)]
     retrieval = started.settings.get("retrieval")
     online = isinstance(retrieval, dict) and retrieval.get("web", "off") != "off"

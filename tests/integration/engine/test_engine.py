@@ -188,7 +188,7 @@ import exploracoder_jupyter.runs as session
 from exploracoder_jupyter import engine
 from exploracoder_jupyter.core.errors import KernelError
 
-async def run(order, listen, *, steering, begun, cells, solution):
+async def run(order, listen, *, steering, on_trace_created, cells, solution):
     answers = []
     for _ in range(2):
         try:

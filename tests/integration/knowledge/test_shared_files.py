@@ -42,7 +42,7 @@ def begun(program, path):
 
 def run_at(path):
     settings = resolve({"view": {"out": str(path)}}, environ={})
-    return EventRecorder(Order(Task("x", ("networkx",)), workdir=path.parent), settings, print, begun=print)
+    return EventRecorder(Order(Task("x", ("networkx",)), workdir=path.parent), settings, print, on_trace_created=print)
 
 
 def test_the_lock_of_a_process_that_was_killed_blocks_nobody(tmp_path, monkeypatch):

@@ -51,9 +51,9 @@ class Stuck:
         await anyio.to_thread.run_sync(self.released.wait, abandon_on_cancel=True)
 
 
-def _texts(soup, query, k, among=None):
+def _texts(sources, query, k, among=None):
     async def main():
-        return await soup.search(query, k, among=among)
+        return await sources.search(query, k, among=among)
 
     return [hit.passage.text for hit in anyio.run(main)]
 
@@ -73,14 +73,14 @@ def test_what_has_nothing_of_the_query_comes_after_what_has():
 
 
 def test_a_text_that_two_sources_have_comes_once_and_first():
-    soup = SourceSearch([Fixed("documentation", "alpha", "both of  them"), Fixed("web", "beta", "both\nof them")])
-    assert _texts(soup, "unlike", 10) == ["both of  them", "alpha", "beta"]
+    sources = SourceSearch([Fixed("documentation", "alpha", "both of  them"), Fixed("web", "beta", "both\nof them")])
+    assert _texts(sources, "unlike", 10) == ["both of  them", "alpha", "beta"]
 
 
 def test_no_kind_takes_more_than_half_where_another_has_something():
     many = [Fixed("documentation", *(f"merge frames {name} {at}" for at in range(10))) for name in "abc"]
-    soup = SourceSearch([*many, Fixed("snippet", "one", "two", "three")])
-    found = _texts(soup, "merge frames", 6)
+    sources = SourceSearch([*many, Fixed("snippet", "one", "two", "three")])
+    found = _texts(sources, "merge frames", 6)
     assert len(found) == 6 and sum(text.startswith("merge") for text in found) == 3
     assert len(_texts(SourceSearch(many), "merge frames", 6)) == 6
     assert (
@@ -92,11 +92,11 @@ def test_no_kind_takes_more_than_half_where_another_has_something():
 
 
 def test_only_the_kinds_that_are_asked_for_are_searched():
-    soup = SourceSearch([Fixed("documentation", "a"), Fixed("workspace", "b"), Fixed("web", "c")])
-    assert soup.kinds == {"documentation", "workspace", "web"}
-    assert _texts(soup, "x", 5, among={"workspace"}) == ["b"]
-    assert _texts(soup, "x", 5, among=()) == []
-    assert sorted(_texts(soup, "x", 5)) == ["a", "b", "c"]
+    sources = SourceSearch([Fixed("documentation", "a"), Fixed("workspace", "b"), Fixed("web", "c")])
+    assert sources.kinds == {"documentation", "workspace", "web"}
+    assert _texts(sources, "x", 5, among={"workspace"}) == ["b"]
+    assert _texts(sources, "x", 5, among=()) == []
+    assert sorted(_texts(sources, "x", 5)) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_only_the_kinds_that_are_asked_for_are_searched():
 )
 def test_a_failing_source_returns_nothing_and_is_reported_once(error, why):
     messages = []
-    soup = SourceSearch([Failing(error), Fixed("snippet", "a")], say=messages.append)
-    assert _texts(soup, "x", 5) == _texts(soup, "x", 5) == ["a"]
+    sources = SourceSearch([Failing(error), Fixed("snippet", "a")], say=messages.append)
+    assert _texts(sources, "x", 5) == _texts(sources, "x", 5) == ["a"]
     assert messages == [f"Searching the web failed: {why}"]
 
 
@@ -139,23 +139,23 @@ def test_nothing_asked_gives_nothing(query, k):
 
 
 def test_no_sources_find_nothing_and_keep_nothing():
-    soup = SourceSearch()
-    assert soup.kinds == frozenset() and _texts(soup, "x", 5) == []
-    anyio.run(soup.learn, [_snippet("x")])
-    anyio.run(soup.forget, ["x"])
+    sources = SourceSearch()
+    assert sources.kinds == frozenset() and _texts(sources, "x", 5) == []
+    anyio.run(sources.learn, [_snippet("x")])
+    anyio.run(sources.forget, ["x"])
 
 
 def test_what_is_learned_is_found_beside_other_sources_until_it_is_forgotten(tmp_path):
     store = SnippetStore(tmp_path / "snippets.sqlite")
-    soup = SourceSearch([Fixed("documentation", "merge frames")], kept=SnippetSource(store, {"pandas": "2.2.1"}))
-    anyio.run(soup.learn, [_snippet("Merge two frames")])
+    sources = SourceSearch([Fixed("documentation", "merge frames")], kept=SnippetSource(store, {"pandas": "2.2.1"}))
+    anyio.run(sources.learn, [_snippet("Merge two frames")])
 
     async def found():
-        return [hit.passage for hit in await soup.search("merge two frames", 5) if hit.passage.source == "snippet"]
+        return [hit.passage for hit in await sources.search("merge two frames", 5) if hit.passage.source == "snippet"]
 
     [passage] = anyio.run(found)
     assert passage.title == "Merge two frames"
-    anyio.run(soup.forget, [passage.origin])
+    anyio.run(sources.forget, [passage.origin])
     assert anyio.run(found) == []
 
 

@@ -84,7 +84,7 @@ async def test_what_was_found_anew_stands_before_what_was_known():
 
 async def test_where_nothing_fails_there_is_no_further_call():
     run = a_run(answers(), apis=APIS)
-    run = replace(run, soup=FewPassages(PAGE, ONLINE))
+    run = replace(run, sources=FewPassages(PAGE, ONLINE))
     await run_task(run)
     assert run.meter.total.calls == 3 + 2
     assert "explain" not in run.meter.by_step
@@ -199,7 +199,7 @@ async def test_passages_are_handed_to_every_step_that_writes():
         "integer truncation",
         apis=APIS,
     )
-    await run_task(replace(run, soup=FewPassages(PAGE)))
+    await run_task(replace(run, sources=FewPassages(PAGE)))
     assert set(seen) == {"plan", "propose", "debug", "solve", "repair"}
     for request in seen.values():
         assert "[documentation: Truncation; docs/page.md; BSD]" in request.messages[1].content
@@ -221,12 +221,12 @@ async def test_the_web_is_asked_only_for_what_the_plan_marks_and_for_errors():
     marked = json.dumps({"subtasks": [{"subtask": "the root of a number", "search": "python integer root"}]})
     model = failing_at_first([])
     run = a_run(answers(plan=lambda request: marked), apis=APIS, retrieved=6)
-    soup = FewPassages(PAGE, ONLINE)
-    await run_task(replace(run, soup=soup))
-    assert [query for query, kinds in soup.asked if "web" in kinds] == ["python integer root"]
-    run, soup = a_run(model, apis=APIS, retrieved=6), FewPassages(PAGE, ONLINE)
-    await run_task(replace(run, soup=soup))
-    [query] = [query for query, kinds in soup.asked if "web" in kinds]
+    sources = FewPassages(PAGE, ONLINE)
+    await run_task(replace(run, sources=sources))
+    assert [query for query, kinds in sources.asked if "web" in kinds] == ["python integer root"]
+    run, sources = a_run(model, apis=APIS, retrieved=6), FewPassages(PAGE, ONLINE)
+    await run_task(replace(run, sources=sources))
+    [query] = [query for query, kinds in sources.asked if "web" in kinds]
     assert query == "math AttributeError"
     found = [event for event in searches(run) if event.passages == (ONLINE,)]
     assert [(event.formulation, event.query) for event in found] == [("error", query)]
@@ -306,11 +306,11 @@ def test_names_that_code_calls(code, names):
 async def test_files_of_the_user_are_searched_and_sent_only_where_values_are_shared():
     file = Passage("workspace", "notes", "the root of a number is 4711", "notes.md")
     for sharing in ("values", "schema", "none"):
-        soup, model = FewPassages(PAGE, file), answers(plan=("the root",))
-        await run_task(replace(a_run(model), soup=soup, sharing=sharing))
+        sources, model = FewPassages(PAGE, file), answers(plan=("the root",))
+        await run_task(replace(a_run(model), sources=sources, sharing=sharing))
         sent = any("4711" in message.content for request in model.requests for message in request.messages)
         assert sent is (sharing == "values")
-        assert any("workspace" in kinds for _, kinds in soup.asked) is (sharing == "values")
+        assert any("workspace" in kinds for _, kinds in sources.asked) is (sharing == "values")
 
 
 async def test_the_pool_for_the_solution_serves_the_subtasks_together():
@@ -331,16 +331,16 @@ async def test_the_web_is_asked_the_same_once():
     same = {"debug": lambda request: fenced(f"import math\nmath.introot({len(request.subject)})")}
     words = iter(["truncation", "unrelated"])
     run = a_run(failing_at_first([], **same, explain=lambda request: next(words)), apis=APIS, retrieved=6)
-    soup = FewPassages(ONLINE)
-    await run_task(replace(run, soup=soup))
+    sources = FewPassages(ONLINE)
+    await run_task(replace(run, sources=sources))
     assert len([event for event in searches(run) if event.apis and event.subject != "s1"]) == 2
-    assert len([query for query, _ in soup.asked]) == 1
+    assert len([query for query, _ in sources.asked]) == 1
 
 
 async def test_apis_that_kept_code_calls_are_recommended_too():
     kept = Passage("snippet", "truncate", "math.isqrt(16)", "snippet 1", ("math.isqrt", "math.gone"), code=True)
     run = a_run(answers(plan=("the root",)), apis=APIS, retrieved=3)
-    await run_task(replace(run, soup=FewPassages(kept)))
+    await run_task(replace(run, sources=FewPassages(kept)))
     found = next(event for event in searches(run, anew=False) if event.subject == "1")
     assert found.apis == ("math.root0", "math.root1", "math.root2", "math.isqrt")
 

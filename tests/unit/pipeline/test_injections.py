@@ -115,7 +115,7 @@ def a_world(world):
         readme=f"math is for numbers. {world.readme}",
         examples=[f"import math\nmath.sqrt(2)\n{world.library_example}"],
     )
-    soup = FewPassages(
+    sources = FewPassages(
         Passage("documentation", f"Roots {world.title}", f"The root of a number. {world.documentation}", "docs/a.md"),
         Passage("web", "Roots", f"The root, on the web. {world.web}", "https://answers.example/1"),
         Passage("snippet", "root", f"# {world.snippet}\nprint('the root')", "snippet 1", code=True),
@@ -134,10 +134,10 @@ def a_world(world):
         solve=lambda request: fenced("root = 3" if request.step == "solve" else "root = 4"),
     )
     run = a_run(model, "the root of 16", knowledge=knowledge, check="assert root == 4", planners=1)
-    return replace(run, soup=soup, root=Observed(world)), model, soup
+    return replace(run, sources=sources, root=Observed(world)), model, sources
 
 
-def doings(run, model, soup):
+def doings(run, model, sources):
     """Everything that the run did but the texts of prompts: requests, searches, steps, outcomes, spending of calls."""
     requests = [
         (one.step, one.subject, one.sampling.n, one.sampling.temperature, one.schema, one.tools)
@@ -145,8 +145,8 @@ def doings(run, model, soup):
     ]
     events = [event.kind for event in run.emit.__self__]
     searches = [(event.subject, event.formulation) for event in run.emit.__self__ if event.kind == "knowledge_searched"]
-    web = [query for query, kinds in soup.asked if "web" in kinds]
-    learned = [(one.title, one.code) for one in soup.learned]
+    web = [query for query, kinds in sources.asked if "web" in kinds]
+    learned = [(one.title, one.code) for one in sources.learned]
     total = run.meter.total
     return (
         requests,
@@ -162,11 +162,11 @@ def doings(run, model, soup):
 
 
 async def test_without_a_planted_text_every_kind_of_step_is_taken():
-    run, model, soup = a_world(World())
+    run, model, sources = a_world(World())
     assert (await run_task(run)).verdict.outcome == "solved"
     steps = {request.step for request in model.requests}
     assert {"introduce", "planners", "plan", "recommend", "propose", "debug", "explain", "solve", "repair"} <= steps
-    assert len([query for query, kinds in soup.asked if "web" in kinds]) == 3
+    assert len([query for query, kinds in sources.asked if "web" in kinds]) == 3
 
 
 def planted(shift):
@@ -176,9 +176,9 @@ def planted(shift):
 
 @pytest.mark.parametrize("shift", range(len(TEXTS)))
 async def test_planted_texts_are_only_ever_quoted_and_change_nothing_that_is_done(shift):
-    run, model, soup = a_world(World(**planted(shift)))
+    run, model, sources = a_world(World(**planted(shift)))
     await run_task(run)
-    assert doings(run, model, soup) == await harmless()
+    assert doings(run, model, sources) == await harmless()
     for request in model.requests:
         system, *others = request.messages
         assert system.content.endswith(RULE) and TAGGED not in system.content
@@ -227,17 +227,17 @@ SECRET = "sk-4711-SECRET"
 @pytest.mark.parametrize("sharing", ["schema", "none"])
 async def test_a_secret_in_the_users_data_is_in_no_prompt_and_no_query(sharing):
     places = ("output", "error", "report", "warning", "log", "workspace")
-    run, model, soup = a_world(World(**dict.fromkeys(places, SECRET)))
+    run, model, sources = a_world(World(**dict.fromkeys(places, SECRET)))
     await run_task(replace(run, sharing=sharing))
     assert SECRET not in "".join(message.content for request in model.requests for message in request.messages)
-    assert not any(SECRET in query for query, _ in soup.asked)
-    assert soup.learned and not any(SECRET in one.observed for one in soup.learned)
+    assert not any(SECRET in query for query, _ in sources.asked)
+    assert sources.learned and not any(SECRET in one.observed for one in sources.learned)
 
 
 async def test_nothing_that_was_found_or_observed_is_in_a_query_for_the_web():
-    run, _, soup = a_world(World(**dict.fromkeys(PLACES, SECRET)))
+    run, _, sources = a_world(World(**dict.fromkeys(PLACES, SECRET)))
     await run_task(run)
-    assert not any(SECRET in query for query, kinds in soup.asked if "web" in kinds)
+    assert not any(SECRET in query for query, kinds in sources.asked if "web" in kinds)
 
 
 def test_the_kind_of_an_error_may_not_carry_a_text_out_of_its_quotation():

@@ -67,10 +67,10 @@ async def test_no_word_of_the_users_files_reaches_the_web_by_the_plan(sharing):
         ]
         return json.dumps({"subtasks": marked})
 
-    soup = FewPassages(PRIVATE, FOUND)
-    run = run_of(model=answers(plan=plan, introduce="It is for tables."), soup=soup, sharing=sharing)
+    sources = FewPassages(PRIVATE, FOUND)
+    run = run_of(model=answers(plan=plan, introduce="It is for tables."), sources=sources, sharing=sharing)
     await run_task(run)
     assert any("Miller" in prompt for prompt in seen) is (sharing == "values")
-    assert [query for query, kinds in soup.asked if "web" in kinds] == ["group sales of by region"]
+    assert [query for query, kinds in sources.asked if "web" in kinds] == ["group sales of by region"]
     [made] = happened(run, "plan_made")
     assert [subtask.online for subtask in made.plan.subtasks] == ["group sales of by region", ""]

@@ -298,7 +298,7 @@ async def test_code_that_ran_before_serves_as_an_example():
             return [ScoredPassage(passage, 1.0) for passage in passages]
 
     run = replace(
-        looking_up(ScriptedModel([Call("get_examples", "beans.count", "c"), ROOT]), apis=BEANS), soup=Kitchen()
+        looking_up(ScriptedModel([Call("get_examples", "beans.count", "c"), ROOT]), apis=BEANS), sources=Kitchen()
     )
     await drafts(run)
     [event] = happened(run, "looked_up")
@@ -437,9 +437,9 @@ async def test_the_members_of_a_class_are_listed_whether_they_are_documented_or_
 
 async def test_a_guide_answers_what_no_api_describes():
     grammar = "query ::= field ':' value"
-    soup = FewPassages(Passage("documentation", "Queries", f"The query language: {grammar}", "README.md"))
+    sources = FewPassages(Passage("documentation", "Queries", f"The query language: {grammar}", "README.md"))
     for apis in (BEANS, ()):
-        run = replace(looking_up(ScriptedModel(["APISearch(query language)", ROOT]), apis=apis), soup=soup)
+        run = replace(looking_up(ScriptedModel(["APISearch(query language)", ROOT]), apis=apis), sources=sources)
         await drafts(run)
         assert grammar in happened(run, "looked_up")[0].answer
 

@@ -10,7 +10,7 @@ from exploracoder_jupyter.llm.endpoint.request_body import strict_schema
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.exploring.planning import make_plan, revise
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import MarkedReply, PlanReply, SearchingPlanReply, parse_json
-from exploracoder_jupyter.pipeline.retrieval.no_sources import NullSoup
+from exploracoder_jupyter.pipeline.retrieval.no_sources import NoSources
 from tests.unit.world import a_run, happened
 
 PLAIN, QUERY = "Read the file", "haversine formula numpy"
@@ -18,7 +18,7 @@ TASK = "Compute distances with numpy by the haversine formula"
 MARKED = {"subtask": "Get the distances", "search": QUERY}
 
 
-class Searched(NullSoup):
+class Searched(NoSources):
     kinds = frozenset({"web"})
 
 
@@ -67,14 +67,14 @@ def test_the_schema_offers_both_forms_to_strict_servers():
     assert schema["$defs"]["MarkedReply"]["required"] == ["subtask", "search"]
 
 
-async def plan_of(reply, soup):
+async def plan_of(reply, sources):
     asked = []
 
     def answer(request):
         asked.append(request)
         return json.dumps(reply)
 
-    run = replace(a_run(ScriptedModel(answer), TASK), soup=soup)
+    run = replace(a_run(ScriptedModel(answer), TASK), sources=sources)
     await make_plan(run, Introduction("a library"))
     [made] = happened(run, "plan_made")
     return made.plan, asked[0]
@@ -87,14 +87,14 @@ async def test_the_plan_keeps_the_queries_where_the_web_is_searched():
 
 
 async def test_without_the_web_nobody_is_asked_for_queries():
-    plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, NullSoup())
+    plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, NoSources())
     assert [subtask.online for subtask in plan.subtasks] == ["", ""]
     assert not request.inputs.online and "The web can be searched" not in request.messages[-1].content
 
 
 async def test_a_revised_plan_keeps_the_queries_of_the_subtasks_that_stay():
     plan = json.dumps({"subtasks": [PLAIN, "Draw it", MARKED]})
-    run = replace(a_run(ScriptedModel(lambda request: plan), TASK), soup=Searched())
+    run = replace(a_run(ScriptedModel(lambda request: plan), TASK), sources=Searched())
     await make_plan(run, Introduction("a library"))
     revise(run, run.agenda.plan.subtasks[0], [MARKED["subtask"], "Save it"], "nothing to draw")
     assert [(subtask.id, subtask.online) for subtask in run.agenda.plan.subtasks] == [

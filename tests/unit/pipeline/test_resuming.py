@@ -62,7 +62,7 @@ def script(**more):
 
 async def gone(model, *, given=None, first=None, lookups=3, **more):
     """A run to its end, and its records, which begin with `first`."""
-    run = replace(a_run(model, candidates=2, debug_rounds=1, **more), given=given, soup=FewPassages())
+    run = replace(a_run(model, candidates=2, debug_rounds=1, **more), given=given, sources=FewPassages())
     run = replace(run, retrieval=Retrieval(lookups=lookups, formulation="explained"))
     ending = await run_task(run)
     return run, recorded([first or started(), *run.emit.__self__]), ending
@@ -100,7 +100,9 @@ async def test_wherever_a_run_of_the_default_effort_was_cut_off_it_asks_nothing_
         return ScriptedModel(script(**programs))
 
     async def gone_by_default(model, given=None):
-        run = replace(a_run(model, candidates=2, debug_rounds=1, as_published=False), given=given, soup=FewPassages())
+        run = replace(
+            a_run(model, candidates=2, debug_rounds=1, as_published=False), given=given, sources=FewPassages()
+        )
         ending = await run_task(run, strategy)
         return recorded([started(), *run.emit.__self__]), ending
 
@@ -144,7 +146,7 @@ async def test_a_steered_run_interrupted_anywhere_resumes():
         return script()(request)
 
     run = replace(a_run(ScriptedModel(steering), candidates=2, debug_rounds=1), steering=hand, steerable=True)
-    ending = await run_task(replace(run, soup=FewPassages()))
+    ending = await run_task(replace(run, sources=FewPassages()))
     whole = recorded([started(), *run.emit.__self__])
     chosen = next(place for place, one in enumerate(whole) if one.event.kind == "steered")
     for end in sampled(range(chosen + 1, len(whole))):

@@ -27,10 +27,10 @@ def two_steps(**steps):
 
 
 async def learned(model, **more):
-    soup = FewPassages()
+    sources = FewPassages()
     run = a_run(model, **{key: more.pop(key) for key in ("check", "text") if key in more})
-    await run_task(replace(run, soup=soup, python="3.11.9", **more))
-    return soup.learned
+    await run_task(replace(run, sources=sources, python="3.11.9", **more))
+    return sources.learned
 
 
 async def test_cells_that_ran_and_the_solution_are_kept_each_running_by_itself():
@@ -80,10 +80,10 @@ async def test_the_end_of_the_budget_while_code_is_kept_takes_no_solution_away()
             await anyio.sleep(run.meter.seconds_left + 0.05)
             await super().learn(snippets)
 
-    soup = Slow()
-    run = replace(a_run(two_steps(), check="assert low == 4", budget=Budget(seconds=1.2)), soup=soup)
+    sources = Slow()
+    run = replace(a_run(two_steps(), check="assert low == 4", budget=Budget(seconds=1.2)), sources=sources)
     assert (await run_task(run)).verdict.outcome == "solved"
-    assert soup.learned
+    assert sources.learned
 
 
 @pytest.mark.failing_heuristics
@@ -92,7 +92,7 @@ async def test_a_failure_to_store_code_is_reported_and_the_solution_stays():
         async def learn(self, snippets):
             raise OSError("the disk is full")
 
-    run = replace(a_run(two_steps(), check="assert low == 4"), soup=Full())
+    run = replace(a_run(two_steps(), check="assert low == 4"), sources=Full())
     assert (await run_task(run)).verdict.outcome == "solved"
     [notice] = happened(run, "notice")
     assert notice.level == "warning" and "the disk is full" in notice.text
@@ -167,7 +167,7 @@ KEPT = Passage("snippet", "take the root", "import math\nprint(math.introot(16))
 
 async def test_a_kept_snippet_is_shown_first_and_makes_plans_shorter():
     model = answers()
-    await run_task(replace(a_run(model), soup=FewPassages(KEPT)))
+    await run_task(replace(a_run(model), sources=FewPassages(KEPT)))
     prompts = {request.step: request.messages[1].content for request in model.requests}
     for step in ("propose", "solve"):
         assert prompts[step].index("[snippet: take the root") < prompts[step].index("math.sqrt(x)")
@@ -189,27 +189,27 @@ async def test_a_kept_snippet_is_shown_first_and_makes_plans_shorter():
     ],
 )
 async def test_a_snippet_that_is_repeated_and_fails_at_an_api_is_forgotten(code, stays):
-    soup = FewPassages(KEPT)
+    sources = FewPassages(KEPT)
     import_ = "import math\n" if "import" not in code else ""
     run = a_run(answers(propose=[fenced(import_ + code)], debug=fenced("print(4)")))
-    await run_task(replace(run, soup=soup))
-    assert bool(soup.passages) is stays
+    await run_task(replace(run, sources=sources))
+    assert bool(sources.passages) is stays
 
 
 async def test_a_snippet_that_is_repeated_in_part_only_stays():
-    soup = FewPassages(replace(KEPT, text="import math\nlow = math.floor(2.5)\nprint(math.introot(16))"))
-    await run_task(replace(a_run(answers(propose=[fenced("import math\nprint(math.introot(16))")])), soup=soup))
-    assert soup.passages
+    sources = FewPassages(replace(KEPT, text="import math\nlow = math.floor(2.5)\nprint(math.introot(16))"))
+    await run_task(replace(a_run(answers(propose=[fenced("import math\nprint(math.introot(16))")])), sources=sources))
+    assert sources.passages
 
 
 async def test_a_snippet_that_fails_for_another_reason_stays():
-    soup = FewPassages(replace(KEPT, text="import math\nmath.sqrt(-1)"))
-    await run_task(replace(a_run(answers(propose=[fenced("import math\nmath.sqrt(-1)")])), soup=soup))
-    assert soup.passages
+    sources = FewPassages(replace(KEPT, text="import math\nmath.sqrt(-1)"))
+    await run_task(replace(a_run(answers(propose=[fenced("import math\nmath.sqrt(-1)")])), sources=sources))
+    assert sources.passages
 
 
 class Remembering(FewPassages):
-    """A soup that offers what it has learned, as the one on disk does."""
+    """A sources that offers what it has learned, as the one on disk does."""
 
     def __init__(self):
         super().__init__()
@@ -224,7 +224,7 @@ class Remembering(FewPassages):
 
 async def test_a_second_task_on_the_library_takes_fewer_calls_because_of_what_was_kept():
     """The model is scripted as one that follows its prompt: it plans one subtask where the prompt holds code for it."""
-    soup = Remembering()
+    sources = Remembering()
 
     def plan(request):
         known = "math.floor(root)" in request.messages[1].content
@@ -240,7 +240,7 @@ async def test_a_second_task_on_the_library_takes_fewer_calls_because_of_what_wa
     for number in (16, 17):
         model = two_steps(plan=plan, propose=propose, solve=f"{ROOT}\n{FLOOR}".replace("16", str(number)))
         run = a_run(model, f"the floor of the root of {number}", check="assert low == 4")
-        assert (await run_task(replace(run, soup=soup))).verdict.outcome == "solved"
+        assert (await run_task(replace(run, sources=sources))).verdict.outcome == "solved"
         assert not any(event.round for event in happened(run, "knowledge_searched"))
         calls.append(run.meter.total.calls)
     assert calls == [7, 5]
@@ -250,10 +250,10 @@ async def test_a_call_that_a_check_refuted_is_not_kept():
     programs = iter([f"{ROOT}\nlow = math.floor(root - 1)", f"{ROOT}\nlow = math.ceil(root)"])
     model = two_steps(solve=lambda request: fenced(next(programs)))
     apis = (*MATH, api("math.ceil", "Round up."))
-    soup = FewPassages()
-    run = replace(a_run(model, check="assert low == 4", apis=apis), soup=soup, python="3.11.9")
+    sources = FewPassages()
+    run = replace(a_run(model, check="assert low == 4", apis=apis), sources=sources, python="3.11.9")
     assert (await run_task(run)).verdict.outcome == "solved"
-    assert [snippet.title for snippet in soup.learned] == ["take the root", "Compute the root of 16"]
+    assert [snippet.title for snippet in sources.learned] == ["take the root", "Compute the root of 16"]
 
 
 async def test_calls_of_a_refuted_program_that_the_solution_makes_too_are_kept():

@@ -29,7 +29,7 @@ def _mine(monkeypatch):
 def a_recorder(path, listen):
     settings = resolve({"view": {"out": str(path)}}, environ={})
     order = Order(Task("x", ("networkx",)), workdir=path.parent)
-    return EventRecorder(order, settings, listen, begun=lambda path: None, hidden=HIDDEN)
+    return EventRecorder(order, settings, listen, on_trace_created=lambda path: None, hidden=HIDDEN)
 
 
 @pytest.mark.parametrize("name", PLANTED)

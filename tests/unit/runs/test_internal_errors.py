@@ -59,7 +59,7 @@ async def test_a_search_that_raises_costs_its_result_only(broken):
         return [fenced("import math\nmath.squareroot(4)"), fenced(ROOT if request.subject == "1" else FLOOR)]
 
     model = two_steps(propose=propose)
-    run = replace(a_run(model, check="assert low == 4", knowledge=Failing(broken)), soup=FewPassages())
+    run = replace(a_run(model, check="assert low == 4", knowledge=Failing(broken)), sources=FewPassages())
     ending = await run_task(run)
     assert ending.verdict.outcome == "solved"
     assert failures(run)
@@ -70,8 +70,8 @@ async def test_a_search_that_raises_costs_its_result_only(broken):
 @pytest.mark.failing_heuristics
 async def test_sources_that_raise_cost_their_results_only():
     """Issue 14, item 0: the same for what is searched beside the library, and for keeping what was learned."""
-    soup = FailingSoup(Passage("documentation", "t", "root", "o"))
-    run = replace(a_run(two_steps(), check="assert low == 4"), soup=soup)
+    sources = FailingSoup(Passage("documentation", "t", "root", "o"))
+    run = replace(a_run(two_steps(), check="assert low == 4"), sources=sources)
     assert (await run_task(run)).verdict.outcome == "solved"
     assert len(failures(run)) == 2
 
@@ -124,7 +124,7 @@ async def test_any_other_error_ends_the_run_with_what_it_has():
 def make_recorder(folder, listen):
     settings = resolve({"view": {"out": str(folder / "t.ipynb")}}, environ={})
     order = Order(Task("x", ("networkx",)), workdir=folder)
-    return EventRecorder(order, settings, lambda record, state: listen(record), begun=lambda path: None)
+    return EventRecorder(order, settings, lambda record, state: listen(record), on_trace_created=lambda path: None)
 
 
 def test_a_display_that_raises_ends_no_run_and_is_recorded_once(tmp_path):

@@ -348,14 +348,16 @@ def test_a_repository_is_replayed_in_the_folder_given_and_its_trace_is_found_bes
 def test_a_run_that_is_still_active_is_not_resumed(tmp_path, monkeypatch):
     monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
     path = tmp_path / "old.ipynb"
-    recorder = EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
+    recorder = EventRecorder(
+        Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, on_trace_created=print
+    )
     for event in [started(settings=SETTINGS), *complete_events()[1:CUT_OFF]]:
         recorder(event)
     for named in (path, journal_path(path)):
         with pytest.raises(UsageError, match=r"The run of old\..* is still active.*Wait until it ends, or stop it\."):
             again(named)
     with pytest.raises(UsageError, match=r"The run of old\.ipynb is still active"):
-        EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
+        EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, on_trace_created=print)
     recorder.close()
     assert again(path).earlier.run_id == RUN_ID
 
@@ -453,16 +455,16 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
     folder.mkdir()
     order = replace(again(trace(folder, complete_events()[:CUT_OFF])), workdir=tmp_path)
     settings = resolve(*order.layers, environ={})
-    recorders = [EventRecorder(order, settings, print, begun=print) for _ in range(2)]
+    recorders = [EventRecorder(order, settings, print, on_trace_created=print) for _ in range(2)]
     assert [recorder.path.name for recorder in recorders] == ["old-resumed.ipynb", "old-resumed-2.ipynb"]
     assert recorders[0].path.parent == folder
     assert resumed_path(recorders[1].path).name == "old-resumed-3.ipynb"
     same = replace(settings, view=replace(settings.view, out="there/old.ipynb"))
     with pytest.raises(UsageError, match="--out names the trace that is resumed"):
-        EventRecorder(order, same, print, begun=print)
+        EventRecorder(order, same, print, on_trace_created=print)
     of_journal = replace(order, earlier=replace(order.earlier, trace=journal_path(folder / "old.ipynb")))
     with pytest.raises(UsageError, match="--out names the trace that is resumed"):
-        EventRecorder(of_journal, same, print, begun=print)
+        EventRecorder(of_journal, same, print, on_trace_created=print)
     for named in (folder / "old.ipynb", journal_path(folder / "old.ipynb")):
         with pytest.raises(UsageError, match="--out names the trace that is replayed"):
             prepare_replay(named, folder / "old.ipynb")

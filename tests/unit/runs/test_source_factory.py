@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import LibraryInfo, Passage, Snippet, Task
 from exploracoder_jupyter.knowledge.documents import DocumentSource
 from exploracoder_jupyter.knowledge.sources import SnippetStore
-from exploracoder_jupyter.runs.construction.source_factory import open_soup
+from exploracoder_jupyter.runs.construction.source_factory import open_sources
 from exploracoder_jupyter.runs.run_request import Order
 
 KEY = "planted-by-the-test"
@@ -20,7 +20,7 @@ DOCUMENTS = DocumentSource([Passage("documentation", "Medians", "How medians are
 
 
 def _opened(tmp_path, use, *, documents=None, share="values", base_url=None, **retrieval):
-    """The result of `use` for the soup of these settings, and the notices."""
+    """The result of `use` for the sources of these settings, and the notices."""
     notices = []
     knowledge = SimpleNamespace(libraries=[LibraryInfo("statistics", "python", "3.11.7")], documents=documents)
     settings = resolve({"retrieval": retrieval, "endpoint": {"share": share, "base_url": base_url}}, environ={})
@@ -29,14 +29,14 @@ def _opened(tmp_path, use, *, documents=None, share="values", base_url=None, **r
     async def main():
         async with AsyncExitStack() as stack:
             keys = Secrets(api_key=SecretStr(KEY))
-            soup = await open_soup(order, settings, keys, knowledge=knowledge, emit=notices.append, stack=stack)
-            return await use(soup)
+            sources = await open_sources(order, settings, keys, knowledge=knowledge, emit=notices.append, stack=stack)
+            return await use(sources)
 
     return anyio.run(main), [event.text for event in notices]
 
 
-async def _kinds(soup):
-    return soup.kinds
+async def _kinds(sources):
+    return sources.kinds
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_a_missing_web_folder_is_reported(tmp_path):
 def test_what_is_learned_is_of_these_versions_and_without_the_key(tmp_path):
     snippet = Snippet("statistics", "3.11.7", "Compute a median", f"ask({KEY!r})", (), "", "3.11")
 
-    async def learn_and_search(soup):
-        await soup.learn([snippet, snippet.__class__("statistics", "2.7", "Compute a median", "x", (), "", "2.7")])
-        return await soup.search("compute a median", 5)
+    async def learn_and_search(sources):
+        await sources.learn([snippet, snippet.__class__("statistics", "2.7", "Compute a median", "x", (), "", "2.7")])
+        return await sources.search("compute a median", 5)
 
     found, _ = _opened(tmp_path, learn_and_search)
     assert [hit.passage.text for hit in found] == ["ask('[redacted]')"]
@@ -112,8 +112,8 @@ TIDES = {"sources": "tides = explora_tides:open_tides"}
 def test_the_source_of_a_plugin_is_searched_too(tmp_path, register_plugin):
     register_plugin(TIDES, PLUGIN.format(kind="documentation"))
 
-    async def search(soup):
-        return [hit.passage.text for hit in await soup.search("high water", 3)]
+    async def search(sources):
+        return [hit.passage.text for hit in await sources.search("high water", 3)]
 
     assert _opened(tmp_path, search) == (
         ["high water"],

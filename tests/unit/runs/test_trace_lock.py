@@ -21,7 +21,7 @@ def _at_once(monkeypatch):
 
 def run_at(out, workdir):
     settings = resolve({"view": {"out": str(out)}}, environ={})
-    return EventRecorder(Order(Task("x", ("networkx",)), workdir=workdir), settings, print, begun=print)
+    return EventRecorder(Order(Task("x", ("networkx",)), workdir=workdir), settings, print, on_trace_created=print)
 
 
 def test_a_second_run_is_refused_before_there_is_a_trace(tmp_path):

@@ -23,7 +23,7 @@ def explored(path, *, run_id, text="Count.", events=None, listen=lambda record: 
     order = Order(Task(text, ("networkx",)), workdir=path.parent)
     historian = HistoryWriter(order, settings, lambda record, state: listen(record), lambda path: None)
     recorder = EventRecorder(
-        order, settings, historian.listen, begun=historian.trace_created, renamed=historian.trace_renamed
+        order, settings, historian.listen, on_trace_created=historian.trace_created, renamed=historian.trace_renamed
     )
     for event in [started(text, run_id=run_id), *(complete_events()[1:] if events is None else events)]:
         recorder(event)

@@ -20,14 +20,14 @@ EXPLAINED = "It takes the square root of a number."
 def arks_run(*replies, passages=(PAGE,), rounds=2, formulation="explained", **more):
     run = a_run(ScriptedModel(replies), check="assert root == 4", **more)
     retrieval = Retrieval(rounds=rounds, formulation=formulation)
-    return replace(run, retrieval=retrieval, soup=FewPassages(*passages))
+    return replace(run, retrieval=retrieval, sources=FewPassages(*passages))
 
 
 async def test_the_first_program_is_written_from_the_task_alone():
     run = arks_run(fenced(RIGHT))
     result = await run_task(run, arks)
     assert result.verdict.outcome == "solved"
-    assert run.meter.total.calls == 1 and run.soup.asked == []
+    assert run.meter.total.calls == 1 and run.sources.asked == []
     assert "square root" not in prompts(run.model)[0]
 
 
@@ -71,8 +71,8 @@ async def test_there_are_no_more_rounds_than_wanted():
 async def test_the_soup_learns_what_ran_and_drops_what_no_longer_does():
     run = arks_run(fenced(WRONG), EXPLAINED, fenced(RIGHT), passages=(PAGE, OLD))
     await run_task(run, arks)
-    assert [snippet.code for snippet in run.soup.learned] == [RIGHT]
-    assert OLD not in run.soup.passages
+    assert [snippet.code for snippet in run.sources.learned] == [RIGHT]
+    assert OLD not in run.sources.passages
 
 
 async def test_replies_without_code_and_a_spent_budget_end_the_run():

@@ -18,7 +18,7 @@ JUDGED_WRONG = f"t1: wrong, it is negative\nwrong\n{fenced(RIGHT)}"
 JUDGED_RIGHT = "t1: right\nright"
 
 
-def cocost_run(programs, judgements=(JUDGED_RIGHT,), *, plan=PLAN, soup=(), **more):
+def cocost_run(programs, judgements=(JUDGED_RIGHT,), *, plan=PLAN, sources=(), **more):
     """A run whose model writes these programs, and judges in this order."""
     programs, judgements = iter(programs), iter(judgements)
     replies = {
@@ -29,7 +29,7 @@ def cocost_run(programs, judgements=(JUDGED_RIGHT,), *, plan=PLAN, soup=(), **mo
         "judge": lambda: next(judgements),
     }
     run = a_run(ScriptedModel(lambda request: replies[request.step]()), **more)
-    return replace(run, soup=FewPassages(*soup)) if soup else run
+    return replace(run, sources=FewPassages(*sources)) if sources else run
 
 
 def asked(run, step):
@@ -54,9 +54,9 @@ async def test_every_step_of_the_plan_searches_and_the_program_is_written_with_w
 
 
 async def test_the_web_is_searched_only_for_the_steps_that_the_plan_marks():
-    run = cocost_run([fenced(RIGHT)], soup=(ONLINE,))
+    run = cocost_run([fenced(RIGHT)], sources=(ONLINE,))
     await run_task(run, cocost)
-    assert [query for query, kinds in run.soup.asked if "web" in kinds] == ["python square root"]
+    assert [query for query, kinds in run.sources.asked if "web" in kinds] == ["python square root"]
     assert "Answer; https://answers.example/1" in asked(run, "strategy")[0]
 
 

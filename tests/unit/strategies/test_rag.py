@@ -14,7 +14,7 @@ NOTE = Passage("documentation", "Roots", "The root of a number is computed by sq
 
 async def test_one_prompt_has_the_best_documentation_of_the_task_and_other_sources():
     model = ScriptedModel([fenced(RIGHT)])
-    run = replace(a_run(model, retrieved=2, check="assert root == 4"), soup=FewPassages(NOTE))
+    run = replace(a_run(model, retrieved=2, check="assert root == 4"), sources=FewPassages(NOTE))
     result = await run_task(run, rag)
     [prompt] = prompts(model)
     assert "math.sqrt" in prompt and "math.gcd" not in prompt and "Roots; a.md" in prompt

@@ -20,7 +20,7 @@ NOTES = (
 
 async def test_the_second_program_is_written_with_what_the_first_one_retrieves():
     model = ScriptedModel([fenced(WRONG), fenced(RIGHT)])
-    run = replace(a_run(model, apis=APIS, retrieved=1), soup=FewPassages(*NOTES))
+    run = replace(a_run(model, apis=APIS, retrieved=1), sources=FewPassages(*NOTES))
     result = await run_task(run, repocoder)
     first, second = prompts(model)
     assert "math.sqrt" in first and "math.isqrt" not in first

@@ -41,7 +41,7 @@ async def test_a_marked_subtask_is_tried_with_what_the_page_says(online, tmp_pat
     run = replace(a_run(model(seen), check="assert root == 4.5", debug_rounds=0), retrieval=retrieval)
     async with AsyncExitStack() as stack:
         web = await open_web(retrieval, tmp_path, tmp_path, run.emit, stack)
-        await run_task(replace(run, soup=SourceSearch([web] if web else [])))
+        await run_task(replace(run, sources=SourceSearch([web] if web else [])))
     searched = [event for event in happened(run, "knowledge_searched") if event.passages]
     assert [event.query for event in searched] == ["magic number of four"] * online
     first = happened(run, "candidate_observed")[0]
