@@ -29,7 +29,6 @@ PERMIT_WORDS = 4
 _AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
 _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
 _MOVE_MOUNT_F_EMPTY_PATH = 4
-_MNT_DETACH = 2
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 24, 38, 47, 4
 _LAST_CAP = 63
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -108,11 +107,6 @@ def mount(source: str, target: str, file_system: str = "", flags: int = 0, data:
     arguments = (os.fsencode(word) if word else None for word in (source, target, file_system))
     result = _libc.mount(*arguments, ctypes.c_ulong(flags), os.fsencode(data) if data else None)
     check_result(result, f"mount {file_system or source} at {target}")
-
-
-def unmount(target: str) -> None:
-    """Detach a mount now; it is unmounted once it is no longer in use."""
-    check_result(_libc.umount2(os.fsencode(target), _MNT_DETACH), f"unmount {target}")
 
 
 def detached_mount(file_system: str, flags: int, options: Mapping[str, str]) -> int:

@@ -1,17 +1,19 @@
 /**
- * Text written by a user, a model or a library. Text between backticks is rendered as code.
+ * Text written by a user, a model or a library. Text between backticks is rendered as code, and so is a fenced block,
+ * whose end may have been cut off.
  */
 import * as React from 'react';
 
-const CODE = /`([^`\n]+)`/;
+const FENCED = /```\w*\s+([^`]+?)\s*(?:```|$)/;
+const CODE = new RegExp(`${FENCED.source}|\`([^\`\\n]+)\``);
 
 export function TextWithCode(props: { text: string }): React.JSX.Element {
-  // `split` returns the text matched by the group at every odd index.
+  // `split` returns a text, then what the two groups matched, and so on.
   const parts = props.text.split(CODE);
   return (
     <>
       {parts.map((part, index) =>
-        index % 2 ? <code key={index}>{part}</code> : part
+        index % 3 && part ? <code key={index}>{part}</code> : part
       )}
     </>
   );
@@ -19,5 +21,5 @@ export function TextWithCode(props: { text: string }): React.JSX.Element {
 
 /** The text without backticks, for places where markup is not possible. */
 export function stripBackticks(text: string): string {
-  return text.replace(/`/g, '');
+  return text.replace(new RegExp(FENCED, 'g'), '$1').replace(/`/g, '');
 }

@@ -1001,6 +1001,15 @@ describe('the plan', () => {
     expect(document.body.textContent).not.toContain('`');
   });
 
+  it.each(['```python\na = 1\n```\nand more', 'Use ```python a = 1'])(
+    'shows a fenced block as code: %j',
+    task => {
+      show(new FakeModel([run({ task, subtasks: [] })]));
+      expect(document.querySelector('code')?.textContent).toBe('a = 1');
+      expect(document.body.textContent).not.toContain('`');
+    }
+  );
+
   it('distinguishes a failed check from a crash', () => {
     const tried = subtask({
       status: 'exploring',
