@@ -188,7 +188,7 @@ class TaskLibraries:
         return await self._with_fallback(lambda meaning: self._index.search(query, k, meaning=meaning))
 
     async def search_together(self, queries: Sequence[str], k: int) -> Sequence[ScoredApi]:
-        """Return the k APIs that best serve these queries of one task, best first; see `rank_fusion`."""
+        """Return the k APIs that best serve these queries of one task, best first; see `score_combination`."""
         return await self._with_fallback(lambda meaning: self._index.search_together(queries, k, meaning=meaning))
 
     async def _with_fallback(
