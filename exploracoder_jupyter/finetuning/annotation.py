@@ -15,9 +15,9 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.types import ScoredApi
-from exploracoder_jupyter.finetuning.code_samples import Sample
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall
 from exploracoder_jupyter.finetuning.sample_filter import Reason
+from exploracoder_jupyter.finetuning.sample_splitting import Sample
 from exploracoder_jupyter.finetuning.search_queries import Query, QueryOrigin
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
     MOST_FOUND,

@@ -31,10 +31,10 @@ from exploracoder_jupyter.finetuning.annotation import (
     sample_id,
 )
 from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap
-from exploracoder_jupyter.finetuning.code_samples import Sample, SourceText, find_aliases, split_samples
-from exploracoder_jupyter.finetuning.corpus import read_corpus, read_json_texts, stored_snippets, trace_sample
+from exploracoder_jupyter.finetuning.corpus_reader import read_corpus, read_json_texts, stored_snippets, trace_sample
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall, find_calls
 from exploracoder_jupyter.finetuning.sample_filter import unsuitable
+from exploracoder_jupyter.finetuning.sample_splitting import Sample, SourceText, find_aliases, split_samples
 from exploracoder_jupyter.finetuning.search_queries import Query, queries
 from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.sources.credential_redaction import find_secret_literals, redact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from exploracoder_jupyter.finetuning.code_samples import Sample
+from exploracoder_jupyter.finetuning.sample_splitting import Sample
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import BEGIN
 
 _LONGEST_CODE: Final = 3000

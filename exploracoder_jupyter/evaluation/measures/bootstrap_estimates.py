@@ -19,8 +19,8 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from exploracoder_jupyter.evaluation.measures.measure_definitions import Ratio
 from exploracoder_jupyter.evaluation.measures.problem_sums import Floats
+from exploracoder_jupyter.evaluation.measures.ratio_measures import Ratio
 
 Method: TypeAlias = Literal["bca", "percentile"]
 

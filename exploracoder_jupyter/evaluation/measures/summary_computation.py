@@ -13,9 +13,9 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate, bootstrap
-from exploracoder_jupyter.evaluation.measures.measure_definitions import MEASURES, Ratio, ratio_at_k
 from exploracoder_jupyter.evaluation.measures.paired_comparison import compare, holm
 from exploracoder_jupyter.evaluation.measures.problem_sums import ProblemKey, ProblemSums, problem_key, problem_sums
+from exploracoder_jupyter.evaluation.measures.ratio_measures import MEASURES, Ratio, ratio_at_k
 from exploracoder_jupyter.evaluation.measures.summary import Arm, ArmPair, FailureKind, ProblemRow, Summary
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 

@@ -49,7 +49,7 @@ from exploracoder_jupyter.repository.reading.repository_index import RepositoryI
 from exploracoder_jupyter.repository.testing.branch_test_request import run_tests
 from exploracoder_jupyter.repository.testing.testing_report import TestReport, TestResult
 from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
-from exploracoder_jupyter.repository.tools.tool_requests import answer, called_as
+from exploracoder_jupyter.repository.tools.tool_declarations import answer, called_as
 from exploracoder_jupyter.repository.writing.insertion import insert, parse_definition, without_target
 from exploracoder_jupyter.repository.writing.patch import make_patch
 from exploracoder_jupyter.repository.writing.target import Target, find_target, similar_target
