@@ -3,7 +3,7 @@
 Call it as `python scripts/rerun_examples.py [NOTEBOOK ...]`; without names it takes all that are not labelled as
 recorded. `python scripts/rerun_examples.py --record TRACE NAME [BEFORE [NOTE]]` takes the trace of a run with a real
 model over as an example: replies and outputs as they are, with a label, and without the folder and the machine. BEFORE
-is a file with the code that the user had run, for the solution to find the same variables; NOTE is said in the label.
+is a file with the code that the user had run, for the solution to find the same variables; NOTE is added to the label.
 """
 
 import json

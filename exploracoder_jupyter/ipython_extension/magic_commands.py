@@ -98,7 +98,7 @@ class Commands:
 
     def __init__(self, shell: InteractiveShell, *, configured: Callable[[], Layer], link: BrowserComms | None) -> None:
         """`configured` returns what `%config` has set; `link` connects to the pages, if the front end can have any."""
-        self.controls = Controls(link, folder=self._folder, entry=FormRequests(shell, configured))
+        self.controls = Controls(link, folder=self._folder, forms=FormRequests(shell, configured))
         self.runs = self.controls.runs
         self._searcher = LibrarySearcher(jupyter=hasattr(shell, "kernel"), configured=configured)
         self._inserted: Run | None = None

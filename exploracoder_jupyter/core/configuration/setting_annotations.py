@@ -1,4 +1,4 @@
-"""Annotations of a setting's field: its meaning and bounds, and the option that sets it.
+"""What sections of the settings are made of: annotations with a field's meaning, bounds and option.
 
 Light: the sections of `core.configuration.settings` import this module, and `%load_ext` imports them.
 """

@@ -70,19 +70,19 @@ class Controls:
         link: BrowserComms | None,
         *,
         folder: Callable[[], Path | None],
-        entry: FormRequests | None = None,
+        forms: FormRequests | None = None,
     ) -> None:
         """Connect to the pages.
 
         Args:
             link: `None` if the kernel has no comms.
             folder: returns the calling notebook's folder.
-            entry: answers the requests that refer to no run; there are none without a shell.
+            forms: answers the requests that refer to no run; there are none without a shell.
         """
         self.runs: Runs = Runs(self)
         self._link = link
         self._folder = folder
-        self._entry = entry
+        self._forms = forms
         self._pages = Pages()
         self._notebooks: dict[str, Path] = {}
         """The notebook of each session, if its page has named it."""
@@ -177,14 +177,14 @@ class Controls:
             case Here():
                 self._pages.confirm(message.page, message.run)
             case ListLibraries() | ReadSettings() | SaveSettings() | FindModels() | TryModel():
-                self._handle_entry(message, answer)
+                self._handle_form(message, answer)
             case _:
                 self._handle_for_run(message, answer)
 
-    def _handle_entry(self, message: FormRequest, answer: Answer) -> None:
-        if (entry := self._entry) is None:
+    def _handle_form(self, message: FormRequest, answer: Answer) -> None:
+        if (forms := self._forms) is None:
             return answer(to_comm_data(Done(request=message.request, problem="This kernel has no shell.")))
-        _start_thread(message.request, answer, lambda: answer(to_comm_data(entry.answer(message))))
+        _start_thread(message.request, answer, lambda: answer(to_comm_data(forms.answer(message))))
 
     def _handle_hello(self, hello: Hello, answer: Answer) -> None:
         self._pages.add(hello.page, hello.session)
@@ -229,7 +229,7 @@ class Controls:
                 answer(to_comm_data(Done(request=message.request, problem=apply_control(run, message))))
 
     def _change(self, run: Run, message: ChangeRepository) -> Done:
-        python = self._entry.engine_python() if self._entry else None
+        python = self._forms.engine_python() if self._forms else None
         try:
             return Done(request=message.request, said=run.change_repository(message.action, engine_python=python))
         except ExploraError as error:

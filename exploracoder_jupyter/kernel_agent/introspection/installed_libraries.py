@@ -228,9 +228,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             unknown += 1
             print(json.dumps({"error": "unknown", "library": name, "near": similar_names(name.strip())}), flush=True)
             continue
-        spec = _find_top_level_spec(module.partition(".")[0])
-        documentation = shipped_documents(distribution(module), spec) if options.documents else {}
-        print(json.dumps({"library": {**describe(module, environment_states), **documentation}}), flush=True)
+        library = describe(module, environment_states)
+        if options.documents:
+            spec = _find_top_level_spec(module.partition(".")[0])
+            library.update(shipped_documents(distribution(module), spec))
+        print(json.dumps({"library": library}), flush=True)
     return 3 if unknown else 0
 
 

@@ -4,7 +4,7 @@
  */
 import * as React from 'react';
 
-const FENCED = /```\w*\s+([^`]+?)\s*(?:```|$)/;
+const FENCED = /```\w*\s+([^`]+?)\s*(?:```|$)/g;
 const CODE = new RegExp(`${FENCED.source}|\`([^\`\\n]+)\``);
 
 export function TextWithCode(props: { text: string }): React.JSX.Element {
@@ -21,5 +21,5 @@ export function TextWithCode(props: { text: string }): React.JSX.Element {
 
 /** The text without backticks, for places where markup is not possible. */
 export function stripBackticks(text: string): string {
-  return text.replace(new RegExp(FENCED, 'g'), '$1').replace(/`/g, '');
+  return text.replace(FENCED, '$1').replace(/`/g, '');
 }
