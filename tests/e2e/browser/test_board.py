@@ -5,7 +5,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.e2e.browser.board import Board
-from tests.e2e.browser.lab import Notebook, candidates, ended, metadata, source, text
+from tests.e2e.browser.lab import candidates, ended, metadata, source, text
 from tests.e2e.browser.play import Scene
 from tests.e2e.browser.stories import SECOND
 
@@ -104,7 +104,7 @@ def test_a_candidate_is_found_edited_run_and_used_with_the_keyboard_alone(tab, s
 
 
 @pytest.mark.usefixtures("light")
-def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, play):
+def test_a_board_is_accessible_in_each_theme_and_follows_an_edit_after_the_end(tab, server, play):
     script = play(*scenes())
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script)
@@ -123,21 +123,16 @@ def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, pla
         found[f"editing {name}"] = complaints(tab)
         tab.shot(f"board-editing-{name}")
     assert not any(found.values()), found
+    tab.theme(THEMES["light"])
     gate.open()
-    notebook.until_ended()
+    (run,) = {metadata(one)["run_id"] for one in candidates(notebook.until_ended()).values()}
     tab.until(lambda: "The run has ended" in board.root.inner_text(), "the board to say that the run has ended")
     tab.shot("board-ended")
 
-
-def test_an_edit_after_the_end_is_explored_from_there_and_the_board_follows(tab, server, play):
-    script = play(*scenes())
-    notebook = start_run(tab, server, script)
-    (run,) = {metadata(one)["run_id"] for one in candidates(notebook.until_ended()).values()}
-    board = opened(tab)
     board.column("1.1").get_by_role("button", name="Edit and run…").click()
     tab.page.keyboard.press("Control+a")
     tab.page.keyboard.insert_text("middle = 70\nprint('after the end', middle)")
-    board.root.get_by_role("button", name="Run and explore again").click()
+    board.column("1.1").get_by_role("button", name="Run and explore again").click()
     cells = notebook.until(
         lambda cells: ended(cells) and run not in {metadata(one).get("run_id") for one in cells},
         "a run that goes on from the edit",
@@ -163,22 +158,3 @@ def test_the_keys_reach_each_of_twenty_candidates(tab, server, play):
     tab.shot("board-twenty")
     gate.open()
     notebook.until_ended()
-
-
-def test_the_board_is_below_the_notebook_in_notebook_7(tabs, server, play):
-    script = play(*scenes())
-    gate = script.hold("propose", SECOND)
-    words = f"%%explora statistics --candidates 4 --model {script.name} --base-url {script.url}"
-    name = server.write("seven.ipynb", f"{words}\nThe median of 3, 1, 2.")
-    tab = tabs(f"/notebooks/{name}")
-    notebook = Notebook(tab, name).ready()
-    notebook.run_and_wait(0)
-    notebook.run(1)
-    gate.reached()
-    tab.until(lambda: tab.page.locator(".jp-Explora-cell").count() > 4, "the cells of the candidates")
-    tab.command("explora:compare", subtask="1")
-    board = Board(tab)
-    board.root.wait_for()
-    board.column("1.1").wait_for()
-    tab.shot("board-notebook-7")
-    gate.open()

@@ -6,9 +6,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.e2e.browser.board import Board
-from tests.e2e.browser.lab import Notebook, candidates, ended, metadata, of_role, ours, source, text
+from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source, text
 from tests.e2e.browser.play import Scene
-from tests.e2e.browser.stories import SECOND, cell, start_run, two_scenes
+from tests.e2e.browser.stories import SECOND, start_run, two_scenes
 from tests.e2e.browser.test_sidebar import THEMES
 
 SOLUTION = "import statistics\n\nmiddle = statistics.median([3, 1, 2])\nprint('the middle is', middle)"
@@ -141,24 +141,16 @@ def test_the_buttons_are_reached_and_used_with_the_keyboard(tab, server, play):
     tab.page.keyboard.press("Enter")
     notebook.until(lambda cells: "the middle is 2" in text(of_role(cells, "solution")[0]), "the solution to be run")
 
+    card.button("Compare").focus()
+    tab.page.keyboard.press("Enter")
+    Board(tab).column("2.1").wait_for()
+
+    notebook.select(0)
     card.button("Remove").focus()
     tab.page.keyboard.press("Enter")
     tab.page.get_by_role("button", name="Remove", exact=True).last.click()
     notebook.until(lambda cells: not ours(cells))
     assert card.button("Insert solution").is_visible() is not card.button("Go to solution").is_visible()
-
-
-def test_a_run_is_stopped_from_its_card(tab, server, play):
-    script = play(*two_scenes())
-    gate = script.hold("propose", SECOND)
-    notebook = start_run(tab, server, script)
-    card = Card(notebook)
-    gate.reached()
-    card.button("Stop").click()
-    cells = notebook.until_ended(10)
-    assert metadata(of_role(cells, "outcome")[0])["status"] == "stopped"
-    tab.until(lambda: "Stopped" in card.root.inner_text() and "Stop" not in card.buttons(), "the end")
-    tab.shot("card-stopped")
 
 
 def test_a_run_without_a_solution_says_why(tab, server, play):
@@ -171,13 +163,6 @@ def test_a_run_without_a_solution_says_why(tab, server, play):
     tab.until(lambda: hidden(notebook) == tried(cells), "the collapse of what was tried, and of nothing else")
     tab.page.get_by_role("heading", name="No solution").wait_for()
     tab.shot("card-unsolved")
-
-
-def test_compare_opens_the_board_of_the_run(tab, server, play):
-    notebook = start_run(tab, server, play(*two_scenes()))
-    notebook.until_ended()
-    Card(notebook).button("Compare").click()
-    Board(tab).column("2.1").wait_for()
 
 
 def test_cells_are_collapsed_from_the_start_or_not_there_at_all(tab, server, play):
@@ -200,21 +185,3 @@ def test_cells_are_collapsed_from_the_start_or_not_there_at_all(tab, server, pla
     card.button("Run here").click()
     cells = notebook.until(lambda cells: len(cells) == 4 and "the middle is 2" in text(cells[2]), "the solution")
     assert source(cells[2]) == SOLUTION
-
-
-def test_the_card_is_in_notebook_7(tabs, server, play):
-    script = play(*two_scenes(), solution=SOLUTION)
-    name = server.write("classic-card.ipynb", cell(script))
-    tab = tabs(f"/notebooks/{name}")
-    notebook = Notebook(tab, name).ready()
-    notebook.run_and_wait(0)
-    notebook.run(1)
-    notebook.until(ended, "the end")
-    card = Card(notebook)
-    card.button("Run here").wait_for()
-    tab.until(card.is_in_view, "the card")
-    tab.shot("card-notebook-7")
-    assert not complaints(tab)
-    card.button("Run here").click()
-    notebook.until(lambda cells: "the middle is 2" in text(of_role(cells, "solution")[0]), "the solution to be run")
-    assert not tab.complaints

@@ -36,7 +36,7 @@ def explored(server):
     store.clear()
 
 
-def test_runs_of_other_notebooks_are_listed_and_opened_from_the_keyboard(tab, server, explored):
+def test_runs_of_other_notebooks_are_listed_and_opened_from_sidebar_and_table(tab, server, explored):
     notebook = tab.open(server.write("mine/a.ipynb", "%explora history"))
     notebook.run_and_wait(0)
     notebook.run_and_wait(1)
@@ -55,13 +55,11 @@ def test_runs_of_other_notebooks_are_listed_and_opened_from_the_keyboard(tab, se
 
     listed.first.get_by_role("button").focus()
     tab.page.keyboard.press("Enter")
-    tab.until(lambda: "theirs/explorations/aaaaaaaa.ipynb" in tab.page.evaluate(OPEN), "the trace")
+    trace = "theirs/explorations/aaaaaaaa.ipynb"
+    tab.until(lambda: trace in tab.page.evaluate(OPEN), "the trace")
 
-
-@pytest.mark.usefixtures("explored")
-def test_the_table_of_the_history_links_to_what_can_be_opened(tab, server):
-    notebook = tab.open(server.write("mine/b.ipynb", "%explora history"))
-    notebook.run_and_wait(0)
-    notebook.run_and_wait(1)
+    tab.page.evaluate("id => jupyterapp.shell.currentWidget.dispose()")
+    tab.until(lambda: trace not in tab.page.evaluate(OPEN), "the trace to be closed")
+    notebook.select(1)
     tab.page.locator(".jp-Explora-past a").click()
-    tab.until(lambda: "theirs/explorations/aaaaaaaa.ipynb" in tab.page.evaluate(OPEN), "the trace")
+    tab.until(lambda: trace in tab.page.evaluate(OPEN), "the trace, from the table")

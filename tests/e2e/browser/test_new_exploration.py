@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from tests.e2e.browser.lab import Notebook, metadata, of_role, source
+from tests.e2e.browser.lab import metadata, of_role, source
 from tests.e2e.browser.play import Scene
 from tests.e2e.browser.stories import start_run, two_scenes
 from tests.e2e.browser.test_sidebar import THEMES, complaints, light
@@ -71,19 +71,6 @@ def test_nothing_serious_is_found_by_axe_in_the_form(tab, server):
         tab.shot(f"entry-{name}")
         found[name] = complaints(tab)
     assert not any(found.values()), found
-
-
-def test_notebook_7_begins_from_the_form(tabs, server):
-    name = server.write("entry-classic.ipynb")
-    tab = tabs(f"/notebooks/{name}")
-    notebook = Notebook(tab, name).ready()
-    root = tab.sidebar.open().root
-    root.get_by_role("combobox", name="Library").fill("statistics")
-    root.get_by_label("Task", exact=True).fill(TASK)
-    root.get_by_role("button", name="Explore", exact=True).click()
-    cells = notebook.until_ended()
-    assert [source(cell) for cell in cells[:2]] == [LOAD, f"%%explora statistics\n{TASK}"]
-    assert not tab.complaints
 
 
 FAILS = "import statistics\nmiddle = statistics.midle([7, 1, 3])"

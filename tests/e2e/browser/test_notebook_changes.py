@@ -26,22 +26,6 @@ def test_a_notebook_that_is_renamed_and_moved_keeps_the_links_to_its_trace(tab, 
     tab.until(lambda: any((path or "").startswith("explorations/") for path in tab.page.evaluate(OPEN)), "the trace")
 
 
-def test_a_page_that_is_loaded_again_finds_nothing_to_complain_of(tab, server, play):
-    """Issue 14, item 22: the kernel closed a comm that the new page never had."""
-    errors = []
-    tab.page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    script = play(*two_scenes())
-    gate = script.hold("propose", SECOND)
-    notebook = start_run(tab, server, script)
-    gate.reached()
-    notebook.save()
-    tab.reload()
-    notebook.ready()
-    gate.open()
-    notebook.until_ended()
-    assert not [error for error in errors if "Comm not found" in error]
-
-
 def test_a_misspelled_library_is_an_error_in_the_same_words_in_cell_and_sidebar(tab, server):
     """Issue 14, item 24: it took 9 s, and was "Stopped" in a neutral box here and "Failed" there."""
     notebook = tab.open(server.write("typo.ipynb", "%%explora netwrkx --model offline\nMake a graph."))

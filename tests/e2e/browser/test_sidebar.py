@@ -3,7 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.e2e.browser.lab import candidates, metadata, of_role, ours, text
+from tests.e2e.browser.lab import candidates, metadata, of_role, ours
 from tests.e2e.browser.sidebar import ID
 from tests.e2e.browser.stories import FIRST, SECOND, start_run, two_scenes
 
@@ -93,7 +93,7 @@ def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, con
     assert not any(found.values()), found
 
 
-def test_a_run_is_stopped_with_the_keyboard_alone(tab, server, play):
+def test_a_run_is_stopped_and_its_tree_walked_with_the_keyboard_alone(tab, server, play):
     script = play(*two_scenes())
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script)
@@ -105,22 +105,16 @@ def test_a_run_is_stopped_with_the_keyboard_alone(tab, server, play):
     stop.wait_for()
     tab.until(lambda: _tabbed_to(tab, stop), "the stop button to be reached by Tab")
     tab.page.keyboard.press("Enter")
-    assert metadata(of_role(notebook.until_ended(10), "plan")[0])["status"] == "stopped"
+    cells = notebook.until_ended(10)
+    assert metadata(of_role(cells, "plan")[0])["status"] == "stopped"
+
+    tab.sidebar.subtask(FIRST).focus()
+    for key in ("ArrowRight", "End", "Home", "Enter"):
+        tab.page.keyboard.press(key)
+    heading = of_role(cells, "subtask")[0]["id"]
+    tab.until(lambda: notebook.do("() => notebook.activeCell.model.id") == heading, "the heading's cell")
 
 
 def _tabbed_to(tab, button):
     tab.page.keyboard.press("Tab")
     return button.evaluate("element => element === document.activeElement")
-
-
-def test_the_tree_is_walked_with_arrows_and_leads_to_cells(tab, server, play):
-    notebook = start_run(tab, server, play(*two_scenes()))
-    cells = notebook.until_ended()
-    tab.sidebar.open().subtask(FIRST).focus()
-    tab.page.keyboard.press("ArrowRight")
-    tab.page.keyboard.press("End")
-    tab.page.keyboard.press("Home")
-    tab.page.keyboard.press("Enter")
-    heading = next(c["id"] for c in of_role(cells, "subtask"))
-    tab.until(lambda: notebook.do("() => notebook.activeCell.model.id") == heading, "the heading's cell")
-    assert text(candidates(cells)["1.1"])
