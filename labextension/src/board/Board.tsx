@@ -12,7 +12,7 @@ import type { IControlRequests } from '../sidebar/controlRequests';
 import { BoardHeader } from './BoardHeader';
 import { useBoardServices } from './boardContext';
 import { canControlRun, controlNote } from './boardControlReasons';
-import type { ICandidateContent } from './candidateCells';
+import type { ICandidateContent } from './candidateContents';
 import type { ColumnAction } from './Column';
 import { Column } from './Column';
 import { columnOfKey } from './columnKeys';

@@ -8,7 +8,7 @@ import { formatSeconds } from '../sidebar/format';
 import { StatusGlyph } from '../sidebar/icons';
 import { useTrans } from '../sidebar/sidebarContext';
 import { candidateStatusLabel } from '../sidebar/statusLabels';
-import type { ICandidateContent } from './candidateCells';
+import type { ICandidateContent } from './candidateContents';
 import { CodeView } from './CodeView';
 import { EditForm } from './EditForm';
 import { RenderedOutputs } from './RenderedOutputs';

@@ -11,7 +11,7 @@ import type { Drafts } from './Board';
 import { Board } from './Board';
 import type { IBoardServices } from './boardContext';
 import { BoardServicesProvider } from './boardContext';
-import { CandidateCells } from './candidateCells';
+import { CandidateContents } from './candidateContents';
 
 /** Minimum time between two renderings, in milliseconds. */
 const MIN_INTERVAL = 150;
@@ -75,10 +75,10 @@ export class BoardWidget extends ReactWidget {
     );
   }
 
-  private _cellsOf(runId: string): CandidateCells {
+  private _cellsOf(runId: string): CandidateContents {
     const { sharedModel } = this._options.panel.context.model;
     const known = this._cells.get(runId);
-    const cells = known ?? new CandidateCells(sharedModel, runId);
+    const cells = known ?? new CandidateContents(sharedModel, runId);
     this._cells.set(runId, cells);
     return cells;
   }
@@ -99,7 +99,7 @@ export class BoardWidget extends ReactWidget {
   }
 
   private _throttler = new Throttler(() => this.update(), MIN_INTERVAL);
-  private _cells = new Map<string, CandidateCells>();
+  private _cells = new Map<string, CandidateContents>();
   private _drafts: Drafts = new Map();
   private _isFocusPending = false;
 }

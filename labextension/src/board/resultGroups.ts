@@ -1,6 +1,6 @@
 /** The candidates that a board compares, in groups of those with the same result. */
 import type { CandidateView, RunView, SubtaskView } from '../messages';
-import type { ICandidateContent } from './candidateCells';
+import type { ICandidateContent } from './candidateContents';
 
 /** Candidates with the same result, in the order in which they were proposed. */
 export interface IResultGroup {

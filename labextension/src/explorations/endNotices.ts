@@ -1,10 +1,12 @@
 /** Notices of runs that ended while their notebook was out of view. */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Notification } from '@jupyterlab/apputils';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
+import { showCell } from '../generatedCells/notebookActions';
 import { isFinished } from '../link/runStatus';
 import type { INotebookExplorations } from '../link/explorationInterface';
 import type { RunView } from '../messages';
@@ -16,11 +18,10 @@ const MAX_TASK_LENGTH = 80;
 const SHOWN_FOR = 15_000;
 
 export class EndNotices implements IDisposable {
-  /** `onShow` is called when the user wants to see the run. */
   constructor(
     private _panel: NotebookPanel,
     private _model: INotebookExplorations,
-    private _onShow: (run: RunView) => void,
+    private _shell: JupyterFrontEnd.IShell,
     private _trans: TranslationBundle
   ) {
     _model.changed.connect(this._refresh, this);
@@ -69,7 +70,10 @@ export class EndNotices implements IDisposable {
       actions: [
         {
           label: this._trans.__('Show'),
-          callback: () => this._onShow(run)
+          callback: () => {
+            this._shell.activateById(this._panel.id);
+            showCell(this._panel, run.cell ?? '', true);
+          }
         }
       ]
     });

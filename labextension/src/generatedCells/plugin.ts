@@ -4,7 +4,6 @@ import type {
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
-import type { Cell } from '@jupyterlab/cells';
 import {
   INotebookCellExecutor,
   INotebookTracker,
@@ -13,23 +12,12 @@ import {
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CardActions } from '../card/cardActions';
-import { CardButtonPlacement } from '../card/cardButtonPlacement';
 import { claimPageId } from '../link/pageId';
-import { COMPARE, IExplorations } from '../link/explorationInterface';
-import { NotebookBadges } from './cellBadge';
-import type { BadgeAction } from './badgeContent';
-import { CallingCellDisplay } from './callingCellDisplay';
-import {
-  chooseWithConfirmation,
-  Commands
-} from '../explorations/explorationCommands';
-import { ExplorationCellExecutor } from './cellExecutor';
-import { EndNotices } from '../explorations/endNotices';
+import { IExplorations } from '../link/explorationInterface';
+import { Commands } from '../explorations/explorationCommands';
 import { ExplorationRegistry } from '../explorations/explorationRegistry';
-import { makeRunnable, markOf } from './generatedCell';
-import { asOneUndoStep } from './cellRemoval';
-import { showCell } from './notebookActions';
-import type { RunView } from '../messages';
+import { ExplorationCellExecutor } from './cellExecutor';
+import { decorateNotebook } from './notebookDecorations';
 
 const DOMAIN = 'exploracoder_jupyter';
 
@@ -54,43 +42,8 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
       commands.addToPalette(palette);
     }
     const cardActions = new CardActions(app, trans);
-    const decorate = (panel: NotebookPanel) => {
-      const model = found.forPanel(panel)!;
-      const act = (action: BadgeAction, cell: Cell) => {
-        const runId = markOf(cell.model)?.run_id;
-        const run = model.runs.find(view => view.run_id === runId);
-        if (action === 'make-mine') {
-          const { sharedModel } = cell.model;
-          asOneUndoStep(panel.context.model.sharedModel, () =>
-            makeRunnable(sharedModel)
-          );
-        } else if (run) {
-          const candidate = markOf(cell.model)?.candidate ?? '';
-          void chooseWithConfirmation(model, run, candidate, trans);
-        }
-      };
-      const badges = new NotebookBadges(panel, model, act, trans);
-      const bars = new CardButtonPlacement(
-        panel,
-        model,
-        run => app.commands.isEnabled(COMPARE, { run }),
-        (button, subject, cell) =>
-          cardActions.act(button, subject, cell, model),
-        trans
-      );
-      const show = ({ cell }: RunView) => {
-        app.shell.activateById(panel.id);
-        showCell(panel, cell ?? '', true);
-      };
-      const notices = new EndNotices(panel, model, show, trans);
-      const text = new CallingCellDisplay(panel.content);
-      panel.disposed.connect(() => {
-        text.dispose();
-        notices.dispose();
-        badges.dispose();
-        bars.dispose();
-      });
-    };
+    const decorate = (panel: NotebookPanel) =>
+      decorateNotebook(app, panel, found.forPanel(panel)!, cardActions, trans);
     tracker.forEach(decorate);
     found.panelAdded.connect((_, panel) => decorate(panel));
     return found;

@@ -27,7 +27,7 @@ import {
 import type { Drafts } from '../Board';
 import { Board } from '../Board';
 import { BoardServicesProvider } from '../boardContext';
-import type { ICandidateContent } from '../candidateCells';
+import type { ICandidateContent } from '../candidateContents';
 
 jest.setTimeout(60_000);
 

@@ -1,7 +1,7 @@
 /** What a board compares: which candidates, in which groups, of which run, and the differences in their code. */
 import type { CandidateView } from '../../messages';
 import { candidate, run, subtask } from '../../sidebar/__tests__/fakeModel';
-import type { ICandidateContent } from '../candidateCells';
+import type { ICandidateContent } from '../candidateContents';
 import { compareCode } from '../codeDiff';
 import {
   canCompare,

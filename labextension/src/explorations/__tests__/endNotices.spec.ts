@@ -1,3 +1,4 @@
+import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Notification } from '@jupyterlab/apputils';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { nullTranslator } from '@jupyterlab/translation';
@@ -21,6 +22,8 @@ const changed = new Signal<INotebookExplorations, void>(model);
 Object.assign(model, { changed });
 
 const panel = {
+  id: 'work',
+  content: { widgets: [] },
   get isVisible() {
     return visible;
   },
@@ -44,7 +47,9 @@ beforeEach(() => {
   notices = new EndNotices(
     panel,
     model,
-    run => shown.push(run.run_id),
+    {
+      activateById: (id: string) => shown.push(id)
+    } as unknown as JupyterFrontEnd.IShell,
     nullTranslator.load('exploracoder_jupyter')
   );
 });
@@ -60,7 +65,7 @@ describe('EndNotices', () => {
     const [notice] = Notification.manager.notifications;
     expect(notice.type).toBe('success');
     notice.options.actions![0].callback(new MouseEvent('click'));
-    expect(shown).toEqual(['r1']);
+    expect(shown).toEqual(['work']);
   });
 
   it('should not say what the user sees', () => {

@@ -5,7 +5,7 @@ import {
   generated,
   notebook
 } from '../../generatedCells/__tests__/notebookFixtures';
-import { CandidateCells } from '../candidateCells';
+import { CandidateContents } from '../candidateContents';
 
 const stream = (text: string) => ({
   output_type: 'stream',
@@ -31,7 +31,7 @@ function add(
   return made.cells.at(-1) as YCodeCell;
 }
 
-const read = (cells: CandidateCells) =>
+const read = (cells: CandidateContents) =>
   [...cells.read()].map(([id, { code, outputs }]) => [
     id,
     code,
@@ -43,7 +43,7 @@ it('reads the code and outputs of the candidates of one run', () => {
   add(made, '1.1', { text: 'one' });
   add(made, '1.2', { run: 'another', text: 'two' });
   add(made, 's1', { role: 'solution', source: 'solved' });
-  const cells = new CandidateCells(made, 'r1');
+  const cells = new CandidateContents(made, 'r1');
   expect(read(cells)).toEqual([
     ['1.1', 'code 1.1', 'one'],
     ['s1', 'solved', '']
@@ -54,7 +54,7 @@ it('keeps the identity of what has not changed, and reads again what has', () =>
   const made = notebook();
   const cell = add(made, '1.1');
   add(made, '1.2', { text: 'two' });
-  const cells = new CandidateCells(made, 'r1');
+  const cells = new CandidateContents(made, 'r1');
   const [first, second] = [...cells.read().values()];
   cell.setOutputs([stream('one')]);
   expect(cells.read().get('1.1')).not.toBe(first);
@@ -66,7 +66,7 @@ it('keeps what was seen of a removed cell, and the outputs of a candidate that b
   const made = notebook();
   add(made, '1.1', { text: 'one' });
   add(made, 's1', { text: 'solved', source: '%%explored s1\nprint()' });
-  const cells = new CandidateCells(made, 'r1');
+  const cells = new CandidateContents(made, 'r1');
   cells.read();
   made.deleteCellRange(3, 5);
   add(made, 's1', { role: 'solution', source: 'print()' });
@@ -81,6 +81,6 @@ it('does not trust what cannot be shown safely', () => {
   const cell = add(made, '1.1');
   const data = { 'application/javascript': 'alert(1)' };
   cell.setOutputs([{ output_type: 'display_data', data, metadata: {} }]);
-  const [{ outputs }] = [...new CandidateCells(made, 'r1').read().values()];
+  const [{ outputs }] = [...new CandidateContents(made, 'r1').read().values()];
   expect(JSON.stringify(outputs)).not.toContain('javascript');
 });

@@ -21,7 +21,7 @@ export interface ICandidateContent {
   readonly shown: string;
 }
 
-export class CandidateCells implements IDisposable {
+export class CandidateContents implements IDisposable {
   constructor(
     private _notebook: ISharedNotebook,
     readonly runId: string
