@@ -8,7 +8,6 @@ import shutil
 import sys
 import tempfile
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import anyio
@@ -44,7 +43,6 @@ EXPLORE = '%%explora statistics --candidates 2 {options} --check "{check}"\nComp
 LOOK = "frame.shape, twice(2), notes.readline(), prices, open('notes.txt').read()[:3]"
 UNCHANGED = "((3, 2), 12, 'two\\n', [3.0, 1.0, 2.0], 'one')"
 POOL = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\npool.submit(int).result()"
-POLARS = "import polars\npolars.DataFrame({'n': range(10)}).lazy().select(polars.col('n').sum()).collect().item()"
 KEY = "api_key = 'sk-' + '0123456789abcdef' * 2"
 _SECONDS = 60
 
@@ -95,7 +93,7 @@ def trace_of(folder):
 
 
 @unasked
-@pytest.mark.parametrize("options", ["", "--state live", "--use prices"])
+@pytest.mark.parametrize("options", ["", "--state live --use prices"])
 async def test_experiments_see_what_nobody_named_and_change_nothing(tmp_path, options):
     explored, look = await execute(tmp_path, EXPLORE.format(options=options, check=CHECK), LOOK)
     assert "Solved. The solution ran and passed its check." in text(explored)
@@ -109,33 +107,23 @@ async def test_experiments_see_what_nobody_named_and_change_nothing(tmp_path, op
     assert "- **Variables:** <code>prices</code>" in trace.cells[0].source
 
 
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        pytest.param(POOL, "a thread pool is open, whose workers a fork leaves behind", id="thread pool"),
-        pytest.param(
-            POLARS,
-            "polars keeps a thread pool that does not survive a fork",
-            id="polars",
-            marks=pytest.mark.skipif(find_spec("polars") is None, reason="polars is not installed"),
-        ),
-        pytest.param(KEY, "variables look like credentials (api_key)", id="credential"),
-    ],
-)
-async def test_the_reason_against_a_fork_is_shown_and_the_run_starts_fresh(tmp_path, given, why):
+async def test_the_reason_against_a_fork_is_shown_and_the_run_starts_fresh(tmp_path):
     explore = EXPLORE.format(options="--use prices", check=FRESH)
-    _, explored, look = await execute(tmp_path, given, explore, LOOK)
+    _, explored, look = await execute(tmp_path, POOL, explore, LOOK)
+    why = "a thread pool is open, whose workers a fork leaves behind"
     assert "Solved." in text(explored)
     assert f"state fresh: {why}" in text(explored)
     assert text(look) == UNCHANGED
     assert trace_of(tmp_path).metadata.exploracoder_jupyter.environment.state.startswith(f"fresh: {why}")
 
 
-async def test_state_live_is_taken_at_its_word_where_only_credentials_speak_against_it(tmp_path):
-    explore = EXPLORE.format(options="--state live", check=CHECK)
-    _, explored, look = await execute(tmp_path, KEY, explore, LOOK)
-    assert "Solved." in text(explored)
-    assert "state live: " in text(explored)
+async def test_variables_that_look_like_credentials_start_a_run_fresh_unless_a_fork_is_requested(tmp_path):
+    unasked = EXPLORE.format(options="--use prices", check=FRESH)
+    asked = EXPLORE.format(options="--state live", check=CHECK)
+    _, fresh, live, look = await execute(tmp_path, KEY, unasked, asked, LOOK)
+    assert "Solved." in text(fresh) and "Solved." in text(live)
+    assert "state fresh: variables look like credentials (api_key)" in text(fresh)
+    assert "state live: " in text(live)
     assert text(look) == UNCHANGED
 
 

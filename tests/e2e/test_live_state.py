@@ -77,16 +77,6 @@ def test_experiments_start_from_the_live_kernel_and_leave_it_as_it_was(url, tmp_
     assert (tmp_path / "out" / "rest.txt").read_text() == "2"
 
 
-def test_a_kernel_that_seems_to_contain_credentials_is_not_forked_unless_asked(url, tmp_path):
-    given = "rest = [0]\nnumbers = [1, 2, 3]\nheld = {}\nservice_token = 'ghp_' + 36 * 'a'"
-    explore = EXPLORE.format(url=url, options="--use numbers held")
-    _, explored, _ = execute(tmp_path, given, explore, LOOK)
-    assert "Solved." in text(explored)
-    _, facts = trace_of(tmp_path)
-    assert facts.environment.state.startswith("fresh: ")
-    assert "service_token" in facts.environment.state
-
-
 def test_without_a_fork_what_cannot_be_sent_is_one_sentence(url, tmp_path):
     given = f"{GIVEN}\nservice_token = 'ghp_' + 36 * 'a'"
     explore = EXPLORE.format(url=url, options="--use numbers")
