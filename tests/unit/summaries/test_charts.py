@@ -18,7 +18,7 @@ class TestPlotly:
         figure = go.Figure([go.Scatter(x=[1, 2, 3], y=[701, None, 703], mode="lines", name="north")])
         figure.update_layout(title="Sales", xaxis_title="year", yaxis={"title": "units", "type": "log"})
         assert text(figure).splitlines() == [
-            '1 trace, "Sales"',
+            'traces: 1, "Sales"',
             'axes: x "year", y "units (log)"',
             '  scatter (lines) "north": x of 3, y of 3; x 1 to 3; y 701 to 703, 1 not finite',
         ]
@@ -36,7 +36,7 @@ class TestPlotly:
         assert "x 2020-01-01 to 2020-01-03" in summary
 
     def test_an_empty_one_and_a_large_one(self, go):
-        assert text(go.Figure()) == "no traces"
+        assert text(go.Figure()) == "traces: 0"
         assert "3 more traces" in text(go.Figure([go.Bar(y=[n]) for n in range(13)]))
         assert "y of 200,000; y 0 to " in text(go.Figure(go.Scatter(y=np.arange(200_000))))
 
@@ -45,7 +45,7 @@ class TestPlotly:
         figure = express.scatter(TABLE, x="year", y="sales", color="kind", title="T")
         before = figure.to_json()
         assert 'axes: x "year", y "sales"' in text(figure) and '"secret_a"' in text(figure)
-        assert schema(figure).splitlines()[:3] == ["2 traces", "axes: x, y", "  scatter (markers): x of 1, y of 1"]
+        assert schema(figure).splitlines()[:3] == ["traces: 2", "axes: x, y", "  scatter (markers): x of 1, y of 1"]
         assert "secret" not in schema(figure)
         assert figure.to_json() == before
 
@@ -99,13 +99,13 @@ class TestBokeh:
         plot = plotting.figure(title="Sales", x_axis_label="year")
         plot.line([1, 2, 3], [701, 702, float("nan")], legend_label="north")
         assert text(plot).splitlines() == [
-            '1 renderers, "Sales"',
+            'renderers: 1, "Sales"',
             'axes: below "year"',
             "  Line: x of 3, y of 3; x 1 to 3; y 701 to 702, 1 not finite",
             'legend: "north"',
         ]
         assert schema(plot).splitlines() == [
-            "1 renderers",
+            "renderers: 1",
             "axes: below",
             "  Line: x of 3, y of 3",
             "legend of 1",
@@ -115,6 +115,6 @@ class TestBokeh:
     def test_an_empty_one_and_layouts(self, plotting):
         layouts = pytest.importorskip("bokeh.layouts")
         empty = plotting.figure()
-        assert text(empty) == "0 renderers"
+        assert text(empty) == "renderers: 0"
         assert text(layouts.row(empty, plotting.figure(title="T"))) == '2 parts\n  figure\n  figure, "T"'
         assert text(layouts.gridplot([[plotting.figure(), plotting.figure()]])).startswith("2 parts")

@@ -97,16 +97,16 @@ def test_dataclasses():
     assert schema.splitlines()[1:3] == ["  number: int", "  lines: list of 2 int"]
 
 
-CLASSES = {
-    "slots": (Slotted(2), f"{HERE}.Slotted: dataclass, 1 field\n  size = 2"),
-    "attrs": (Shape(4), f"{HERE}.Shape: attrs class, 1 field\n  sides = 4"),
-    "pydantic": (Model(name="a"), f"{HERE}.Model: pydantic model, 2 fields\n  name = 'a'\n  size = 3"),
-}
-
-
-@pytest.mark.parametrize("value, text", CLASSES.values(), ids=CLASSES)
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (Slotted(2), "Slotted: dataclass, 1 field\n  size = 2"),
+        (Shape(4), "Shape: attrs class, 1 field\n  sides = 4"),
+        (Model(name="a"), "Model: pydantic model, 2 fields\n  name = 'a'\n  size = 3"),
+    ],
+)
 def test_classes_of_fields(value, text):
-    assert summarize(value).text == text
+    assert summarize(value).text == f"{HERE}.{text}"
 
 
 def test_attributes_are_read_where_they_are_stored_and_properties_only_named():
@@ -125,12 +125,6 @@ def test_a_text_of_its_own_comes_first():
     text, schema = summarize(Shown())
     assert text.splitlines()[0] == f"{HERE}.Shown: Shown( 3)"
     assert schema.splitlines()[0] == f"{HERE}.Shown"
-
-
-def test_many_attributes_are_counted():
-    value = Plain()
-    value.__dict__.update({f"a{number}": None for number in range(100)})
-    assert summarize(value).text.splitlines()[-1].endswith("more cut")
 
 
 def add(left: int, right: "list[int]" = (1, 2), *, key=None) -> int:

@@ -35,19 +35,12 @@ def test_values_of_this_process_alone_are_described_there() -> None:
     assert ShortFormatter(apart=True, letters=60)([pl.Series([1, None])]) == "[polars.Series: 2 values of Int64]"
 
 
-@pytest.mark.parametrize(
-    ("value", "beginning"),
-    [
-        (np.arange(9), "numpy.ndarray: shape (9,), dtype int64"),
-        (np.array([]), "numpy.ndarray: shape (0,), dtype float64"),
-        (np.array(7), "numpy.ndarray: shape (), dtype int64"),
-        (pd.Series(range(9)), "pandas.Series: 9 values"),
-        (pd.Series([], dtype="int64"), "pandas.Series: 0 values"),
-        (pa.array(range(9)), "pyarrow.Int64Array: 9 values"),
-    ],
-)
-def test_others_are_described_by_their_size(value: Any, beginning: str) -> None:
-    assert ShortFormatter(apart=True, letters=60)(value).startswith(beginning)
+def test_others_are_described_by_their_size() -> None:
+    short = ShortFormatter(apart=True, letters=60)
+    assert short(np.arange(9)).startswith("numpy.ndarray: shape (9,), dtype int64")
+    assert short(np.array(7)).startswith("numpy.ndarray: shape (), dtype int64")
+    assert short(pd.Series([], dtype="int64")).startswith("pandas.Series: 0 values")
+    assert short(pa.array(range(9))).startswith("pyarrow.Int64Array: 9 values")
 
 
 def test_objects_in_an_array_run_nothing_in_this_process() -> None:
