@@ -73,19 +73,19 @@ def _is_nested(values: Any) -> bool:
 
 
 def _to_list(values: Any) -> list[Any]:
-    """Return Python values. Times are converted to a unit for which Arrow does not import pandas."""
     pyarrow, dtype = sys.modules["pyarrow"], values.type
     types = pyarrow.types
-    if types.is_dictionary(dtype):
-        return _to_list(values.cast(dtype.value_type))
-    if str(dtype) in ("string", "large_string", "string_view"):
-        texts = values.cast(pyarrow.string()) if str(dtype) == "string_view" else values
-        values = import_module("pyarrow.compute").utf8_slice_codeunits(texts, 0, PREFIX_LENGTH)
-    elif getattr(dtype, "unit", "") == "ns" and not types.is_interval(dtype):
-        microseconds = pyarrow.time64("us")
-        if types.is_timestamp(dtype) or types.is_duration(dtype):
-            microseconds = pyarrow.timestamp("us", dtype.tz) if types.is_timestamp(dtype) else pyarrow.duration("us")
-        values = values.cast(microseconds, safe=False)
+    if types.is_dictionary(dtype) or str(dtype) == "string_view":
+        return _to_list(values.cast(dtype.value_type if types.is_dictionary(dtype) else pyarrow.string()))
+    values = values.drop_null()
+    if str(dtype) in ("string", "large_string"):
+        values = import_module("pyarrow.compute").utf8_slice_codeunits(values, 0, PREFIX_LENGTH)
+    elif types.is_temporal(dtype) and not types.is_interval(dtype) and len(values):
+        values = values.sort().take(pyarrow.array([0, len(values) - 1]))
+        if getattr(dtype, "unit", "") == "ns":  # which Arrow would import pandas for
+            microseconds = pyarrow.duration("us") if types.is_duration(dtype) else pyarrow.time64("us")
+            is_timestamp = types.is_timestamp(dtype)
+            values = values.cast(pyarrow.timestamp("us", dtype.tz) if is_timestamp else microseconds, safe=False)
     python_values: list[Any] = values.to_pylist()
     return python_values
 

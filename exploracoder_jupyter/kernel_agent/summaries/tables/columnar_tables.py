@@ -39,7 +39,8 @@ class ColumnReader:
     is_nested: Callable[[Any], bool]
     """Whether the values of a column can be large or of any type."""
     to_list: Callable[[Any], list[Any]]
-    """Returns Python values; of texts only the first `PREFIX_LENGTH` characters."""
+    """Returns the Python values that are not null; of times only the ends, as converting those with a zone takes long;
+    of texts only the first `PREFIX_LENGTH` characters."""
 
     def describe_table(
         self, names: Sequence[str], columns: Sequence[Any], length: int, options: SummaryOptions
@@ -85,10 +86,9 @@ class ColumnReader:
         if self.is_nested(column):
             return ColumnFacts(counts)
         try:
-            sample = self.to_list(column if positions is None else self.take(column, positions))
+            values = self.to_list(column if positions is None else self.take(column, positions))
         except NotImplementedError:  # Arrow does not implement every function for every type
             return ColumnFacts(counts)
-        values = [value for value in sample if value is not None]
         facts = describe_values(values, options, exact=positions is None)
         return ColumnFacts((*counts, *facts.counts), facts.values)
 
@@ -101,7 +101,7 @@ class ColumnReader:
             return "null"
         if self.is_nested(item) and self.size(item) >= _LONG_VALUE_BYTES:
             return f"({format_size(self.size(item))})"
-        (value,) = self.to_list(item)
+        value = self.to_list(item)[0]
         if type(value) is str:
             return text_prefix(value, options)
         if type(value) is float and self.format_type(item) in ("Float32", "float", "halffloat"):

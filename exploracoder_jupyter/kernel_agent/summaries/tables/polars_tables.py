@@ -51,6 +51,9 @@ def _format_type(dtype: Any) -> str:
 
 
 def _to_list(series: Any) -> list[Any]:
+    series = series.drop_nulls()
+    if series.dtype.is_temporal() and len(series):
+        return [series.min(), series.max()]
     is_text = str(series.dtype) == "String"
     values: list[Any] = (series.str.slice(0, PREFIX_LENGTH) if is_text else series).to_list()
     return values
