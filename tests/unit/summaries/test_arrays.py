@@ -3,6 +3,7 @@
 import copy
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,26 +27,19 @@ EXPECTED = [
     (np.array([1, "a", None, [1]], dtype=object), ["of int 1, str 1, NoneType 1, list 1", "all: [1, 'a', None, [1]]"]),
     (np.array([{"k": 1}] * 50, dtype=object), ["each of dict", "begins: [{'k': 1}, "]),
     (np.array(["a", "b", "a"] * 10), ["2 distinct (a 20, b 10)", "begins: ['a', 'b', "]),
-    (np.array([b"ab", b"c"]), ["all: [b'ab', b'c']"]),
     (np.array(["a"] * 30, dtype=np.dtypes.StringDType()), ["all a"]),
     (np.array(["2020-01-01", "NaT", "2021-03-01T12:30"], dtype="M8[ns]"), ["[2020-01-01, NaT, 2021-03-01 12:30]"]),
     (np.arange("2020-01-01", "2020-03-01", dtype="M8[D]"), ["values: 2020-01-01 to 2020-02-29"]),
     (np.arange(100).astype("m8[s]"), ["0 seconds to 99 seconds"]),
     (np.arange(30) % 3 == 0, ["33 % True"]),
-    (np.arange(1000) > 0, ["over 99 % True"]),
-    (np.arange(20_000) < 1, ["under 0.01 % True"]),
     (np.arange(30) * 1j, ["magnitude 0 to 29"]),
     (np.zeros(30, dtype=[("x", "f8"), ("y", "U4", (2,))]), ["2 fields", "x: float64, all 0", "y: "]),
     (np.arange(30, dtype=np.longdouble), ["0 to 29, mean 14.5"]),
     (np.rec.array(np.array([(1, 2.5)], dtype="i4,f8")), ["f0: int32, all 1", "f1: float64, all 2.5"]),
     (np.ma.masked_array(np.arange(40.0), mask=np.arange(40) % 7 == 0), ["6 masked (15 %)", "1 to 39", "[masked, 1, "]),
-    (np.ma.masked_all(40), ["all masked"]),
-    (np.matrix([[1, 2], [3, 4]]), ["shape (2, 2)", "all: [[1, 2], [3, 4]]"]),
     (np.broadcast_to(3.0, (100, 100)), ["its elements share memory", "read-only", "all 3"]),
     (np.zeros((10, 10))[::2, ::3], ["not contiguous"]),
     (np.asfortranarray(np.zeros((10, 10))), ["Fortran order"]),
-    (np.zeros(3, dtype="V3"), ["shape (3,)"]),
-    (np.float64(1.5), ["value 1.5"]),
     (np.str_("ab"), ["value 'ab'"]),
     (np.bytes_(b"ab"), ["value b'ab'"]),
     (np.dtype("f8"), ["float64, 8 bytes an element"]),
@@ -55,7 +49,6 @@ EXPECTED = [
     (sparse.csr_array(np.eye(5)), ["shape (5, 5), csr format, dtype float64, 5 stored (20 %), 84 bytes", "all 1"]),
     (sparse.lil_matrix(np.eye(5)), ["lil format", "stored values: all 1"]),
     (sparse.dok_array(np.eye(5)), ["dok format", "stored values: all 1"]),
-    (sparse.coo_array((3, 4)), ["coo format, dtype float64, 0 stored (0 %)"]),
 ]
 
 
@@ -95,18 +88,11 @@ def test_generators_keep_their_state() -> None:
 class Hostile(np.ndarray):
     """An array of somebody else's class; looking at its elements runs what they wrote."""
 
-    def __getitem__(self, key: object) -> object:
+    def refuse(self, *parts: object, **more: object) -> Any:
         raise RuntimeError("not to be run")
 
-    def __array_function__(self, *parts: object) -> object:
-        raise RuntimeError("not to be run")
-
-    def __array_ufunc__(self, *parts: object, **more: object) -> object:
-        raise RuntimeError("not to be run")
-
-    @property
-    def size(self) -> int:
-        raise RuntimeError("not to be run")
+    __getitem__ = __array_function__ = __array_ufunc__ = refuse
+    size = property(refuse)  # type: ignore[assignment]
 
 
 def test_code_of_classes_based_on_arrays_is_not_run() -> None:

@@ -65,10 +65,8 @@ EXPECTED = {
         "list: 100,000 items: float (as 100 of them are)",
     ),
     "mixed": ((1, "a", None, 2.0, b""), "tuple: 5 items: int | str | NoneType | ...\n  (1, 'a', None, 2.0, b'')", None),
-    "single": ((1,), "tuple: 1 item: int\n  (1,)", "tuple: 1 item: int"),
     "not numbers": ([1, float("nan"), 2, 3, 4], "list: 5 items: int | float\n  [1, nan, 2, 3, 4]", None),
     "set": ({1}, "set: 1 item: int\n  {1}", "set: 1 item: int"),
-    "frozenset": (frozenset(), "frozenset: empty", "frozenset: empty"),
     "deque": (deque([1], maxlen=4), "collections.deque: 1 item: int, room for 4\n  {1}", None),
     "pairs": ([(1, "a"), (2, "b")], "list: 2 items: tuple(int, str)\n  [(1, 'a'), (2, 'b')]", None),
     "dict": (
@@ -193,8 +191,6 @@ STRUCTURES = {
     "nested": ([[[[[1]]]]], "list of 1 list of list of list of list"),
     "records": ([{"a": [{"b": 1}] * 2}] * 2, "list of 2 dict(a: list of dict(b: int))"),
     "wide": ([{f"f{number}": 1 for number in range(99)}] * 2, None),
-    "odd keys": ([{1: 1}, {1: 2}], "list of 2 dict of int to int"),
-    "empties": ([[], []], "list of 2 list"),
 }
 
 
@@ -207,10 +203,8 @@ def test_structure(value, expected):
 CHANGES = {
     "list grows": ([1], lambda value: value.append(2), "1 item", "2 items"),
     "item is replaced": ([1, 2], lambda value: value.__setitem__(0, 3), "2 items", "2 items"),
-    "key is added": ({}, lambda value: value.update(a=1), "0 items", "1 item"),
     "value is replaced": ({"a": 1}, lambda value: value.update(a=2), "1 item", "1 item"),
     "long list grows": ([0] * 5000, lambda value: value.pop(), "5,000 items", "4,999 items"),
-    "set": ({1}, lambda value: value.clear(), "1 item", "0 items"),
     "deque": (deque([1]), lambda value: value.clear(), "1 item", "0 items"),
     "counter": (Counter("a"), lambda value: value.update("a"), "1 item", "1 item"),
     "bytes": (bytearray(b"ab"), lambda value: value.__setitem__(0, 0), "2 bytes", "2 bytes"),

@@ -3,7 +3,6 @@
 import itertools
 import sys
 import time
-from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -82,27 +81,21 @@ HOSTILE = {
     "repr raises": (lambda: hostile(__repr__=bad)(), "its repr raises ValueError: bad"),
     "repr hangs": (lambda: hostile(__repr__=forever)(), "takes too long"),
     "repr exits": (lambda: hostile(__repr__=leave)(), "raises SystemExit"),
-    "repr is no text": (lambda: hostile(__repr__=lie(3))(), "its repr raises TypeError"),
     "repr is huge": (lambda: hostile(__repr__=lambda self: "x" * 5_000_000)(), "characters]"),
     "repr is odd": (lambda: hostile(__repr__=lie("\ud800\x1b[31m\0"))(), "Hostile: ?\\x1b[31m\\x00"),
     "repr is a lying text": (lambda: hostile(__repr__=lie(hostile(base=str, __len__=sleep)("x")))(), "Hostile"),
-    "class is another": (lambda: hostile(__class__=property(lie(int)))(), "Hostile"),
     "attributes hang": (lambda: hostile(__getattr__=forever, __getattribute__=forever)(), "Hostile"),
     "length hangs": (lambda: hostile(base=list, __len__=forever, __iter__=forever)([1]), "1 item: int"),
     "iteration never ends": (lambda: hostile(base=dict, __iter__=forever, items=forever)(a=1), "1 item: str to int"),
     "items change it": (lambda: hostile(base=dict, items=lambda self: self.clear())(a=1), "1 item"),
     "equality hangs": (lambda: [hostile(__eq__=forever, __hash__=forever)()], "list: 1 item: Hostile"),
     "truth hangs": (lambda: hostile(__bool__=forever, __len__=forever)(), "Hostile"),
-    "property sleeps": (lambda: hostile(slow=property(sleep))(), "properties: slow"),
     "metaclass": (lambda: Meta("Met", (), {})(), ""),
     "class of it": (lambda: Meta("Met", (), {}), "Meta"),
-    "module is no name": (lambda: hostile()(), "Hostile"),
     "module lies": (lambda: type("Named", (), {"__module__": Evil("x.y")})(), "Named"),
     "module is no text": (lambda: type("Named", (), {"__module__": hostile(__getattribute__=bad)()})(), "Named"),
-    "module is a property": (lambda: type("Named", (), {"__module__": property(bad)})(), "Named"),
     "llm hangs": (lambda: hostile(_repr_llm_=sleep)(), "takes too long"),
     "llm raises": (lambda: hostile(_repr_llm_=bad)(), "raises ValueError"),
-    "llm is no text": (lambda: hostile(_repr_llm_=lie(3), v=1)(), "Hostile"),
     "llm is huge": (lambda: hostile(_repr_llm_=lie("x\n" * 10**6))(), "more cut"),
     "deep": (lambda: deep(100_000), "list: 1 item"),
     "cyclic": (lambda: cyclic(), "dict: 1 item: str to list"),
@@ -272,9 +265,7 @@ VALUES = {
     "dict": {SECRET: SECRET, "other": {SECRET: 1}},
     "record": [{"name": SECRET}, {"name": SECRET}],
     "dicts": {"a": {SECRET: 1}, "b": {SECRET: 2}},
-    "counters": [Counter([SECRET]), Counter([SECRET])],
     "dicts in records": [{"a": {SECRET: 1}}, {"a": {SECRET: 2}}],
-    "names with blanks": [{f"{SECRET} 1": 1}, {f"{SECRET} 1": 2}],
     "object": SimpleNamespace(field=SECRET),
     "repr": hostile(__repr__=lie(SECRET))(),
     "default": lambda value=SECRET: value,

@@ -43,8 +43,15 @@ def sales() -> pd.DataFrame:
 def test_a_frame_is_described_by_its_columns() -> None:
     head, *lines = text(sales()).splitlines()
     assert head.startswith("10 rows x 7 columns, ")
+    assert schema(sales()).splitlines()[1:] == lines[:7]
     assert lines[:11] == [
-        *schema(sales()).splitlines()[1:],
+        "id: int64",
+        "when: datetime64[ns, UTC], 1 missing (10 %)",
+        "city: category of 4",
+        f"note: {sales()['note'].dtype}, 1 missing (10 %)",
+        "paid: bool",
+        "share: float64, 1 missing (10 %)",
+        "more: object, of dict 5, list 5",
         "all rows:",
         "  id | when | city | note | paid | share | more",
         "  1 | 2024-01-01 | Berlin | Berlin | True | 0.5 | {'a': 1}",
@@ -58,16 +65,6 @@ def test_a_frame_is_described_by_its_columns() -> None:
         f"note: {sales()['note'].dtype}, 1 missing (10 %), 3 distinct (Berlin 4, Paris 3, Rome 2)",
         "paid: bool, 60 % True",
         "share: float64, 1 missing (10 %), 0.5 to 1.5, mean 1.38889",
-    ]
-
-    assert schema(sales()).splitlines()[1:] == [
-        "id: int64",
-        "when: datetime64[ns, UTC], 1 missing (10 %)",
-        "city: category of 4",
-        f"note: {sales()['note'].dtype}, 1 missing (10 %)",
-        "paid: bool",
-        "share: float64, 1 missing (10 %)",
-        "more: object, of dict 5, list 5",
     ]
     longer = text(pd.DataFrame({"id": range(1, 12)})).splitlines()
     assert longer[1:4] == ["id: int64, 1 to 11, mean 6", "first rows:", "  id"] and len(longer) == 7
@@ -91,13 +88,9 @@ def test_numbers_that_differ_late_are_distinguished(kind: Any) -> None:
     summary = text(kind({"amount": [12345.678912, 12345.68, 1234567.891]}))
     assert "12345.678912\n  12345.68\n  1234567.891" in summary
     assert "12345.678912 to 12345.68," in text(kind({"amount": [12345.678912, 12345.68]}))
-
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_where_rows_are_long_numbers_have_the_digits_that_distinguish_them(kind: Any) -> None:
     thirds = {name: [1 / 3, 2 / 3, 1.0] * 2 for name in "abcd"}
-    summary = text(kind({**thirds, "near": [12345.678912, 12345.678955] * 3}))
-    assert "  0.333333 | 0.333333 | 0.333333 | 0.333333 | 12345.678912" in summary
+    rounded = text(kind({**thirds, "near": [12345.678912, 12345.678955] * 3}))
+    assert "  0.333333 | 0.333333 | 0.333333 | 0.333333 | 12345.678912" in rounded
 
 
 @pytest.mark.parametrize("kind", [pd.Series, pl.Series, pa.array])
@@ -147,47 +140,30 @@ PANDAS = [
     (pd.DataFrame([[1, 2]], columns=LEVELS), ["columns of 2 levels: k, unnamed", "(x, 1): int64"]),
     (pd.DataFrame({"a": [1, 2]}, index=[5, 5]), ["index: Index of int64, with duplicates, all 5", "5 | 2"]),
     (pd.DataFrame({"a": [1]}).rename_axis(columns="kinds"), ["columns are named 'kinds'"]),
-    (pd.DataFrame({0: [1], (1, "b"): [2]}), ["0: int64", "(1, b): int64"]),
     (named(pd.DataFrame({"a": [1]}), source="web"), ["attrs: source=web"]),
     (pd.DataFrame({"a": ["x" * 500]}), ["x" * 40 + "...[+460 characters]"]),
     (pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64")}), ["a: Int64, 1 missing (33 %), 1 to 3, mean 2"]),
-    (pd.DataFrame({"a": pd.array([True, None], dtype="boolean")}), ["a: boolean, 1 missing (50 %), 100 % True"]),
-    (pd.DataFrame({"a": pd.array(["q", None, "q"], dtype="string")}), ["a: string, 1 missing (33 %), all q"]),
     (pd.DataFrame({"a": PERIODS}), ["a: period[M], 2024-01 to 2024-03"]),
     (pd.DataFrame({"a": pd.interval_range(0, 3)}), ["a: interval[int64, right], 0 to 3"]),
     (pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 1])}), ["a: Sparse[int64], 33 % stored, 0 to 1"]),
     (pd.DataFrame({"a": [Decimal("1.5"), None]}, dtype=object), ["a: object, each of Decimal, 1 missing (50 %)"]),
-    (pd.DataFrame({"a": [datetime.date(2024, 1, 1)] * 2}), ["a: object, each of date, all 2024-01-01"]),
     (pd.DataFrame({"a": pd.to_timedelta([1, 2], unit="h")}), ["0 days 01:00:00 to 0 days 02:00:00"]),
-    (pd.DataFrame({"a": [1j, 2]}), ["a: complex128, magnitude 1 to 2"]),
-    (pd.DataFrame({"a": [None, None]}), ["a: object, all missing"]),
     (of_type([1, None], pa.int64()), ["int64[pyarrow], 1 missing (50 %), all 1"]),
-    (of_type(["a", None], pa.string()), ["1 missing (50 %), all a"]),
     (of_type([[1], None], pa.list_(pa.int64())), ["each of list"]),
-    (of_type([Decimal("1.5"), None], pa.decimal128(5, 2)), ["all 1.50"]),
-    (of_type([datetime.date(2024, 1, 1)], pa.date32()), ["all 2024-01-01"]),
     (of_type([datetime.timedelta(1)], pa.duration("ns")), ["all 1 days"]),
-    (of_type([True, None], pa.bool_()), ["100 % True"]),
     (pd.Series([1.5, None], name="x"), ["2 values, ", "x: float64, 1 missing (50 %), all 1.5", "all: 1.5, nan"]),
     (pd.Series([1, 2], index=["a", "b"]), ["unnamed: int64, 1 to 2", "index: Index of ", "  a | 1"]),
-    (pd.Series(dtype=float), ["0 values", "unnamed: float64"]),
     (pd.RangeIndex(5, 20, 5), ["index: RangeIndex by 5, 5 to 15"]),
     (pd.date_range("2024", periods=30, tz="Europe/Berlin"), ["freq D", "Europe/Berlin", "2024-01-01 to 2024-01-30"]),
     (pd.CategoricalIndex(["a", "b", "a"]), ["index: CategoricalIndex, category of 2, with duplicates (a 2, b 1)"]),
     (pd.interval_range(0, 3), ["IntervalIndex of interval[int64, right], 0 to 3", "all: (0, 1], "]),
-    (PERIODS, ["freq M, 2024-01 to 2024-03"]),
     (LEVELS, ["MultiIndex of 2 levels", "level k: ", "2 labels", "all: (x, 1), (y, 2)"]),
-    (pd.Index(["a", "a"], name="q"), ["index: Index 'q' of ", "with duplicates", "all a"]),
-    (pd.Index([]), ["0 labels"]),
     (sales().groupby("city", observed=True), ["groups of 10 rows x 7 columns", "by city"]),
     (sales().groupby(["city", "note"], observed=True)["id"], ["groups of 10 rows", "by city, note"]),
-    (sales().groupby(lambda place: place % 2), ["by function"]),
     (pd.DataFrame({"a": [1]}, index=LEVELS[:1]).groupby(level="k"), ["by level k"]),
     (pd.Timestamp("2024-01-01 12:00", tz="UTC"), ["2024-01-01 12:00:00+00:00, zone UTC"]),
-    (pd.Timedelta("1h"), ["0 days 01:00:00"]),
     (pd.Period("2024-01"), ["2024-01, freq M"]),
     (pd.Interval(0, 1), ["(0, 1]"]),
-    (pd.NaT, ["NaT"]),
     (pd.NA, ["<NA>"]),
     (pd.Categorical(["a", "b", "a"], ordered=True), ["values: ordered category of 2 (a 2, b 1)", "all: a, b, a"]),
     (pd.array([1, None], dtype="Int64"), ["2 values, ", "Int64, 1 missing (50 %)"]),
@@ -236,10 +212,8 @@ POLARS = [
             "  1 | 1.5 | a | True | 2024-01-01 | [1, 2] | {'a': 1} | b'abc' | null | a | a | 2024-01-01 | 1.00 | ",
         ],
     ),
-    (pl.DataFrame({"a": []}), ["0 rows x 1 columns", "a: Null"]),
     (FRAME["l"], ["4 values, ", "all: [1, 2], null, [], (40.0 kB)"]),
     (pl.Series([b"x" * 5000, b"abc"]), ["all: (5.0 kB), b'abc'"]),
-    (pl.Series([]), ["0 values", "values: Null"]),
     (pl.Series(["x" * 1000]), ["x" * 40 + "..."]),
     (FRAME.lazy(), ["lazy, not collected"]),
     (pl.col("a") > 4711, ["4711"]),
@@ -288,10 +262,8 @@ ARROW = [
         ],
     ),
     (TABLE.to_batches()[0], ["3 rows x 17 columns"]),
-    (pa.table({"a": pa.array([], pa.int8())}), ["0 rows x 1 columns", "a: int8"]),
     (pa.array([1, None]), ["2 values, ", "values: int64, 1 null (50 %), all 1", "all: 1, null"]),
     (pa.chunked_array([[1], [2]]), ["2 values in 2 chunks"]),
-    (pa.chunked_array([], pa.int8()), ["0 values in 0 chunks"]),
     (TABLE["l"], ["all: [1], null, (40.0 kB)"]),
     (TABLE.schema.with_metadata({"owner": "x"}), ["17 columns", "id: int64", "metadata for owner"]),
     (pa.schema([pa.field("a", pa.int8(), nullable=False)]), ["a: int8 not null"]),
@@ -317,10 +289,8 @@ def memory(value: Any) -> str:
 def test_many_columns_are_grouped_by_type() -> None:
     frame = pd.DataFrame(np.zeros((2, 100)), columns=[f"c{place}" for place in range(100)]).assign(name="x")
     lines = text(frame).splitlines()
-    assert lines[1].startswith("100 of float64: c0, c1, c2, ")
-    assert lines[1].endswith(", ... 60 more")
-    assert lines[2] == f"1 of {frame['name'].dtype}: name"
-    assert "... 61 more columns" in lines
+    assert lines[1].startswith("100 of float64: c0, c1, c2, ") and lines[1].endswith(", ... 60 more")
+    assert lines[2] == f"1 of {frame['name'].dtype}: name" and "... 61 more columns" in lines
     assert all(len(line) < 400 for line in lines)
 
 
@@ -365,13 +335,8 @@ def test_values_in_cells_are_only_shown_by_the_look(convert: Any) -> None:
 
 
 def test_lazy_frames_stay_lazy(tmp_path: Path) -> None:
-    ran = []
-
-    def note(frame: pl.DataFrame) -> pl.DataFrame:
-        ran.append(frame)
-        return frame
-
-    assert text(pl.DataFrame({"a": [1]}).lazy().map_batches(note)).startswith("lazy")
+    ran: list[Any] = []
+    assert text(pl.DataFrame({"a": [1]}).lazy().map_batches(ran.append)).startswith("lazy")
     assert text(pl.scan_csv(tmp_path / "none.csv")).startswith("lazy")
     assert not ran
 
@@ -393,12 +358,9 @@ def test_readers_stay_unread_and_files_unscanned(tmp_path: Path) -> None:
     "value, apart, here",
     [
         (FRAME, False, True),
-        (FRAME.lazy(), False, True),
         (TABLE, True, False),
         (sales().drop(columns="more"), True, True),
-        (sales()["share"], True, True),
         (sales(), True, False),
-        (pd.DataFrame({"held": [object()]}), True, False),
         (pd.Series(["held"], dtype=object), True, False),
     ],
     ids=lambda value: "" if isinstance(value, bool) else type(value).__name__,
