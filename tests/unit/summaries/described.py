@@ -1,9 +1,10 @@
-"""The output of a describer for a value, without budgets and processes."""
+"""The output of a describer for a value, without budgets and processes, and the summary that is made of it."""
 
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer, Summary
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
@@ -31,3 +32,8 @@ def measure(value: Any) -> str:
     known = summarizer_registry.find(value)
     assert known is not None and known.measure is not None
     return known.measure(value)
+
+
+def summarize(value: Any) -> Summary:
+    (summary,) = Summarizer().tell([value])
+    return summary

@@ -1,7 +1,6 @@
 """Summaries of NumPy's arrays and scalars and of SciPy's sparse arrays."""
 
 import copy
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -140,15 +139,6 @@ def test_any_array_is_described_and_stays_as_it_is(array: np.ndarray, sample: in
     assert described[0].text.startswith(f"shape {array.shape}")
     assert not any("\n" in fact.text for fact in described)
     assert (array.tobytes(), array.shape, array.dtype, array.flags.writeable) == before
-
-
-@given(st.lists(st.none() | st.integers() | st.text() | st.floats() | st.lists(st.integers()), max_size=40))
-def test_any_objects_are_described_and_stay_as_they_are(values: list[object]) -> None:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    before = pickle.dumps(values)
-    facts(array)
-    assert pickle.dumps(values) == before
 
 
 @given(

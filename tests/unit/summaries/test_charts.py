@@ -80,15 +80,6 @@ class TestAltair:
         assert "data at 'http://x.test/secret'" in text(alt.Chart("http://x.test/secret").mark_point())
         assert "secret" not in schema(alt.Chart("http://x.test/secret").mark_point())
 
-    def test_data_are_not_turned_into_json(self, alt):
-        class Table:
-            columns = ("a",)
-            shape = (10**9, 1)
-
-        chart = alt.Chart().mark_bar()
-        chart.data = Table()
-        assert "data Table 1,000,000,000 x 1: a" in text(chart)
-
 
 class TestBokeh:
     @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 from IPython.display import HTML, JSON, SVG, Image, Markdown
 
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
+from tests.unit.summaries.described import summarize
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,5 @@ from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
     ids=lambda value: type(value).__name__,
 )
 def test_displayed_content_is_described_without_markup(shown, expected):
-    (summary,) = Summarizer().tell([shown])
-    assert expected in summary.text
-    assert "seven" not in summary.schema
+    text, schema = summarize(shown)
+    assert expected in text and "seven" not in schema

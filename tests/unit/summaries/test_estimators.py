@@ -13,8 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
-from tests.unit.summaries.described import facts, measure, schema, text
+from tests.unit.summaries.described import facts, measure, schema, summarize, text
 
 TABLE = pd.DataFrame({"width": [1.0, 2.0, 3.0, 4.0], "height": [4.0, 1.0, 2.0, 5.0]})
 LABELS = np.array(["secret_a", "secret_a", "secret_b", "secret_b"])
@@ -65,7 +64,7 @@ def test_an_estimator_of_others_that_breaks_its_promises_gives_its_first_fact():
         def __init__(self, missing=1):
             pass
 
-    assert ": not fitted\n" in Summarizer().tell([Half()])[0].text
+    assert ": not fitted\n" in summarize(Half()).text
 
 
 def test_nothing_is_changed():

@@ -1,14 +1,11 @@
 """Matplotlib figures, described by the content of their axes."""
 
 import io
-import pickle
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.unit.summaries.described import measure, schema, text
 
@@ -162,45 +159,15 @@ def test_a_broken_artist_hides_no_other(axes):
 
 def drawn(figure):
     raw = io.BytesIO()
-    try:
-        figure.savefig(raw, format="raw", dpi=40)
-    except (ValueError, OverflowError, ArithmeticError) as error:  # Matplotlib itself refuses some data
-        return type(error)
+    figure.savefig(raw, format="raw", dpi=40)
     return raw.getvalue()
-
-
-floats = st.floats(allow_nan=True, allow_infinity=True, width=32)
-pairs = st.lists(st.tuples(floats, floats), min_size=1, max_size=30)
-KINDS = {
-    "plot": lambda axes, xs, ys: axes.plot(xs, ys),
-    "scatter": lambda axes, xs, ys: axes.scatter(xs, ys, c=ys),
-    "bar": lambda axes, xs, ys: axes.bar(xs, ys),
-    "imshow": lambda axes, xs, ys: axes.imshow([xs, ys]),
-    "boxplot": lambda axes, xs, ys: axes.boxplot([xs, ys]),
-}
-
-
-@given(pairs, st.booleans(), st.sampled_from([*KINDS]))
-@pytest.mark.filterwarnings("ignore")
-def test_any_data_is_described_and_the_figure_is_left_as_it_was(points, more, kind):
-    figure, axes = plt.subplots(figsize=(2, 2))
-    try:
-        KINDS[kind](axes, [x for x, _ in points], [y for _, y in points])
-    except (ValueError, OverflowError):
-        plt.close(figure)
-        return
-    if more:
-        axes.plot([1, 2], label="more")
-        axes.legend()
-    untold = pickle.loads(pickle.dumps(figure))
-    assert text(figure)
-    assert drawn(figure) == drawn(untold)
-    plt.close("all")
 
 
 def test_a_figure_saved_after_being_described_is_the_same_picture():
     def figure():
-        figure, (left, right) = plt.subplots(1, 2, layout="constrained")
+        figure, (left, right, last, image) = plt.subplots(1, 4, layout="constrained")
+        last.boxplot([[1, 2, 3, 99], [1, 2]])
+        image.imshow([[1, np.nan], [np.inf, 3]])
         left.plot(["a", "b"], [1, 2], label="x")
         left.bar(["a", "c"], [3, 4])
         left.legend()

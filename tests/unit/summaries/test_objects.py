@@ -10,7 +10,7 @@ import attrs
 import pydantic
 import pytest
 
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
+from tests.unit.summaries.described import summarize
 
 HERE = __name__
 
@@ -24,37 +24,29 @@ class Order:
     _private: int = 0
 
     def total(self, rate: float = 0.5, *extra, strict: bool = True) -> float:
-        """The total."""
+        return 0
 
     @classmethod
     def empty(cls):
-        """An empty one."""
+        return cls(0)
 
 
 @dataclass(slots=True)
 class Slotted:
-    """With slots."""
-
     size: int
 
 
 @attrs.define
 class Shape:
-    """Defined with attrs."""
-
     sides: int
 
 
 class Model(pydantic.BaseModel):
-    """Checked."""
-
     name: str
     size: int = 3
 
 
 class Plain:
-    """Nothing special."""
-
     shared = 1
 
     def __init__(self):
@@ -62,12 +54,10 @@ class Plain:
 
     @property
     def costly(self):
-        """Not asked for."""
         raise AssertionError
 
     @functools.cached_property
     def kept(self):
-        """Not asked for either."""
         raise AssertionError
 
     def go(self, on: "Order"):
@@ -75,15 +65,8 @@ class Plain:
 
 
 class Shown(Plain):
-    """With a text of its own."""
-
     def __repr__(self):
         return "Shown(\n    3)"
-
-
-def summarize(value):
-    (summary,) = Summarizer().tell([value])
-    return summary
 
 
 def test_dataclasses():
@@ -232,6 +215,6 @@ class Complete(Declared, Base):
 
 
 def test_methods_that_are_only_declared_do_not_belong_to_the_object():
-    [summary] = Summarizer().tell([Complete()])
+    summary = summarize(Complete())
     assert "methods: own(), inherited()" in summary.text
     assert not any(name in summary.text for name in ("promised", "left_open", "to_be_written"))

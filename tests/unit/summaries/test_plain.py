@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry, value_text
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
+from tests.unit.summaries.described import summarize
 
 
 class Colour(enum.Enum):
@@ -38,11 +38,6 @@ async def waiting():
 async def streaming():
     """Stream."""
     yield 1
-
-
-def summarize(value):
-    (summary,) = Summarizer().tell([value])
-    return summary
 
 
 EXPECTED = {

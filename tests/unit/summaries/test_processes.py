@@ -4,7 +4,7 @@ import multiprocessing
 import threading
 
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
+from tests.unit.summaries.described import summarize
 
 
 class Worker(threading.Thread):
@@ -13,36 +13,32 @@ class Worker(threading.Thread):
         self.count = count
 
 
-def describe(value: object) -> list[str]:
-    return list(Summarizer().tell([value])[0])
-
-
 def test_a_thread_is_described_from_before_its_start_to_its_end() -> None:
     finish = threading.Event()
     thread = threading.Thread(target=finish.wait, name="waiter", daemon=True)
-    assert describe(thread) == ["threading.Thread: <Thread(waiter, initial daemon)>", "threading.Thread"]
+    assert summarize(thread) == ("threading.Thread: <Thread(waiter, initial daemon)>", "threading.Thread")
     thread.start()
-    assert "started daemon" in describe(thread)[0]
+    assert "started daemon" in summarize(thread).text
     finish.set()
     thread.join()
-    assert "stopped daemon" in describe(thread)[0]
+    assert "stopped daemon" in summarize(thread).text
 
 
 def test_a_process_is_described_from_before_its_start_to_its_end() -> None:
     context = multiprocessing.get_context("fork")
     finish = context.Event()
     process = context.Process(target=finish.wait, name="waiter")
-    assert "initial" in describe(process)[0]
+    assert "initial" in summarize(process).text
     process.start()
-    assert "started" in describe(process)[0]
+    assert "started" in summarize(process).text
     finish.set()
     process.join()
-    assert "stopped exitcode=0" in describe(process)[0]
+    assert "stopped exitcode=0" in summarize(process).text
     process.close()
-    assert "closed" in describe(process)[0]
+    assert "closed" in summarize(process).text
 
 
 def test_a_class_based_on_threads_is_described_without_a_wrong_state() -> None:
     worker, path = Worker(98761), f"{__name__}.Worker"
-    assert describe(worker) == [f"{path}: 'worker'\n  count = 98761", f"{path}\n  count: int"]
+    assert summarize(worker) == (f"{path}: 'worker'\n  count = 98761", f"{path}\n  count: int")
     assert ShortFormatter(apart=True, letters=100)([worker]) == f"[{path}]"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe, summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer, Summary
-from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH, Draft
+from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily
 
 NOTE = 120
@@ -248,13 +248,6 @@ def test_a_describer_that_never_ends_is_not_counted(family):
 def test_a_first_fact_without_schema_leaves_the_line_to_the_type(family):
     family(lambda value, look: iter([Fact("42", shows=True), Fact("id: int64")]))
     assert summarize(Known()).schema == f"{__name__}.Known\n  id: int64"
-
-
-def test_a_fact_of_several_lines_is_indented():
-    draft = Draft("T")
-    draft.add("a\nb")
-    draft.add("c\nd")
-    assert draft.finish() == "T: a\n    b\n  c\n    d"
 
 
 SECRET = "s3cret"

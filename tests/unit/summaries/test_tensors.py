@@ -2,15 +2,14 @@
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
-from tests.unit.summaries.described import measure, schema, text
+from tests.unit.summaries.described import measure, schema, summarize, text
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def summarize_in_fork(value):
     """The summary as it is made for a cell: in a forked child."""
-    (summary,) = Summarizer().tell([value])
+    summary = summarize(value)
     assert "takes too long" not in summary.text and "raises" not in summary.text
     return summary
 
