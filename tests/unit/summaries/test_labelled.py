@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import xarray
+from xarray.core import indexing
 
 from tests.unit.summaries.described import measure, schema, text
-
-xarray = pytest.importorskip("xarray")
-indexing = pytest.importorskip("xarray.core.indexing")
 
 
 def warmth() -> Any:
