@@ -23,7 +23,6 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     BRIEF_LIMIT,
     Fact,
     TypeFamily,
-    format_list,
     format_size,
     truncate,
 )
@@ -105,23 +104,6 @@ def _describe_scalar(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(first_elements(array, options), shows=True, schema=f"scalar of {_format_dtype(value.dtype)}")
 
 
-def _describe_dtype(dtype: Any, options: SummaryOptions) -> Iterator[Fact]:
-    kind = f"{len(dtype.names):,} fields" if dtype.names else str(dtype)
-    yield Fact(f"{kind}, {dtype.itemsize:,} bytes an element")
-    if dtype.names:
-        fields = [f"{format_label(name, options)} {_format_dtype(dtype[name])}" for name in dtype.names]
-        yield Fact(format_list(fields, options.columns))
-
-
-def _describe_generator(generator: Any, options: SummaryOptions) -> Iterator[Fact]:
-    """Describe a random generator without its state.
-
-    Drawing from it would change it, and the state reveals the numbers to come.
-    """
-    source = getattr(generator, "bit_generator", None)
-    yield Fact(f"random numbers{f', by {type(source).__name__}' if source else ''}")
-
-
 def _describe_sparse(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     stored, total = int(array.nnz), 1
     for length in array.shape:
@@ -196,9 +178,6 @@ FAMILY = TypeFamily(
         "numpy.generic": _describe_scalar,
         "numpy.str_": _describe_scalar,
         "numpy.bytes_": _describe_scalar,
-        "numpy.dtype": _describe_dtype,
-        "numpy.Generator": _describe_generator,
-        "numpy.RandomState": _describe_generator,
         **dict.fromkeys(_SPARSE_TYPES, _describe_sparse),
     },
     {

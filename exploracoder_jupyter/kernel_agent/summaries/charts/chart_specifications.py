@@ -165,10 +165,10 @@ def _describe_bokeh(plot: Any, options: SummaryOptions) -> Iterator[Fact]:
 
 
 def _describe_layout(layout: Any, options: SummaryOptions) -> Iterator[Fact]:
-    yield Fact(f"{len(layout.children)} parts")
-    for part in layout.children[:_MAX_ITEMS]:
-        inner = part[0] if isinstance(part, tuple) else part
-        yield caption_fact(f"  {type(inner).__name__}{_title_suffix(getattr(inner, 'title', None))}")
+    parts = [part[0] if isinstance(part, tuple) else part for part in layout.children]
+    yield Fact(f"parts: {len(parts)}")
+    for part in parts[:_MAX_ITEMS]:
+        yield caption_fact(f"  {type(part).__name__}{_title_suffix(getattr(part, 'title', None))}")
 
 
 def _measure_plotly(figure: Any) -> str:
@@ -184,9 +184,7 @@ FAMILY = TypeFamily(
         "plotly.BaseFigure": _describe_plotly,
         "altair.TopLevelMixin": _describe_altair,
         "bokeh.Plot": _describe_bokeh,
-        "bokeh.FlexBox": _describe_layout,
-        "bokeh.GridBox": _describe_layout,
-        "bokeh.GridPlot": _describe_layout,
+        **dict.fromkeys(("bokeh.FlexBox", "bokeh.GridBox", "bokeh.GridPlot"), _describe_layout),
     },
     measures={"plotly.BaseFigure": _measure_plotly, "bokeh.Plot": _measure_bokeh},
 )

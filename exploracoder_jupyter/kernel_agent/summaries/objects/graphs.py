@@ -33,20 +33,20 @@ def _describe_graph(graph: Any, options: SummaryOptions) -> Iterator[Fact]:
         yield Fact(f"nodes are {format_list([name for name, _ in kinds.most_common()], 4)}{sampled}")
     yield from _attribute_fact("node", (data for _, data in graph.nodes(data=True)))
     yield from _attribute_fact("edge", (edge[-1] for edge in graph.edges(data=True)))
-    edges = [
+    edge_texts = [
         f"{options.short(u)} - {options.short(v)}" + (f" {options.short(data)}" if data else "")
         for u, v, data in islice(graph.edges(data=True), _MAX_EDGES)
     ]
     degrees = [degree for _, degree in islice(graph.degree, _SAMPLE_SIZE)]
     if nodes:
         yield Fact(f"nodes: {_join(map(options.short, islice(graph, _MAX_ITEMS)), nodes > _MAX_ITEMS)}", shows=True)
-    if edges:
-        yield Fact(f"edges: {_join(edges, len(edges) == _MAX_EDGES)}", shows=True)
+    if edge_texts:
+        yield Fact(f"edges: {_join(edge_texts, len(edge_texts) == _MAX_EDGES)}", shows=True)
     if degrees:
         mean = sum(degrees) / len(degrees)
         yield Fact(f"degrees {min(degrees)} to {max(degrees)}, mean {mean:.3g}{sampled}", shows=True)
     if graph.graph:
-        shown = _join((f"{key}={options.short(value)}" for key, value in islice(graph.graph.items(), _MAX_ITEMS)))
+        shown = _join(f"{key}={options.short(value)}" for key, value in islice(graph.graph.items(), _MAX_ITEMS))
         names = format_list([str(key) for key in graph.graph], _MAX_ITEMS)
         yield Fact(f"graph attributes: {shown}", shows=True, schema=f"graph attributes: {names}")
 

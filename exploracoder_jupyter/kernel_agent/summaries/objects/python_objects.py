@@ -33,9 +33,9 @@ def describe(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe an object of any class."""
     kind = type(value)
     fields = stored_fields(value)
-    markers = {marker for cls in _bases(kind) for marker in _CLASS_MARKERS if marker in _dict(cls)}
+    markers = [marker for marker in _CLASS_MARKERS if any(marker in _dict(cls) for cls in _bases(kind))]
     if markers:
-        yield Fact(f"{_CLASS_MARKERS[markers.pop()]}, {format_count(len(fields), 'field')}")
+        yield Fact(f"{_CLASS_MARKERS[markers[0]]}, {format_count(len(fields), 'field')}")
     else:
         yield _repr_fact(value, len(fields))
     yield from field_facts(fields, options)
