@@ -24,6 +24,7 @@ EXPECTED = [
     (np.array([]), ["shape (0,), dtype float64, 0 bytes, empty"]),
     (np.array([1, "a", None, [1]], dtype=object), ["of int 1, str 1, NoneType 1, list 1", "all: [1, 'a', None, [1]]"]),
     (np.array([{"k": 1}] * 50, dtype=object), ["each of dict", "begins: [{'k': 1}, "]),
+    (np.array([10**400] * 50, dtype=object), ["each of int", "begins: [(about 401 digits), "]),
     (np.array(["a", "b", "a"] * 10), ["2 distinct (a 20, b 10)", "begins: ['a', 'b', "]),
     (np.array(["a"] * 30, dtype=np.dtypes.StringDType()), ["all a"]),
     (np.array(["2020-01-01", "NaT", "2021-03-01T12:30"], dtype="M8[ns]"), ["[2020-01-01, NaT, 2021-03-01 12:30]"]),

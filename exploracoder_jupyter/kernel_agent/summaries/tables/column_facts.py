@@ -161,8 +161,9 @@ def describe_objects(values: Sequence[Any], options: SummaryOptions, *, exact: b
     if other_types:
         names = [f"{_name(kind)} {f'{n:,}' if exact else percentage(n, len(values))}" for kind, n in types]
         return ColumnFacts((f"of {format_list(names, 5)}",))
-    if kind is datetime:  # with and without time zone they cannot be compared
-        return ColumnFacts(("each of datetime",))
+    is_huge = kind is int and max(map(abs, values)) >> 64
+    if is_huge or kind is datetime:  # times with and without a zone cannot be compared
+        return ColumnFacts((f"each of {_name(kind)}",))
     facts = describe_values(values, options, exact=exact)
     note = "texts" if kind is str else "bytes" if kind is bytes else f"each of {_name(kind)}"
     return ColumnFacts((note, *facts.counts), facts.values)
