@@ -14,7 +14,6 @@ SMALL_VALUES = [
     (np.array([1, 2]), "numpy.ndarray: [1, 2] of int64"),
     (np.array([[1, 2], [3, 4]]), "numpy.ndarray: [[1, 2], [3, 4]] of int64"),
     (np.array([0.1], "float32"), "numpy.ndarray: [0.1] of float32"),
-    (np.array([12345.678912]), "numpy.ndarray: [12345.678912] of float64"),
     (pd.Series([1, 2]), "pandas.Series: [1, 2] of int64"),
     (pd.Series([3, 1], index=["v", "w"]), "pandas.Series: {v: 3, w: 1} of int64"),
     (pd.Index([5, 7]), "pandas.Index: [5, 7] of int64"),
