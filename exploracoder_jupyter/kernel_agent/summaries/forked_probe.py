@@ -134,25 +134,17 @@ def _silence() -> None:
 
 def _detach_descriptors(kept_fd: int) -> None:
     """Detach from the parent's file offsets and connections, so that reads here do not consume its data."""
-    with open(os.devnull, "r+b", buffering=0) as devnull:
-        for fd in _descriptors():
-            if fd != kept_fd:
-                _detach_descriptor(fd, devnull.fileno())
-
-
-def _descriptors() -> list[int]:
+    descriptors: list[int] = []
     with contextlib.suppress(OSError):
-        return [int(name) for name in os.listdir("/proc/self/fd")]
-    return []
-
-
-def _detach_descriptor(fd: int, devnull: int) -> None:
-    with contextlib.suppress(OSError):  # the descriptor of the directory listing itself is closed by now
-        mode = os.fstat(fd).st_mode
-        if stat.S_ISREG(mode):
-            _reopen(fd, devnull)
-        elif stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode):
-            os.dup2(devnull, fd)
+        descriptors = [int(name) for name in os.listdir("/proc/self/fd")]
+    with open(os.devnull, "r+b", buffering=0) as devnull:
+        for fd in descriptors:
+            with contextlib.suppress(OSError):  # the descriptor of the directory listing itself is closed by now
+                mode = os.fstat(fd).st_mode
+                if fd != kept_fd and stat.S_ISREG(mode):
+                    _reopen(fd, devnull.fileno())
+                elif fd != kept_fd and (stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode)):
+                    os.dup2(devnull.fileno(), fd)
 
 
 def _reopen(fd: int, devnull: int) -> None:

@@ -1,4 +1,4 @@
-"""Formats statistics, shares and ranges of numbers."""
+"""Formats statistics, shares, ranges and numbers of missing values."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ def percentage(part: int, total: int) -> str:
     if 0 < percent < 0.01:
         return "under 0.01 %"
     return f"{percent:.2g} %" if part < total else "100 %"
+
+
+def missing_note(count: int, total: int, *, exact: bool = True, word: str = "missing") -> tuple[str, ...]:
+    """Format the number of missing values, or their approximate share where only a sample was counted."""
+    if not count:
+        return ()
+    if count == total:
+        return (f"all {word}" if exact else f"all {word} in the sample",)
+    return (f"{count:,} {word} ({percentage(count, total)})" if exact else f"about {percentage(count, total)} {word}",)
 
 
 def format_statistic(value: Any) -> str:
@@ -36,8 +45,3 @@ def format_number_range(low: Any, high: Any) -> str:
 def format_range(low: str, high: str) -> str:
     """Format a range of values."""
     return f"all {low}" if low == high else f"{low} to {high}"
-
-
-def true_share(true: int, total: int) -> str:
-    """Format the share of true values."""
-    return f"{percentage(true, total)} True"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Protocol
 
 from exploracoder_jupyter.kernel_agent.plugin_registry import Plugin, registered, search_path
@@ -55,23 +55,19 @@ def find_describer(value: Any) -> Describe | None:
             try:
                 describe = plugin.load().describers.get(name)
             except Exception as error:
-                return _failed(plugin, error)
+                return partial(_describe_failure, plugin, error)
             if describe:
-                return _with_facts(describe)
+                return partial(_describe, describe)
     return None
 
 
-def _with_facts(describe: Callable[[Any, SummaryOptions], Iterable[PlainFact]]) -> Describe:
-    def describe_facts(value: Any, options: SummaryOptions) -> Iterator[Fact]:
-        for fact in describe(value, options):
-            yield Fact(fact, shows=True) if isinstance(fact, str) else Fact(*fact)
+def _describe(
+    describe: Callable[[Any, SummaryOptions], Iterable[PlainFact]], value: Any, options: SummaryOptions
+) -> Iterator[Fact]:
+    for fact in describe(value, options):
+        yield Fact(fact, shows=True) if isinstance(fact, str) else Fact(*fact)
 
-    return describe_facts
 
-
-def _failed(plugin: Plugin, error: Exception) -> Describe:
-    def describe_failure(value: Any, options: SummaryOptions) -> Iterator[Fact]:
-        yield Fact(f"the summarizer {plugin.name!r} of {plugin.origin} cannot be loaded: {type(error).__name__}")
-        yield from python_objects.describe(value, options)
-
-    return describe_failure
+def _describe_failure(plugin: Plugin, error: Exception, value: Any, options: SummaryOptions) -> Iterator[Fact]:
+    yield Fact(f"the summarizer {plugin.name!r} of {plugin.origin} cannot be loaded: {type(error).__name__}")
+    yield from python_objects.describe(value, options)

@@ -7,7 +7,6 @@ otherwise only the type is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -24,7 +23,7 @@ _BRACKETS: dict[type, str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}
 
 @dataclass(frozen=True, slots=True)
 class ShortFormatter:
-    """Formats values in a few words; describers receive it as `Look.short`."""
+    """Formats values in a few words; describers receive it as `SummaryOptions.short`."""
 
     apart: bool
     """Whether this is a forked child, in which running a value's code can do no harm."""
@@ -33,7 +32,8 @@ class ShortFormatter:
     def __call__(self, value: Any) -> str:
         """Return the value on one line of at most `letters` characters."""
         try:
-            return _truncate(self._format(value, 0), self.letters)
+            line = " ".join(self._format(value, 0)[: 4 * self.letters].split())
+            return line if len(line) <= self.letters else f"{line[: self.letters - 3]}..."
         except Exception:
             return "?"
 
@@ -49,16 +49,15 @@ class ShortFormatter:
         if depth >= _MAX_DEPTH or (not value and type(value) in (set, frozenset)):
             return f"{type(value).__name__} of {len(value):,}"
         brackets = _BRACKETS[type(value)]
-        parts = [self._format_entry(item, value, depth + 1) for item in _first_items(value)]
+        if type(value) is dict:
+            entries = islice(value.items(), _MAX_ITEMS)
+            parts = [f"{self._format(key, depth + 1)}: {self._format(item, depth + 1)}" for key, item in entries]
+        else:
+            parts = [self._format(item, depth + 1) for item in islice(value, _MAX_ITEMS)]
         if len(value) > _MAX_ITEMS:
             parts.append(f"... {len(value) - _MAX_ITEMS:,} more")
         trailing_comma = "," if type(value) is tuple and len(value) == 1 else ""
         return f"{brackets[0]}{', '.join(parts)}{trailing_comma}{brackets[1]}"
-
-    def _format_entry(self, item: Any, container: Any, depth: int) -> str:
-        if type(container) is not dict:
-            return self._format(item, depth)
-        return f"{self._format(item[0], depth)}: {self._format(item[1], depth)}"
 
     def _describe_known(self, value: Any, depth: int) -> str | None:
         """Return the content of a small value, or else its describer's first fact, if that may run in this process."""
@@ -83,12 +82,3 @@ class ShortFormatter:
             return f"{path}: {repr(value)[: 4 * self.letters]}"
         except Exception as error:
             return f"{path} (its repr raises {type_path(error)})"
-
-
-def _first_items(value: Any) -> Iterable[Any]:
-    return islice(value.items() if type(value) is dict else value, _MAX_ITEMS)
-
-
-def _truncate(text: str, limit: int) -> str:
-    line = " ".join(text[: 4 * limit].split())
-    return line if len(line) <= limit else f"{line[: limit - 3]}..."

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import repeat
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -53,27 +55,25 @@ class Summarizer:
 
     def tell(self, values: Sequence[Any], *, seconds: float = forked_probe.SECONDS_ALL) -> list[Summary]:
         """Return a summary of each value; only the type where no time is left. Never raises an `Exception`."""
-        summaries: dict[int, Summary] = {}
-        for index, value in enumerate(values):
-            if _is_harmless(value) and not self.printer(type(value)):
-                summaries[index] = _summarize_in_process(value)
-        rest = [index for index in range(len(values)) if index not in summaries]
-        results = _run_jobs([self._job(values[index]) for index in rest], seconds)
-        summaries |= {index: _parse_summary(values[index], result) for index, result in zip(rest, results, strict=True)}
-        return [summaries[index] for index in range(len(values))]
+        summaries = [
+            _summarize_in_process(value) if _is_harmless(value) and not self.printer(type(value)) else None
+            for value in values
+        ]
+        jobs = [partial(self._draft, value) for value, summary in zip(values, summaries, strict=True) if not summary]
+        try:
+            results = iter(forked_probe.run(jobs, seconds=seconds))
+        except Exception:  # code that ran here earlier may have broken what this needs
+            results = repeat(forked_probe.Result([], "unrun"))
+        pairs = zip(values, summaries, strict=True)
+        return [summary or _parse_summary(value, next(results)) for value, summary in pairs]
 
-    def _job(self, value: Any) -> forked_probe.Job:
-        def job(send: forked_probe.Send) -> None:
-            options = SummaryOptions(ShortFormatter(apart=True))
-            _draft_summary(value, self._facts(value, options), send)
-
-        return job
+    def _draft(self, value: Any, send: forked_probe.Send) -> None:
+        _draft_summary(value, self._facts(value, SummaryOptions(ShortFormatter(apart=True))), send)
 
     def _facts(self, value: Any, options: SummaryOptions) -> Iterator[Fact]:
         custom = self._custom_text(value)
         if custom is not None:
-            lines = custom.strip().splitlines()
-            yield from (Fact(line, True, "") for line in lines)
+            yield from (Fact(line, True, "") for line in custom.strip().splitlines())
             return
         entry = summarizer_registry.find(value)
         describe = entry.describe if entry and entry.describe else python_objects.describe
@@ -96,17 +96,9 @@ class Summarizer:
         if self._foreign:
             return self._formatter  # type: ignore[no-any-return]
         try:
-            printer: Callable[[Any], Any] = self._formatter.lookup_by_type(kind)
+            return self._formatter.lookup_by_type(kind)  # type: ignore[no-any-return]
         except KeyError:
             return None
-        return printer
-
-
-def _run_jobs(jobs: Sequence[forked_probe.Job], seconds: float) -> list[forked_probe.Result]:
-    try:
-        return forked_probe.run(jobs, seconds=seconds)
-    except Exception:  # code that ran here earlier may have broken what this needs
-        return [forked_probe.Result([], "unrun")] * len(jobs)
 
 
 def _as_text(result: Any) -> str | None:
@@ -138,14 +130,11 @@ def _is_harmless(value: Any) -> bool:
 
 def _summarize_in_process(value: Any) -> Summary:
     drafts: list[list[str]] = []
-    options = SummaryOptions(ShortFormatter(apart=False))
-    _draft_summary(value, _registered_facts(value, options), drafts.append)
-    return Summary(*drafts[-1])
-
-
-def _registered_facts(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     entry = summarizer_registry.find(value)
-    return entry.describe(value, options) if entry and entry.describe else iter(())
+    options = SummaryOptions(ShortFormatter(apart=False))
+    facts = entry.describe(value, options) if entry and entry.describe else iter(())
+    _draft_summary(value, facts, drafts.append)
+    return Summary(*drafts[-1])
 
 
 def _max_length(value: Any) -> int:

@@ -36,7 +36,7 @@ def has_plain_repr(kind: type) -> bool:
     return method is object.__repr__
 
 
-def format_integer(number: int) -> str:
+def _format_integer(number: int) -> str:
     """Format an integer; a huge one by its number of digits, because formatting it could take minutes."""
     bits = number.bit_length()
     if bits <= _HUGE_BITS:
@@ -44,25 +44,18 @@ def format_integer(number: int) -> str:
     return f"{'-' if number < 0 else ''}(about {int(bits * 0.30103) + 1:,} digits)"
 
 
-def format_string(value: str, limit: int) -> str:
-    """Return the string literal, truncated with a note of how many characters are missing."""
-    return repr(value) if len(value) <= limit else f"{value[:limit]!r}...[+{len(value) - limit:,} characters]"
-
-
-def format_bytes(value: bytes | bytearray, limit: int) -> str:
-    """Return the bytes literal, truncated with a note of how many bytes are missing."""
-    return repr(value) if len(value) <= limit else f"{value[:limit]!r}...[+{len(value) - limit:,} bytes]"
+def _format_sized(value: Any, limit: int) -> str:
+    """Return the literal of a text or of bytes, truncated with a note of how much is missing."""
+    unit = "characters" if type(value) is str else "bytes"
+    return repr(value) if len(value) <= limit else f"{value[:limit]!r}...[+{len(value) - limit:,} {unit}]"
 
 
 _SCALARS: dict[type, Callable[[Any, int], str]] = {
-    type(None): lambda value, limit: "None",
+    **dict.fromkeys((type(None), bool, float, complex), lambda value, limit: repr(value)),
     type(...): lambda value, limit: "...",
-    bool: lambda value, limit: repr(value),
-    int: lambda value, limit: format_integer(value),
-    float: lambda value, limit: repr(value),
-    complex: lambda value, limit: repr(value),
-    str: format_string,
-    bytes: format_bytes,
+    int: lambda value, limit: _format_integer(value),
+    str: _format_sized,
+    bytes: _format_sized,
 }
 _BY_ID = {id(kind): format_scalar for kind, format_scalar in _SCALARS.items()}
 
@@ -120,10 +113,8 @@ def describe_structure(value: Any) -> str:
 def describe_contents(value: Any) -> str:
     """Describe the items of an exact container: `int | str`; of a mapping, `str to int`."""
     if is_one_of(type(value), MAPPINGS):
-        entries = list(islice(value.items(), SAMPLED_ITEMS))
-        return (
-            f"{_describe_types([key for key, _ in entries], 1)} to {_describe_types([item for _, item in entries], 1)}"
-        )
+        keys, items = list(islice(value, SAMPLED_ITEMS)), list(islice(value.values(), SAMPLED_ITEMS))
+        return f"{_describe_types(keys, 1)} to {_describe_types(items, 1)}"
     return _describe_types(sample_items(value), 1, in_sequence=is_one_of(type(value), SEQUENCES))
 
 
@@ -164,13 +155,10 @@ def _describe_mappings(name: str, group: list[Any], depth: int, in_sequence: boo
 
 def _are_records(group: list[Any]) -> bool:
     """Return whether these dicts are records: they all have the same fields."""
-    if len(group) < 2 or not all(_is_field_name(key) for mapping in group for key in islice(mapping, SAMPLED_ITEMS)):
+    keys = [key for mapping in group for key in islice(mapping, SAMPLED_ITEMS)]
+    if len(group) < 2 or not all(type(key) is str and key.isidentifier() for key in keys):
         return False
-    return len({len(mapping) for mapping in group}) == 1 and all(mapping.keys() == group[0].keys() for mapping in group)
-
-
-def _is_field_name(key: Any) -> bool:
-    return type(key) is str and key.isidentifier()
+    return all(len(mapping) == len(group[0]) and mapping.keys() == group[0].keys() for mapping in group)
 
 
 def _flatten(group: Iterable[Iterable[Any]]) -> list[Any]:

@@ -116,7 +116,7 @@ def test_an_open_connection_refuses_and_keeps_its_mode(elsewhere):
 
 APART = """
 import os, signal, sys, pyarrow as pa
-from tests.unit.summaries.draining import text
+from tests.unit.summaries.described import text
 table = pa.table({"a": list(range(100_000)), "s": ["x", "y"] * 50_000})
 table.group_by("s", use_threads=True).aggregate([("a", "sum")])
 child = os.fork()

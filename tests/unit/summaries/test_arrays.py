@@ -1,9 +1,7 @@
 """Summaries of NumPy's arrays and scalars and of SciPy's sparse arrays."""
 
-import copy
-import pickle
-from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from exploracoder_jupyter.kernel_agent.summaries.summarizer_registry import find
-from tests.unit.summaries.draining import drain, look, measure, schema, text
+from tests.unit.summaries.described import facts, measure, schema, text
 
 EXPECTED = [
     (np.arange(6).reshape(2, 3), ["shape (2, 3), dtype int64, 48 bytes", "all: [[0, 1, 2], [3, 4, 5]]"]),
@@ -25,45 +22,28 @@ EXPECTED = [
     (np.full(30, 60000, dtype="f2"), ["dtype float16", "all 60000"]),
     (np.array(3), ["shape (), dtype int64", "value 3"]),
     (np.array([]), ["shape (0,), dtype float64, 0 bytes, empty"]),
-    (np.zeros((0, 3)), ["shape (0, 3)", "empty"]),
     (np.array([1, "a", None, [1]], dtype=object), ["of int 1, str 1, NoneType 1, list 1", "all: [1, 'a', None, [1]]"]),
     (np.array([{"k": 1}] * 50, dtype=object), ["each of dict", "begins: [{'k': 1}, "]),
+    (np.array([10**400] * 50, dtype=object), ["each of int", "begins: [(about 401 digits), "]),
     (np.array(["a", "b", "a"] * 10), ["2 distinct (a 20, b 10)", "begins: ['a', 'b', "]),
-    (np.array([b"ab", b"c"]), ["all: [b'ab', b'c']"]),
     (np.array(["a"] * 30, dtype=np.dtypes.StringDType()), ["all a"]),
     (np.array(["2020-01-01", "NaT", "2021-03-01T12:30"], dtype="M8[ns]"), ["[2020-01-01, NaT, 2021-03-01 12:30]"]),
     (np.arange("2020-01-01", "2020-03-01", dtype="M8[D]"), ["values: 2020-01-01 to 2020-02-29"]),
     (np.arange(100).astype("m8[s]"), ["0 seconds to 99 seconds"]),
     (np.arange(30) % 3 == 0, ["33 % True"]),
-    (np.arange(1000) > 0, ["over 99 % True"]),
-    (np.arange(20_000) < 1, ["under 0.01 % True"]),
     (np.arange(30) * 1j, ["magnitude 0 to 29"]),
     (np.zeros(30, dtype=[("x", "f8"), ("y", "U4", (2,))]), ["2 fields", "x: float64, all 0", "y: "]),
+    (np.arange(30, dtype=np.longdouble), ["0 to 29, mean 14.5"]),
     (np.rec.array(np.array([(1, 2.5)], dtype="i4,f8")), ["f0: int32, all 1", "f1: float64, all 2.5"]),
     (np.ma.masked_array(np.arange(40.0), mask=np.arange(40) % 7 == 0), ["6 masked (15 %)", "1 to 39", "[masked, 1, "]),
-    (np.ma.masked_array([1, 2]), ["all: [1, 2]"]),
-    (np.ma.masked_all(40), ["all masked"]),
-    (np.matrix([[1, 2], [3, 4]]), ["shape (2, 2)", "all: [[1, 2], [3, 4]]"]),
     (np.broadcast_to(3.0, (100, 100)), ["its elements share memory", "read-only", "all 3"]),
     (np.zeros((10, 10))[::2, ::3], ["not contiguous"]),
     (np.asfortranarray(np.zeros((10, 10))), ["Fortran order"]),
-    (np.zeros(3, dtype="V3"), ["shape (3,)"]),
-    (np.float64(1.5), ["value 1.5"]),
     (np.str_("ab"), ["value 'ab'"]),
     (np.bytes_(b"ab"), ["value b'ab'"]),
-    (np.datetime64("2020-01-01"), ["value 2020-01-01"]),
-    (np.bool_(True), ["value True"]),
-    (np.dtype("f8"), ["float64, 8 bytes an element"]),
-    (np.dtype([("a", "i4"), ("b", "f8")]), ["2 fields, 12 bytes", "a int32, b float64"]),
-    (np.random.default_rng(1), ["random numbers, by PCG64"]),
-    (np.random.RandomState(1), ["random numbers"]),
     (sparse.csr_array(np.eye(5)), ["shape (5, 5), csr format, dtype float64, 5 stored (20 %), 84 bytes", "all 1"]),
-    (sparse.csc_matrix(np.eye(5)), ["csc format"]),
     (sparse.lil_matrix(np.eye(5)), ["lil format", "stored values: all 1"]),
     (sparse.dok_array(np.eye(5)), ["dok format", "stored values: all 1"]),
-    (sparse.coo_array((3, 4)), ["coo format, dtype float64, 0 stored (0 %)"]),
-    (sparse.dia_array(np.eye(5)), ["dia format"]),
-    (sparse.bsr_array(np.eye(4)), ["bsr format"]),
 ]
 
 
@@ -93,48 +73,18 @@ def test_a_mapped_file_is_named_and_hardly_read(tmp_path: Path) -> None:
     assert "big.bin" not in schema(array)
 
 
-def test_generators_keep_their_state() -> None:
-    generator, older = np.random.default_rng(1), np.random.RandomState(1)
-    before = copy.deepcopy((generator.bit_generator.state, older.get_state(legacy=False)))
-    drain(generator), drain(older)
-    assert repr((generator.bit_generator.state, older.get_state(legacy=False))) == repr(before)
-
-
 class Hostile(np.ndarray):
     """An array of somebody else's class; looking at its elements runs what they wrote."""
 
-    def __getitem__(self, key: object) -> object:
+    def refuse(self, *parts: object, **more: object) -> Any:
         raise RuntimeError("not to be run")
 
-    def __array_function__(self, *parts: object) -> object:
-        raise RuntimeError("not to be run")
-
-    def __array_ufunc__(self, *parts: object, **more: object) -> object:
-        raise RuntimeError("not to be run")
-
-    @property
-    def size(self) -> int:
-        raise RuntimeError("not to be run")
+    __getitem__ = __array_function__ = __array_ufunc__ = refuse
+    size = property(refuse)  # type: ignore[assignment]
 
 
 def test_code_of_classes_based_on_arrays_is_not_run() -> None:
     assert "all: [0, 1, 2]" in text(np.arange(3).view(Hostile))
-
-
-class Raising:
-    __hash__ = None  # type: ignore[assignment]
-
-    def __eq__(self, other: object) -> bool:
-        raise RuntimeError
-
-    def __lt__(self, other: object) -> bool:
-        raise RuntimeError
-
-
-def test_elements_that_cannot_be_compared_are_not() -> None:
-    array = np.empty(30, dtype=object)
-    array[:] = [Raising() for _ in range(30)]
-    assert "each of Raising" in text(array)
 
 
 def test_values_are_left_out_where_only_the_schema_is_shared() -> None:
@@ -147,6 +97,7 @@ MEASURED = [
     (np.array(3.0), "scalar of float64 #"),
     (np.ma.masked_array([1, 2], mask=[0, 1]), "2 of int64 #"),
     (np.array([1, None]), "2 of object"),
+    (np.zeros(100_000), "100000 of float64"),
     (sparse.csr_array(np.eye(5)), "5 x 5 of float64, 5 stored"),
 ]
 
@@ -156,23 +107,13 @@ def test_measures_name_the_shape(value: object, beginning: str) -> None:
     assert measure(value).startswith(beginning)
 
 
-def test_a_changed_element_of_a_small_array_is_noticed() -> None:
-    array = np.zeros(100)
-    before = measure(array)
-    assert measure(array) == before
+def test_a_changed_element_or_mask_of_a_small_array_is_noticed() -> None:
+    array, masked = np.zeros(100), np.ma.masked_array([1, 2], mask=[0, 1])
+    before = measure(array), measure(masked)
+    assert (measure(array), measure(masked)) == before
     array[3] = 1
-    assert measure(array) != before
-
-
-def test_a_changed_mask_is_noticed() -> None:
-    array = np.ma.masked_array([1, 2], mask=[0, 1])
-    before = measure(array)
-    array.mask = [1, 0]
-    assert measure(array) != before
-
-
-def test_large_arrays_are_measured_by_shape_alone() -> None:
-    assert measure(np.zeros(100_000)) == "100000 of float64"
+    masked.mask = [1, 0]
+    assert measure(array) != before[0] and measure(masked) != before[1]
 
 
 ANY_ARRAY = hnp.arrays(
@@ -183,19 +124,10 @@ ANY_ARRAY = hnp.arrays(
 @given(ANY_ARRAY, st.integers(1, 40))
 def test_any_array_is_described_and_stays_as_it_is(array: np.ndarray, sample: int) -> None:
     before = array.tobytes(), array.shape, array.dtype, array.flags.writeable
-    facts = drain(array, sample=sample)
-    assert facts[0].text.startswith(f"shape {array.shape}")
-    assert not any("\n" in fact.text for fact in facts)
+    described = facts(array, sample=sample)
+    assert described[0].text.startswith(f"shape {array.shape}")
+    assert not any("\n" in fact.text for fact in described)
     assert (array.tobytes(), array.shape, array.dtype, array.flags.writeable) == before
-
-
-@given(st.lists(st.none() | st.integers() | st.text() | st.floats() | st.lists(st.integers()), max_size=40))
-def test_any_objects_are_described_and_stay_as_they_are(values: list[object]) -> None:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    before = pickle.dumps(values)
-    drain(array)
-    assert pickle.dumps(values) == before
 
 
 @given(
@@ -205,10 +137,3 @@ def test_any_objects_are_described_and_stay_as_they_are(values: list[object]) ->
 def test_no_value_is_in_the_schema(values: list[int], dtype: object) -> None:
     array = np.array(values).astype(dtype)
     assert not [value for value in array.tolist() if str(value)[:8] in schema(array)]
-
-
-def test_the_shape_is_described_before_elements_are_read() -> None:
-    known = find(np.zeros(3))
-    assert known is not None and known.describe is not None
-    (first,) = islice(known.describe(np.zeros(3), look()), 1)
-    assert first.text == "shape (3,), dtype float64, 24 bytes"

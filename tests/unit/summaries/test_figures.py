@@ -1,16 +1,13 @@
 """Matplotlib figures, described by the content of their axes."""
 
 import io
-import pickle
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.unit.summaries.described import facts, measure, schema, text
+from tests.unit.summaries.described import measure, schema, text
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -36,8 +33,7 @@ def test_a_line_plot_is_described_by_its_axes_series_and_legend(axes):
     axes.plot(range(2000, 2021), [5, 9, 3] * 7, label="south")
     axes.set(title="Sales", xlabel="year", ylabel="units")
     axes.legend(title="region")
-    summary = of(axes).splitlines()
-    assert summary[:5] == [
+    assert of(axes).splitlines() == [
         "1 axes, 6.4 x 4.8 inches",
         'axes "Sales", x "year", y "units"',
         '  line "north": 21 points; x 2000 to 2020; y 0 to 20, rising',
@@ -45,7 +41,6 @@ def test_a_line_plot_is_described_by_its_axes_series_and_legend(axes):
         "highest at x = 2001, lowest at x = 2002)",
         '  legend "region": "north", "south"',
     ]
-    assert summary[5].startswith("<svg") and summary[5].count("<polyline") == 2
 
 
 def test_the_schema_has_counts_and_nothing_of_the_data_or_of_titles_and_labels(axes):
@@ -58,9 +53,7 @@ def test_the_schema_has_counts_and_nothing_of_the_data_or_of_titles_and_labels(a
     axes.annotate("a secret", (702, 802))
     summary = schema(axes.figure)
     assert "inches\naxes, x, y (log)\n  bars: 1\n  line: 2 points\n" in summary and "  legend of 1" in summary
-    assert not any(
-        str(value) in summary for value in (701, 702, 703, 704, 801, 802, 803, 804, 903, 777, "secret", "svg")
-    )
+    assert not any(str(value) in summary for value in (701, 702, 703, 704, 801, 802, 803, 804, 903, 777, "secret"))
 
 
 def test_subplots_with_bars_and_an_image():
@@ -74,7 +67,6 @@ def test_subplots_with_bars_and_an_image():
     assert "bars: 2; apples = 3, pears = 7" in summary
     assert "image: 3 x 4 int64, gray; values 0 to 11" in summary
     assert 'axes 3: colour bar of axes 2 "depth", gray, 0 to 11' in summary
-    assert 'levels-0-to-9="' in summary
 
 
 def test_scattered_points_are_described_with_their_colours(axes):
@@ -87,20 +79,13 @@ def test_scattered_points_are_described_with_their_colours(axes):
 @pytest.mark.parametrize(
     ("draw", "expected"),
     [
-        (
-            lambda a: a.hist(range(100), bins=4),
-            "(as of a histogram): 4; from 0 to 99, heights always 25",
-        ),
+        (lambda a: a.hist(range(100), bins=4), "(as of a histogram): 4; from 0 to 99, heights always 25"),
         (lambda a: a.hist([[1, 2], [2, 3]], label=["p", "q"]), 'bars "q": 10'),
-        (lambda a: a.hexbin([1, 2, 3], [1, 2, 3], gridsize=2), "polygons: 1"),
         (lambda a: a.barh(["u", "v"], [1, 2]), "horizontal bars: 2; u = 1, v = 2"),
-        (lambda a: a.hist([1, 2, 2], bins=2, histtype="step"), "polygon"),
-        (lambda a: a.stairs([1, 5, 2], [0, 1, 2, 3]), "steps: 3; from 0 to 3, heights 1 to 5, highest at 1 to 2"),
+        (lambda a: a.stairs([1, 5, 2], [0, 1, 2, 3], label="s"), 'StepPatch "s"'),
         (lambda a: a.axhline(3), "horizontal line: at y = 3"),
-        (lambda a: a.axvline(4), "vertical line: at x = 4"),
         (lambda a: a.axvspan(1, 2), "band: x 1 to 2"),
         (lambda a: a.plot([1, 2], [3, 4], "o"), "points: 2 points; x 1, 2; y 3, 4"),
-        (lambda a: a.plot([], []), "line: 0 points"),
         (lambda a: a.plot(["a", "b"], [3, 4]), "x has a, b"),
         (lambda a: a.plot(pd.date_range("2020", periods=9), range(9)), "x 2020-01-01 to 2020-01-09"),
         (lambda a: pd.Series(range(9), pd.date_range("2020", periods=9)).plot(ax=a), "x 2020-01-01 to 2020-01-09"),
@@ -111,9 +96,8 @@ def test_scattered_points_are_described_with_their_colours(axes):
         (lambda a: a.pcolormesh(np.eye(4)), "colour mesh: 4 x 4; colour 0 to 1"),
         (lambda a: a.pie([1, 3], labels=["p", "q"]), "pie: 2 slices; p 25.0%, q 75.0%"),
         (lambda a: a.boxplot([1, 2, 3, 4, 99]), "box plots: 1; 1: median 3, box 2 to 4, whiskers 1 to 4, 1 outside"),
-        (lambda a: a.quiver([1], [2], [3], [4]), "arrows: 1"),
+        (lambda a: a.hlines([1, 2], 0, 1, label="h"), 'LineCollection "h": 2'),
         (lambda a: a.text(1, 2, "hello"), 'text: "hello" at 1, 2'),
-        (lambda a: a.imshow(np.zeros((2, 2, 3))), "image: 2 x 2 x 3 float64; values always 0"),
         (lambda a: a.set(yscale="log", ylabel="y"), 'y "y" (log)'),
         (lambda a: a.set(xlim=(9, 1)), "x set to 9 to 1"),
         (lambda a: a.table([["1"]]), "not described: 1 Table"),
@@ -134,19 +118,10 @@ def test_axes_of_other_kinds():
     solid.set_zlabel("height")
     polar.plot([0, 1], [2, 3])
     twin = plt.figure().add_subplot().twinx()
-    assert 'axes 1, 3d, z "height"' in text(figure) and 'line "way": 2 points; x 1 to 2; y 3 to 4; z 5 to 6' in text(
-        figure
-    )
-    assert "axes 2, polar" in text(figure)
+    summary = text(figure)
+    assert 'axes 1, 3d, z "height"' in summary and 'line "way": 2 points; x 1 to 2; y 3 to 4; z 5 to 6' in summary
+    assert "3-D points: 2 points" in summary and "axes 2, polar" in summary
     assert "twin of axes 1" in text(twin.figure)
-
-
-def test_parts_of_a_divided_figure():
-    figure = plt.figure()
-    left, right = figure.subfigures(1, 2)
-    left.subplots().set_title("L")
-    right.subplots().set_title("R")
-    assert text(figure).startswith("2 axes, ") and text(right) == '1 axes\naxes "R", empty'
 
 
 def test_parts_of_a_figure_are_described_too(axes):
@@ -161,6 +136,9 @@ def test_parts_of_a_figure_are_described_too(axes):
     assert text(title)
     assert text(plt.Line2D([1], [2])) == "in no axes"
     assert text(plt.figure()) == "no axes, 6.4 x 4.8 inches"
+    part = plt.figure().subfigures(1, 2)[1]
+    part.subplots().set_title("R")
+    assert text(part) == '1 axes\naxes "R", empty'
 
 
 def test_measures_change_when_something_is_added(axes):
@@ -179,62 +157,17 @@ def test_a_broken_artist_hides_no_other(axes):
     assert "Broken" in of(axes) and 'line "good"' in of(axes)
 
 
-def test_a_sketch_is_short_however_much_there_is():
-    figure, many = plt.subplots(4, 4)
-    for axes in many.flat:
-        for _ in range(12):
-            axes.plot(np.random.default_rng(1).normal(size=500))
-    last = facts(figure)[-1]
-    assert last.text.startswith("<svg") and last.shows and len(last.text) <= 1500
-    assert "axes left out" in last.text
-
-
-def test_a_curve_keeps_its_shape_in_the_sketch(axes):
-    axes.plot([0, 50, 51, 52, 100], [0, 0, 10, 0, 0])
-    assert 'points="5,95 50,95 51,5 52,95 95,95"' in of(axes)
-
-
 def drawn(figure):
     raw = io.BytesIO()
-    try:
-        figure.savefig(raw, format="raw", dpi=40)
-    except (ValueError, OverflowError, ArithmeticError) as error:  # Matplotlib itself refuses some data
-        return type(error)
+    figure.savefig(raw, format="raw", dpi=40)
     return raw.getvalue()
-
-
-floats = st.floats(allow_nan=True, allow_infinity=True, width=32)
-pairs = st.lists(st.tuples(floats, floats), min_size=1, max_size=30)
-KINDS = {
-    "plot": lambda axes, xs, ys: axes.plot(xs, ys),
-    "scatter": lambda axes, xs, ys: axes.scatter(xs, ys, c=ys),
-    "bar": lambda axes, xs, ys: axes.bar(xs, ys),
-    "imshow": lambda axes, xs, ys: axes.imshow([xs, ys]),
-    "boxplot": lambda axes, xs, ys: axes.boxplot([xs, ys]),
-}
-
-
-@given(pairs, st.booleans(), st.sampled_from([*KINDS]))
-@pytest.mark.filterwarnings("ignore")
-def test_any_data_is_described_and_the_figure_is_left_as_it_was(points, more, kind):
-    figure, axes = plt.subplots(figsize=(2, 2))
-    try:
-        KINDS[kind](axes, [x for x, _ in points], [y for _, y in points])
-    except (ValueError, OverflowError):
-        plt.close(figure)
-        return
-    if more:
-        axes.plot([1, 2], label="more")
-        axes.legend()
-    untold = pickle.loads(pickle.dumps(figure))
-    assert text(figure)
-    assert drawn(figure) == drawn(untold)
-    plt.close("all")
 
 
 def test_a_figure_saved_after_being_described_is_the_same_picture():
     def figure():
-        figure, (left, right) = plt.subplots(1, 2, layout="constrained")
+        figure, (left, right, last, image) = plt.subplots(1, 4, layout="constrained")
+        last.boxplot([[1, 2, 3, 99], [1, 2]])
+        image.imshow([[1, np.nan], [np.inf, 3]])
         left.plot(["a", "b"], [1, 2], label="x")
         left.bar(["a", "c"], [3, 4])
         left.legend()

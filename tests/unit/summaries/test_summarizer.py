@@ -1,8 +1,8 @@
 """Any value is summarized in a few lines, whatever it does, and is left unchanged."""
 
+import itertools
 import sys
 import time
-from collections import Counter, OrderedDict
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe, summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer, Summary
-from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH, Draft
+from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily
 
 NOTE = 120
@@ -80,41 +80,25 @@ def cyclic():
 HOSTILE = {
     "repr raises": (lambda: hostile(__repr__=bad)(), "its repr raises ValueError: bad"),
     "repr hangs": (lambda: hostile(__repr__=forever)(), "takes too long"),
-    "repr sleeps": (lambda: hostile(__repr__=sleep)(), "takes too long"),
     "repr exits": (lambda: hostile(__repr__=leave)(), "raises SystemExit"),
-    "repr is no text": (lambda: hostile(__repr__=lie(3))(), "its repr raises TypeError"),
-    "repr is huge": (lambda: hostile(__repr__=lambda self: "x" * 50_000_000)(), "characters]"),
+    "repr is huge": (lambda: hostile(__repr__=lambda self: "x" * 5_000_000)(), "characters]"),
     "repr is odd": (lambda: hostile(__repr__=lie("\ud800\x1b[31m\0"))(), "Hostile: ?\\x1b[31m\\x00"),
     "repr is a lying text": (lambda: hostile(__repr__=lie(hostile(base=str, __len__=sleep)("x")))(), "Hostile"),
-    "class is another": (lambda: hostile(__class__=property(lie(int)))(), "Hostile"),
-    "class raises": (lambda: hostile(__class__=property(bad))(), "Hostile"),
-    "attributes raise": (lambda: hostile(__getattribute__=bad)(), "Hostile"),
     "attributes hang": (lambda: hostile(__getattr__=forever, __getattribute__=forever)(), "Hostile"),
-    "length lies": (lambda: hostile(base=list, __len__=lie(10**9))([1]), "1 item"),
     "length hangs": (lambda: hostile(base=list, __len__=forever, __iter__=forever)([1]), "1 item: int"),
     "iteration never ends": (lambda: hostile(base=dict, __iter__=forever, items=forever)(a=1), "1 item: str to int"),
-    "items change it": (lambda: hostile(base=dict, items=lambda self: self.clear())(a=1), "1 item"),
-    "equality hangs": (lambda: [hostile(__eq__=forever, __hash__=forever)()], "list: 1 item: Hostile"),
     "truth hangs": (lambda: hostile(__bool__=forever, __len__=forever)(), "Hostile"),
-    "slots": (lambda: hostile(__slots__=("a",))(), "Hostile"),
-    "property sleeps": (lambda: hostile(slow=property(sleep))(), "properties: slow"),
     "metaclass": (lambda: Meta("Met", (), {})(), ""),
     "class of it": (lambda: Meta("Met", (), {}), "Meta"),
-    "module is no name": (lambda: hostile()(), "Hostile"),
     "module lies": (lambda: type("Named", (), {"__module__": Evil("x.y")})(), "Named"),
     "module is no text": (lambda: type("Named", (), {"__module__": hostile(__getattribute__=bad)()})(), "Named"),
-    "module is a property": (lambda: type("Named", (), {"__module__": property(bad)})(), "Named"),
-    "dict hangs": (lambda: hostile(__dict__=property(forever))(), "Hostile"),
-    "dir hangs": (lambda: hostile(__dir__=forever)(), "Hostile"),
     "llm hangs": (lambda: hostile(_repr_llm_=sleep)(), "takes too long"),
     "llm raises": (lambda: hostile(_repr_llm_=bad)(), "raises ValueError"),
-    "llm is no text": (lambda: hostile(_repr_llm_=lie(3), v=1)(), "Hostile"),
     "llm is huge": (lambda: hostile(_repr_llm_=lie("x\n" * 10**6))(), "more cut"),
     "deep": (lambda: deep(100_000), "list: 1 item"),
     "cyclic": (lambda: cyclic(), "dict: 1 item: str to list"),
     "number": (lambda: hostile(base=int, __repr__=forever, __str__=forever, bit_length=forever)(7), "Hostile: 7"),
     "text": (lambda: hostile(base=str, __repr__=forever, __str__=forever)("abc"), "Hostile: 'abc'"),
-    "huge number": (lambda: 10**100_000, "about 100,0"),
     "exception": (lambda: hostile(base=Exception, __str__=sleep)("x"), "Hostile"),
 }
 
@@ -127,15 +111,8 @@ def test_a_hostile_value_costs_a_line(make, expected):
 
 def test_a_value_that_hangs_takes_nothing_from_the_others():
     hang, plain = hostile(__repr__=sleep)(), [1, 2]
-    summaries = Summarizer().tell([plain, hang, plain, 3, hang, plain])
-    assert [one.text.splitlines()[0] for one in summaries] == [
-        "list: 2 items: int",
-        "Hostile",
-        "list: 2 items: int",
-        "int: 3",
-        "Hostile",
-        "list: 2 items: int",
-    ]
+    summaries = [summary.text.splitlines()[0] for summary in Summarizer().tell([plain, hang, 3, hang, plain])]
+    assert summaries == ["list: 2 items: int", "Hostile", "int: 3", "Hostile", "list: 2 items: int"]
 
 
 class Counts:
@@ -161,19 +138,9 @@ def test_nothing_is_changed_printed_or_kept(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-SCALARS = [1, 1.5, True, None, 2j, "abc", b"abc", sys]
-
-
 def test_what_is_built_in_through_and_through_needs_no_process(monkeypatch):
     monkeypatch.setattr(forked_probe, "possible", lambda: False)
-    assert [summarize(value).text for value in SCALARS[:6]] == [
-        "int: 1",
-        "float: 1.5",
-        "bool: True",
-        "NoneType: None",
-        "complex: 2j",
-        "str: 'abc'",
-    ]
+    assert [summarize(value).text for value in (1, None, "abc")] == ["int: 1", "NoneType: None", "str: 'abc'"]
     assert summarize(sys) == ("module: sys", "module: sys")
     assert summarize({"a": [(1, 2.5)], "b": {3}}).text.endswith("  'a': [(1, 2.5)]\n  'b': {3}")
 
@@ -213,9 +180,8 @@ def test_a_foreign_formatter_is_asked_for_everything_and_may_have_nothing_to_say
     formatter = Formatter(every=lambda value: "seen" if value else None)
     assert summarize([1], formatter=formatter, foreign=True).text == "list: seen"
     assert summarize([], formatter=formatter, foreign=True).text == "list: empty"
-    assert (
-        summarize([1], formatter=Formatter(every=bad), foreign=True).text == "list\n  (to tell more raises ValueError)"
-    )
+    raising = summarize([1], formatter=Formatter(every=bad), foreign=True)
+    assert raising.text == "list\n  (to tell more raises ValueError)"
 
 
 @pytest.fixture
@@ -242,17 +208,12 @@ def test_facts_before_a_fault_count(family):
         raise KeyError("x")
 
     family(describe)
-    head = f"{__name__}.Known"
-    note = "\n  (to tell more raises KeyError)"
-    assert summarize(Known()) == (f"{head}: first\n  data\n  secret{note}", f"{head}: first\n  shape{note}")
+    head, note = f"{__name__}.Known: first\n", "\n  (to tell more raises KeyError)"
+    assert summarize(Known()) == (f"{head}  data\n  secret{note}", f"{head}  shape{note}")
 
 
 def test_facts_before_a_hang_count(family):
-    def describe(value, look):
-        yield Fact("first")
-        sleep()
-
-    family(describe)
+    family(lambda value, look: itertools.chain([Fact("first")], iter(sleep, None)))
     assert summarize(Known()).text == f"{__name__}.Known: first\n  (to tell more takes too long)"
 
 
@@ -276,24 +237,8 @@ def test_what_is_left_out_is_counted(family):
 
 
 def test_a_describer_that_never_ends_is_not_counted(family):
-    def describe(value, look):
-        while True:
-            yield Fact("x" * 100)
-
-    family(describe)
+    family(lambda value, look: itertools.repeat(Fact("x" * 100)))
     assert summarize(Known()).text.endswith("... more cut")
-
-
-def test_a_first_fact_without_schema_leaves_the_line_to_the_type(family):
-    family(lambda value, look: iter([Fact("42", shows=True), Fact("id: int64")]))
-    assert summarize(Known()).schema == f"{__name__}.Known\n  id: int64"
-
-
-def test_a_fact_of_several_lines_is_indented():
-    draft = Draft("T")
-    draft.add("a\nb")
-    draft.add("c\nd")
-    assert draft.finish() == "T: a\n    b\n  c\n    d"
 
 
 SECRET = "s3cret"
@@ -303,12 +248,7 @@ VALUES = {
     "list": [SECRET],
     "dict": {SECRET: SECRET, "other": {SECRET: 1}},
     "record": [{"name": SECRET}, {"name": SECRET}],
-    "single": [{SECRET: 1}],
-    "dicts": {"a": {SECRET: 1}, "b": {SECRET: 2}},
-    "ordered": OrderedDict(a={SECRET: 1}, b={SECRET: 2}),
-    "counters": [Counter([SECRET]), Counter([SECRET])],
     "dicts in records": [{"a": {SECRET: 1}}, {"a": {SECRET: 2}}],
-    "names with blanks": [{f"{SECRET} 1": 1}, {f"{SECRET} 1": 2}],
     "object": SimpleNamespace(field=SECRET),
     "repr": hostile(__repr__=lie(SECRET))(),
     "default": lambda value=SECRET: value,

@@ -1,9 +1,7 @@
 """Summaries of the tables of pandas, Polars and Arrow."""
 
 import datetime
-import pickle
 from decimal import Decimal
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import pandas as hpd
 
 from exploracoder_jupyter.kernel_agent.summaries.summarizer_registry import find
-from tests.unit.summaries.draining import drain, look, measure, schema, text
+from tests.unit.summaries.described import facts, measure, schema, text
 
+TABLES = (pd.DataFrame, pl.DataFrame, pa.table)
 CITIES = ["Berlin"] * 4 + ["Paris"] * 3 + ["Rome"] * 2 + ["Oslo"]
 
 
@@ -43,8 +41,15 @@ def sales() -> pd.DataFrame:
 def test_a_frame_is_described_by_its_columns() -> None:
     head, *lines = text(sales()).splitlines()
     assert head.startswith("10 rows x 7 columns, ")
+    assert schema(sales()).splitlines()[1:] == lines[:7]
     assert lines[:11] == [
-        *schema(sales()).splitlines()[1:],
+        "id: int64",
+        "when: datetime64[ns, UTC], 1 missing (10 %)",
+        "city: category of 4",
+        f"note: {sales()['note'].dtype}, 1 missing (10 %)",
+        "paid: bool",
+        "share: float64, 1 missing (10 %)",
+        "more: object, of dict 5, list 5",
         "all rows:",
         "  id | when | city | note | paid | share | more",
         "  1 | 2024-01-01 | Berlin | Berlin | True | 0.5 | {'a': 1}",
@@ -59,6 +64,8 @@ def test_a_frame_is_described_by_its_columns() -> None:
         "paid: bool, 60 % True",
         "share: float64, 1 missing (10 %), 0.5 to 1.5, mean 1.38889",
     ]
+    longer = text(pd.DataFrame({"id": range(1, 12)})).splitlines()
+    assert longer[1:4] == ["id: int64, 1 to 11, mean 6", "first rows:", "  id"] and len(longer) == 7
 
 
 def test_the_name_of_a_series_is_no_part_of_its_schema() -> None:
@@ -74,129 +81,67 @@ def test_what_fills_up_sparse_values_is_data() -> None:
     assert "Sparse[int64], 33 % stored" in schema(sparse)
 
 
-def test_of_a_longer_frame_statistics_come_before_the_first_rows() -> None:
-    lines = text(pd.DataFrame({"id": range(1, 12)})).splitlines()
-    assert lines[1:4] == ["id: int64, 1 to 11, mean 6", "first rows:", "  id"]
-    assert len(lines) == 7
-
-
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("kind", TABLES)
 def test_numbers_that_differ_late_are_distinguished(kind: Any) -> None:
     summary = text(kind({"amount": [12345.678912, 12345.68, 1234567.891]}))
     assert "12345.678912\n  12345.68\n  1234567.891" in summary
+    assert "  0.1\n  2.5" in text(kind({"short": np.array([0.1, 2.5], "float32")}))
     assert "12345.678912 to 12345.68," in text(kind({"amount": [12345.678912, 12345.68]}))
-
-
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_where_rows_are_long_numbers_have_the_digits_that_distinguish_them(kind: Any) -> None:
     thirds = {name: [1 / 3, 2 / 3, 1.0] * 2 for name in "abcd"}
-    summary = text(kind({**thirds, "near": [12345.678912, 12345.678955] * 3}))
-    assert "  0.333333 | 0.333333 | 0.333333 | 0.333333 | 12345.678912" in summary
+    rounded = text(kind({**thirds, "near": [12345.678912, 12345.678955] * 3}))
+    assert "  0.333333 | 0.333333 | 0.333333 | 0.333333 | 12345.678912" in rounded
 
 
-@pytest.mark.parametrize("kind", [pd.Series, pl.Series, pa.array])
-def test_short_floats_have_only_their_own_digits(kind: Any) -> None:
-    assert "0.1, 2.5" in text(kind(np.array([0.1, 2.5], "float32")))
-
-
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("kind", TABLES)
 def test_all_rows_of_a_small_table_are_shown(kind: Any) -> None:
     lines = text(kind({"k": list("abcdefghij"), "v": [*range(10)]})).splitlines()
     assert lines[3] == "all rows:"
     assert lines[5:15] == [f"  {letter} | {place}" for place, letter in enumerate("abcdefghij")]
 
 
-def test_all_of_a_short_series_is_shown() -> None:
-    assert text(pd.Series([3, 1, 2, 9, 7], index=list("vwxyz"))).endswith("v | 3\n  w | 1\n  x | 2\n  y | 9\n  z | 7")
-    assert text(pd.Series(range(10))).endswith("all: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9")
-
-
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("kind", TABLES)
 def test_texts_that_could_be_taken_for_something_else_are_quoted(kind: Any) -> None:
     summary = text(kind({" s": [" a ", "a", ""], "n": ["nan", None, "1"]}))
     gone = "nan" if kind is pd.DataFrame else "null"
     assert f"  ' s' | n\n  ' a ' | 'nan'\n  a | {gone}\n  '' | '1'" in summary
 
 
-def test_the_schema_of_a_frame_names_columns_and_counts() -> None:
-    assert schema(sales()).splitlines()[1:] == [
-        "id: int64",
-        "when: datetime64[ns, UTC], 1 missing (10 %)",
-        "city: category of 4",
-        f"note: {sales()['note'].dtype}, 1 missing (10 %)",
-        "paid: bool",
-        "share: float64, 1 missing (10 %)",
-        "more: object, of dict 5, list 5",
-    ]
-
-
-def named(frame: Any, **attributes: Any) -> Any:
-    frame.attrs.update(attributes)
-    return frame
-
-
-def unread(table: pa.Table) -> pa.RecordBatchReader:
-    return pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
-
-
-def of_type(values: list[Any], dtype: pa.DataType) -> pd.Series:
-    return pd.Series(pa.array(values, dtype), dtype=pd.ArrowDtype(dtype))
-
-
 LEVELS = pd.MultiIndex.from_tuples([("x", 1), ("y", 2)], names=["k", None])
 PERIODS = pd.period_range("2024-01", periods=3, freq="M")
 
 PANDAS = [
-    (pd.DataFrame(), ["0 rows x 0 columns"]),
     (pd.DataFrame(columns=["a"]), ["0 rows x 1 columns", "a: object"]),
     (pd.DataFrame([[1, 2]], columns=["a", "a"]), ["names that occur more than once: a", "a: int64, all 1", "all 2"]),
     (pd.DataFrame({"a": [1, 2]}, index=LEVELS), ["index: MultiIndex of 2 levels", "level k: ", "(x, 1) | 1"]),
     (pd.DataFrame([[1, 2]], columns=LEVELS), ["columns of 2 levels: k, unnamed", "(x, 1): int64"]),
     (pd.DataFrame({"a": [1, 2]}, index=[5, 5]), ["index: Index of int64, with duplicates, all 5", "5 | 2"]),
     (pd.DataFrame({"a": [1]}).rename_axis(columns="kinds"), ["columns are named 'kinds'"]),
-    (pd.DataFrame({0: [1], (1, "b"): [2]}), ["0: int64", "(1, b): int64"]),
-    (named(pd.DataFrame({"a": [1]}), source="web"), ["attrs: source=web"]),
+    (pd.DataFrame({"a": [1]}).pipe(lambda frame: frame.attrs.update(source="web") or frame), ["attrs: source=web"]),
     (pd.DataFrame({"a": ["x" * 500]}), ["x" * 40 + "...[+460 characters]"]),
     (pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64")}), ["a: Int64, 1 missing (33 %), 1 to 3, mean 2"]),
-    (pd.DataFrame({"a": pd.array([True, None], dtype="boolean")}), ["a: boolean, 1 missing (50 %), 100 % True"]),
-    (pd.DataFrame({"a": pd.array(["q", None, "q"], dtype="string")}), ["a: string, 1 missing (33 %), all q"]),
     (pd.DataFrame({"a": PERIODS}), ["a: period[M], 2024-01 to 2024-03"]),
     (pd.DataFrame({"a": pd.interval_range(0, 3)}), ["a: interval[int64, right], 0 to 3"]),
     (pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 1])}), ["a: Sparse[int64], 33 % stored, 0 to 1"]),
     (pd.DataFrame({"a": [Decimal("1.5"), None]}, dtype=object), ["a: object, each of Decimal, 1 missing (50 %)"]),
-    (pd.DataFrame({"a": [datetime.date(2024, 1, 1)] * 2}), ["a: object, each of date, all 2024-01-01"]),
     (pd.DataFrame({"a": pd.to_timedelta([1, 2], unit="h")}), ["0 days 01:00:00 to 0 days 02:00:00"]),
-    (pd.DataFrame({"a": [1j, 2]}), ["a: complex128, magnitude 1 to 2"]),
-    (pd.DataFrame({"a": [None, None]}), ["a: object, all missing"]),
-    (of_type([1, None], pa.int64()), ["int64[pyarrow], 1 missing (50 %), all 1"]),
-    (of_type(["a", None], pa.string()), ["1 missing (50 %), all a"]),
-    (of_type([[1], None], pa.list_(pa.int64())), ["each of list"]),
-    (of_type([Decimal("1.5"), None], pa.decimal128(5, 2)), ["all 1.50"]),
-    (of_type([datetime.date(2024, 1, 1)], pa.date32()), ["all 2024-01-01"]),
-    (of_type([datetime.timedelta(1)], pa.duration("ns")), ["all 1 days"]),
-    (of_type([True, None], pa.bool_()), ["100 % True"]),
+    (pd.Series([1, None], dtype="int64[pyarrow]"), ["int64[pyarrow], 1 missing (50 %), all 1"]),
+    (pd.Series([[1], None], dtype=pd.ArrowDtype(pa.list_(pa.int64()))), ["each of list"]),
+    (pd.Series([datetime.timedelta(1)], dtype="duration[ns][pyarrow]"), ["all 1 days"]),
     (pd.Series([1.5, None], name="x"), ["2 values, ", "x: float64, 1 missing (50 %), all 1.5", "all: 1.5, nan"]),
     (pd.Series([1, 2], index=["a", "b"]), ["unnamed: int64, 1 to 2", "index: Index of ", "  a | 1"]),
-    (pd.Series(dtype=float), ["0 values", "unnamed: float64"]),
-    (pd.RangeIndex(3), ["3 labels", "RangeIndex of int64 from 0"]),
+    (pd.Series(range(10)), ["all: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9"]),
     (pd.RangeIndex(5, 20, 5), ["index: RangeIndex by 5, 5 to 15"]),
     (pd.date_range("2024", periods=30, tz="Europe/Berlin"), ["freq D", "Europe/Berlin", "2024-01-01 to 2024-01-30"]),
     (pd.CategoricalIndex(["a", "b", "a"]), ["index: CategoricalIndex, category of 2, with duplicates (a 2, b 1)"]),
     (pd.interval_range(0, 3), ["IntervalIndex of interval[int64, right], 0 to 3", "all: (0, 1], "]),
-    (PERIODS, ["freq M, 2024-01 to 2024-03"]),
     (LEVELS, ["MultiIndex of 2 levels", "level k: ", "2 labels", "all: (x, 1), (y, 2)"]),
-    (pd.Index(["a", "a"], name="q"), ["index: Index 'q' of ", "with duplicates", "all a"]),
-    (pd.Index([]), ["0 labels"]),
     (sales().groupby("city", observed=True), ["groups of 10 rows x 7 columns", "by city"]),
     (sales().groupby(["city", "note"], observed=True)["id"], ["groups of 10 rows", "by city, note"]),
-    (sales().groupby(lambda place: place % 2), ["by function"]),
     (pd.DataFrame({"a": [1]}, index=LEVELS[:1]).groupby(level="k"), ["by level k"]),
     (pd.Timestamp("2024-01-01 12:00", tz="UTC"), ["2024-01-01 12:00:00+00:00, zone UTC"]),
-    (pd.Timedelta("1h"), ["0 days 01:00:00"]),
     (pd.Period("2024-01"), ["2024-01, freq M"]),
-    (pd.Interval(0, 1), ["0 to 1, closed right"]),
-    (pd.NaT, ["a missing value"]),
-    (pd.NA, ["a missing value"]),
+    (pd.Interval(0, 1), ["(0, 1]"]),
+    (pd.NA, ["<NA>"]),
     (pd.Categorical(["a", "b", "a"], ordered=True), ["values: ordered category of 2 (a 2, b 1)", "all: a, b, a"]),
     (pd.array([1, None], dtype="Int64"), ["2 values, ", "Int64, 1 missing (50 %)"]),
     (sales().style, ["a styled frame", "10 rows x 7 columns"]),
@@ -241,18 +186,14 @@ POLARS = [
             "z: Datetime('us', time_zone='UTC'), ",
             "g: Decimal(precision=10, scale=2), 1.00 to 4.00",
             "u: Duration('ms'), 0:00:00.001000 to 0:00:00.004000",
-            "  1 | 1.5 | a | True | 2024-01-01 | [1, 2] | {'a': 1} | 3 bytes | null | a | a | 2024-01-01 | 1.00 | ",
+            "  1 | 1.5 | a | True | 2024-01-01 | [1, 2] | {'a': 1} | b'abc' | null | a | a | 2024-01-01 | 1.00 | ",
         ],
     ),
-    (pl.DataFrame(), ["0 rows x 0 columns"]),
-    (pl.DataFrame({"a": []}), ["0 rows x 1 columns", "a: Null"]),
-    (FRAME["l"], ["4 values, ", "all: [1, 2], null, [], [5,000 items]"]),
-    (pl.Series([b"x" * 5000, b"abc"]), ["all: about 5.0 kB, 3 bytes"]),
-    (pl.Series([]), ["0 values", "values: Null"]),
+    (FRAME["l"], ["4 values, ", "all: [1, 2], null, [], (40.0 kB)"]),
+    (pl.Series([b"x" * 5000, b"abc"]), ["all: (5.0 kB), b'abc'"]),
     (pl.Series(["x" * 1000]), ["x" * 40 + "..."]),
     (FRAME.lazy(), ["lazy, not collected"]),
     (pl.col("a") > 4711, ["4711"]),
-    (pl.Schema({"a": pl.Int8, "b": pl.String}), ["2 columns", "a Int8, b String"]),
 ]
 
 TABLE = pa.table(
@@ -294,107 +235,48 @@ ARROW = [
             "d: dictionary<values=string, indices=int32, ordered=0>, 2 distinct (a 2, b 1)",
             "n: null, all null",
             "g: decimal128(2, 1), 1 null (33 %), 1.5 to 2.5, mean 2",
-            "  1 | 1.5 | 1.5 | a | a | True | 1970-01-01 | 0:00:00 | 00:00:00 | a | [1] | [('k', 1)] | 3 bytes | ",
+            "  1 | 1.5 | 1.5 | a | a | True | 1970-01-01 | 0:00:00 | 00:00:00 | a | [1] | [('k', 1)] | b'abc' | ",
         ],
     ),
     (TABLE.to_batches()[0], ["3 rows x 17 columns"]),
-    (pa.table({}), ["0 rows x 0 columns"]),
-    (pa.table({"a": pa.array([], pa.int8())}), ["0 rows x 1 columns", "a: int8"]),
     (pa.array([1, None]), ["2 values, ", "values: int64, 1 null (50 %), all 1", "all: 1, null"]),
     (pa.chunked_array([[1], [2]]), ["2 values in 2 chunks"]),
-    (pa.chunked_array([], pa.int8()), ["0 values in 0 chunks"]),
-    (TABLE["l"], ["all: [1], null, [5,000 items]"]),
+    (TABLE["l"], ["all: [1], null, (40.0 kB)"]),
     (TABLE.schema.with_metadata({"owner": "x"}), ["17 columns", "id: int64", "metadata for owner"]),
-    (pa.field("a", pa.int8(), nullable=False), ["a: int8 not null"]),
-    (pa.list_(pa.int8()), ["list<item: int8>"]),
-    (pa.scalar(5), ["5, scalar of int64"]),
-    (pa.scalar(None), ["null, scalar of null"]),
+    (pa.schema([pa.field("a", pa.int8(), nullable=False)]), ["a: int8 not null"]),
     (ds.dataset(TABLE), ["not scanned", "id: int64"]),
-    (unread(TABLE), ["record batches, not read", "id: int64"]),
+    (TABLE.to_reader(), ["record batches, not read", "id: int64"]),
 ]
 
 
 @pytest.mark.parametrize(("value", "parts"), [*PANDAS, *POLARS, *ARROW], ids=lambda value: type(value).__name__)
 def test_a_table_or_a_part_of_one_is_described(value: object, parts: list[str]) -> None:
+    before = memory(value)
     summary = text(value)
     for part in parts:
         assert part in summary
+    assert memory(value) == before
 
 
-@pytest.mark.parametrize("value", [value for value, _ in PANDAS], ids=lambda value: type(value).__name__)
-def test_describing_changes_nothing_in_pandas(value: Any) -> None:
-    parts = [value, *[getattr(value, "index", None), getattr(value, "columns", None)]]
-    before = [pickle_of(part) for part in parts], memory(value)
-    drain(value)
-    assert ([pickle_of(part) for part in parts], memory(value)) == before
-
-
-def pickle_of(value: Any) -> bytes | None:
-    """None for what cannot be pickled, such as a Styler or a group by a function."""
-    try:
-        return pickle.dumps(value)
-    except (AttributeError, TypeError, pickle.PicklingError):
-        return None
-
-
-def memory(value: Any) -> Any:
-    used = getattr(value, "memory_usage", None)
-    return str(used(deep=True)) if used else None
-
-
-def test_groups_are_counted_only_if_they_are_there() -> None:
-    grouped = sales().groupby("city", observed=True)
-    assert "groups of 10 rows x 7 columns" in text(grouped).splitlines()
-    assert "ngroups" not in getattr(grouped._grouper, "_cache", {})
-    assert len(grouped) == 4
-    assert grouped.ngroups == 4
-    assert "4 groups" in text(grouped)
+def memory(value: Any) -> str:
+    """What a value of pandas takes with its caches; empty for others."""
+    return str(value.memory_usage(deep=True)) if hasattr(value, "memory_usage") else ""
 
 
 def test_many_columns_are_grouped_by_type() -> None:
     frame = pd.DataFrame(np.zeros((2, 100)), columns=[f"c{place}" for place in range(100)]).assign(name="x")
     lines = text(frame).splitlines()
-    assert lines[1].startswith("100 of float64: c0, c1, c2, ")
-    assert lines[1].endswith(", ... 60 more")
-    assert lines[2] == f"1 of {frame['name'].dtype}: name"
-    assert "... 61 more columns" in lines
+    assert lines[1].startswith("100 of float64: c0, c1, c2, ") and lines[1].endswith(", ... 60 more")
+    assert lines[2] == f"1 of {frame['name'].dtype}: name" and "... 61 more columns" in lines
     assert all(len(line) < 400 for line in lines)
 
 
-@pytest.mark.parametrize("kind", [pl.DataFrame, pa.table])
-def test_many_columns_of_other_libraries_are_grouped_too(kind: Any) -> None:
-    lines = text(kind({f"c{place}": [1] for place in range(100)})).splitlines()
-    assert lines[1].startswith("100 of ")
-    assert "... 60 more columns" in lines
-
-
-def big() -> pd.DataFrame:
-    count = 1_000_000
-    return pd.DataFrame(
-        {
-            "i": np.arange(count),
-            "f": np.linspace(0, 1, count),
-            "b": np.arange(count) % 2 == 0,
-            "c": pd.Categorical.from_codes(np.arange(count) % 3, ["a", "b", "c"]),
-        }
-    )
-
-
-def test_large_frames_are_sampled_and_say_so() -> None:
-    lines = text(big()).splitlines()
-    assert lines[0].endswith("; sampled 20,000 of 1,000,000")
-    assert lines[3] == "b: bool, 50 % True"
-    assert lines[4].startswith("c: category of 3 (")
-    assert "33 %" in lines[4]
-
-
-@pytest.mark.parametrize("convert", [pl.DataFrame, pa.table, pd.DataFrame])
+@pytest.mark.parametrize("convert", TABLES)
 def test_samples_are_shares_and_not_counts(convert: Any) -> None:
     frame = convert({"a": np.arange(1_000_000), "s": ["x", "y"] * 500_000})
     lines = text(frame).splitlines()
     assert lines[0].endswith("; sampled 20,000 of 1,000,000")
-    assert "at least 2 distinct" in lines[2]
-    assert "500,000" not in lines[2]
+    assert "at least 2 distinct" in lines[2] and "500,000" not in lines[2]
 
 
 @pytest.mark.parametrize("convert", [pl.Series, pa.array, lambda values: pd.Series(values, dtype="string")])
@@ -405,27 +287,8 @@ def test_of_long_texts_few_are_taken(convert: Any) -> None:
 
 
 def test_statistics_are_left_out_when_it_is_late() -> None:
-    for frame in (sales(), FRAME, TABLE):
-        summary = text(frame, deadline=0.0)
-        assert "id: " in summary
-        assert "mean" not in summary
-
-
-class Broken(pd.DataFrame):
-    @property
-    def iloc(self) -> Any:
-        raise RuntimeError("broken")
-
-
-def test_facts_before_a_fault_count() -> None:
-    frame = Broken({"a": [1]})
-    known = find(frame)
-    assert known is not None and known.describe is not None
-    assert not known.own
-    facts = known.describe(frame, look())
-    assert next(facts).text.startswith("1 rows x 1 columns")
-    with pytest.raises(RuntimeError, match="broken"):
-        list(facts)
+    for summary in (text(frame, deadline=0.0) for frame in (sales(), FRAME, TABLE)):
+        assert "id: " in summary and "mean" not in summary
 
 
 class Hostile:
@@ -442,24 +305,19 @@ class Hostile:
 
 @pytest.mark.parametrize("convert", [pd.Series, lambda cells: pl.Series(cells, dtype=pl.Object)])
 def test_values_in_cells_are_only_shown_by_the_look(convert: Any) -> None:
-    assert "hostile" in text(convert([Hostile(), Hostile()]))
+    assert "hostile" in text(convert([Hostile(), Hostile()]), short=repr)
 
 
 def test_lazy_frames_stay_lazy(tmp_path: Path) -> None:
-    ran = []
-
-    def note(frame: pl.DataFrame) -> pl.DataFrame:
-        ran.append(frame)
-        return frame
-
-    assert text(pl.DataFrame({"a": [1]}).lazy().map_batches(note)).startswith("lazy")
+    ran: list[Any] = []
+    assert text(pl.DataFrame({"a": [1]}).lazy().map_batches(ran.append)).startswith("lazy")
     assert text(pl.scan_csv(tmp_path / "none.csv")).startswith("lazy")
     assert not ran
 
 
 def test_readers_stay_unread_and_files_unscanned(tmp_path: Path) -> None:
-    reader = unread(TABLE)
-    drain(reader)
+    reader = TABLE.to_reader()
+    facts(reader)
     assert reader.read_all().num_rows == 3
     pq.write_table(TABLE.select(["id", "s"]), tmp_path / "secret.parquet")
     dataset = ds.dataset(tmp_path / "secret.parquet")
@@ -474,12 +332,9 @@ def test_readers_stay_unread_and_files_unscanned(tmp_path: Path) -> None:
     "value, apart, here",
     [
         (FRAME, False, True),
-        (FRAME.lazy(), False, True),
         (TABLE, True, False),
         (sales().drop(columns="more"), True, True),
-        (sales()["share"], True, True),
         (sales(), True, False),
-        (pd.DataFrame({"held": [object()]}), True, False),
         (pd.Series(["held"], dtype=object), True, False),
     ],
     ids=lambda value: "" if isinstance(value, bool) else type(value).__name__,
@@ -497,6 +352,7 @@ MEASURED = [
     (FRAME.select("id", "s"), "4 rows x 2 columns of Int64, String #"),
     (FRAME["id"], "4 values of Int64"),
     (TABLE, "3 rows x 17 columns #"),
+    *((kind({f"c{place}": [1, 2] for place in range(1_001)}), "2 rows x 1001 columns") for kind in TABLES),
 ]
 
 
@@ -505,90 +361,41 @@ def test_measures_name_the_shape(value: object, beginning: str) -> None:
     assert measure(value).startswith(beginning)
 
 
-@pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_of_very_wide_tables_only_the_shape_is_measured(convert: Any) -> None:
-    assert measure(convert({f"c{place}": [1, 2] for place in range(1_001)})) == "2 rows x 1001 columns"
+CHANGES = {
+    "cell": lambda frame: frame.__setitem__("id", [99, *frame["id"][1:]]),
+    "moment": lambda frame: frame.loc.__setitem__((0, "when"), frame["when"][1]),
+    "category": lambda frame: frame.loc.__setitem__((0, "city"), "Oslo"),
+    "column": lambda frame: frame.insert(0, "new", 1),
+    "name": lambda frame: setattr(frame, "columns", [*frame.columns[:-1], "other"]),
+}
 
 
-def change_a_cell(frame: pd.DataFrame) -> None:
-    frame.loc[0, "id"] = 99
-
-
-def change_a_moment(frame: pd.DataFrame) -> None:
-    frame.loc[0, "when"] = frame.loc[1, "when"]
-
-
-def change_a_category(frame: pd.DataFrame) -> None:
-    frame.loc[0, "city"] = "Oslo"
-
-
-def add_a_column(frame: pd.DataFrame) -> None:
-    frame["new"] = 1
-
-
-def rename_a_column(frame: pd.DataFrame) -> None:
-    frame.columns = pd.Index([*frame.columns[:-1], "other"])
-
-
-@pytest.mark.parametrize("change", [change_a_cell, change_a_moment, change_a_category, add_a_column, rename_a_column])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_change_of_a_small_frame_is_noticed(change: Any) -> None:
     frame = sales()
     before = measure(frame)
-    drain(frame)
+    facts(frame)
     assert measure(frame) == before
     change(frame)
     assert measure(frame) != before
 
 
-CELLS = {
-    "int": st.integers(10**12, 10**13),
-    "float": st.floats(allow_nan=True, allow_infinity=True),
-    "text": st.text(min_size=1).map(lambda text: f"zqx{text}") | st.none(),
-    "when": st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)) | st.none(),
-    "any": st.none() | st.integers() | st.lists(st.integers()) | st.text(),
-}
-
-
-@given(
-    hpd.data_frames(
-        [hpd.column(name, elements=cells, dtype=object) for name, cells in CELLS.items()],
-        index=hpd.range_indexes(max_size=12),
-    ),
-    st.sampled_from([object, "narrow", "category"]),
-    st.integers(1, 20),
+LINES = st.tuples(
+    st.integers(10**12, 10**13),
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.text(min_size=1).map(lambda text: f"zqx{text}") | st.none(),
+    st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)) | st.none(),
 )
-def test_any_frame_is_described_and_stays_as_it_is(frame: pd.DataFrame, kind: Any, sample: int) -> None:
-    if kind == "narrow":
-        frame = frame.infer_objects()
-    elif kind == "category":
-        frame = frame[["int", "text"]].astype("category")
-    before = pickle.dumps(frame)
-    facts = drain(frame, sample=sample)
-    assert not any("\n" in fact.text for fact in facts)
-    assert pickle.dumps(frame) == before
-    shared = schema(frame, sample=sample)
-    assert "zqx" not in shared
-    assert not [value for value in frame["int"] if str(value) in shared]
 
 
-@given(st.lists(st.tuples(CELLS["int"], CELLS["float"], CELLS["text"], CELLS["when"]), max_size=12), st.integers(1, 20))
-def test_any_table_of_other_libraries_is_described_and_stays_as_it_is(
-    lines: list[tuple[Any, ...]], sample: int
-) -> None:
+@given(st.lists(LINES, max_size=12), st.sampled_from([object, "category", None]), st.integers(1, 20))
+def test_any_table_is_described_and_stays_as_it_is(lines: list[Any], kind: Any, sample: int) -> None:
     columns = {name: [line[place] for line in lines] for place, name in enumerate(("i", "f", "s", "w"))}
-    frame = pl.DataFrame(columns, strict=False)
-    table = frame.to_arrow()
-    before = frame.clone(), table.slice()
-    for value in (frame, table):
-        assert not any("\n" in fact.text for fact in drain(value, sample=sample))
+    pandas, polars = pd.DataFrame(columns, dtype=kind), pl.DataFrame(columns, strict=False)
+    arrow = polars.to_arrow()
+    before = pandas.copy(), polars.clone(), repr(arrow.to_pylist())
+    for value in (pandas, polars, arrow):
+        assert not any("\n" in fact.text for fact in facts(value, sample=sample))
         assert "zqx" not in schema(value, sample=sample)
         assert not [line[0] for line in lines if str(line[0]) in schema(value, sample=sample)]
-    assert frame.equals(before[0])
-    assert repr(table.to_pylist()) == repr(before[1].to_pylist())
-
-
-def test_the_shape_is_described_before_columns_are_read() -> None:
-    known = find(sales())
-    assert known is not None and known.describe is not None
-    (first,) = islice(known.describe(sales(), look()), 1)
-    assert first.text.startswith("10 rows x 7 columns")
+    assert pandas.equals(before[0]) and polars.equals(before[1]) and repr(arrow.to_pylist()) == before[2]

@@ -2,15 +2,14 @@
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
-from tests.unit.summaries.described import measure, schema, text
+from tests.unit.summaries.described import measure, schema, summarize, text
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def summarize_in_fork(value):
     """The summary as it is made for a cell: in a forked child."""
-    (summary,) = Summarizer().tell([value])
+    summary = summarize(value)
     assert "takes too long" not in summary.text and "raises" not in summary.text
     return summary
 
@@ -27,11 +26,11 @@ class TestTorch:
     def test_a_large_tensor_is_described_by_a_sample(self, torch):
         tensor = torch.arange(4_000_000).float().reshape(2000, 2000)
         summary = text(tensor)
-        assert summary.startswith("shape 2000 x 2000, float32, on cpu, 16.0 MB\nvalues 0 to ")
-        assert "(of 20,000 of its values)" in summary and "first 0, 1, 2, 3, 4, 5, ..." in summary
+        assert summary.startswith("shape 2000 x 2000, float32, on cpu, 16.0 MB\nvalues: 0 to ")
+        assert "sampled 20,000 of 4,000,000" in summary and "begins: [[0, 1, 2, 3, 4, 5, 6, 7, ...]" in summary
         assert schema(tensor) == "shape 2000 x 2000, float32, on cpu, 16.0 MB"
-        assert "(of 20,000 of its values)" in summarize_in_fork(tensor).text
-        assert "(of 20,000 of its values)" in summarize_in_fork(tensor.T).text
+        assert "sampled 20,000 of 4,000,000" in summarize_in_fork(tensor).text
+        assert "sampled 20,000 of 4,000,000" in summarize_in_fork(tensor.T).text
 
     def test_gradients_are_described_and_none_is_made(self, torch):
         leaf = torch.ones(3, requires_grad=True)
@@ -44,18 +43,18 @@ class TestTorch:
     @pytest.mark.parametrize(
         ("make", "expected"),
         [
-            (lambda t: t.tensor(7), "scalar, int64, on cpu, 8 bytes\nvalues 7"),
-            (lambda t: t.tensor([True, False]), "values [True, False]"),
-            (lambda t: t.tensor([1.5, 2.5], dtype=t.bfloat16), "shape 2, bfloat16, on cpu, 4 bytes\nvalues [1.5, 2.5]"),
-            (lambda t: t.arange(100.0).bfloat16(), "values 0 to 99"),
-            (lambda t: t.arange(100.0).half(), "values 0 to 99, mean 49.5, std 28.87"),
-            (lambda t: t.tensor([1.0, float("nan")] * 50), "always 1, 50 not finite"),
+            (lambda t: t.tensor(7), "scalar, int64, on cpu, 8 bytes\nvalue 7"),
+            (lambda t: t.tensor([True, False]), "all: [True, False]"),
+            (lambda t: t.tensor([1.5, 2.5], dtype=t.bfloat16), "shape 2, bfloat16, on cpu, 4 bytes\nall: [1.5, 2.5]"),
+            (lambda t: t.arange(100.0).bfloat16(), "values: 0 to 99"),
+            (lambda t: t.arange(100.0).half(), "values: 0 to 99, mean 49.5, std 28.8661"),
+            (lambda t: t.tensor([1.0, float("nan")] * 50), "values: 50 NaN (50 %), all 1"),
             (lambda t: t.empty(0), "shape 0, float32, on cpu, 0 bytes"),
             (lambda t: t.ones(3, device="meta"), "on meta, 12 bytes\nno values here"),
             (lambda t: t.eye(3).to_sparse(), "sparse_coo"),
             (lambda t: t.ones(3, dtype=t.cfloat), "complex64"),
-            (lambda t: t.ones(2, 3).T, "not contiguous\nvalues [[1.0, 1.0]"),
-            (lambda t: t.nn.Parameter(t.ones(2)), "values [1.0, 1.0]"),
+            (lambda t: t.ones(2, 3).T, "not contiguous\nall: [[1, 1], "),
+            (lambda t: t.nn.Parameter(t.ones(2)), "all: [1, 1]"),
         ],
     )
     def test_kinds_of_tensors(self, torch, make, expected):
@@ -102,7 +101,7 @@ class TestJax:
 
     def test_an_array_is_described_by_a_sample(self, jnp):
         array = jnp.arange(4_000_000.0).block_until_ready()
-        assert summarize_in_fork(array).text.count("(of 20,000 of its values)") == 1
+        assert summarize_in_fork(array).text.count("sampled 20,000 of 4,000,000") == 1
         assert schema(array) == "shape 4000000, float32, on cpu:0, 16.0 MB"
 
     def test_an_array_that_is_still_computed_is_not_waited_for(self, jnp):
@@ -111,7 +110,7 @@ class TestJax:
             lazy = lazy @ wide / 2000
         assert "still being computed" in summarize_in_fork(lazy).text
         lazy.block_until_ready()
-        assert "values always 1" in summarize_in_fork(lazy).text
+        assert "values: all 1" in summarize_in_fork(lazy).text
 
     def test_tracers_keys_halves_and_deleted_arrays(self, jnp):
         import jax
@@ -120,7 +119,7 @@ class TestJax:
         jax.jit(lambda x: (summaries.append(text(x)), x)[1])(jnp.ones(3))
         assert summaries == ["shape 3, float32, a tracer: it has no values"]
         assert "a key of random numbers" in text(jax.random.key(0))
-        assert "values [1.0, 1.0]" in text(jnp.ones(2, dtype=jnp.bfloat16).block_until_ready())
+        assert "all: [1, 1]" in text(jnp.ones(2, dtype=jnp.bfloat16).block_until_ready())
         gone = jnp.ones(3)
         gone.delete()
         assert text(gone) == "shape 3, float32, deleted or donated"
@@ -136,7 +135,7 @@ class TestTensorflow:
 
     def test_tensors_and_variables(self, tf):
         tensor = tf.reshape(tf.range(4_000_000), (2000, 2000))
-        assert "(of 20,000 of its values)" in summarize_in_fork(tensor).text
+        assert "sampled 20,000 of 4,000,000" in summarize_in_fork(tensor).text
         assert schema(tensor) == "shape 2000 x 2000, int32, on CPU:0"
         assert "trainable" in summarize_in_fork(tf.Variable([1.0])).text
         assert text(tf.constant(["a"])) == "shape 1, string, on CPU:0"

@@ -6,21 +6,14 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.missing_values import missing_note
-from exploracoder_jupyter.kernel_agent.summaries.number_format import (
-    format_number_range,
-    format_range,
-    format_statistic,
-    percentage,
-    true_share,
-)
+from exploracoder_jupyter.kernel_agent.summaries.number_format import format_range, missing_note
 from exploracoder_jupyter.kernel_agent.summaries.sampling import sample_note, sample_positions
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     ColumnFacts,
     describe_objects,
-    describe_texts,
+    describe_values,
     format_cell,
     format_timestamp,
 )
@@ -52,15 +45,19 @@ def sample_elements(array: Any, limit: int) -> Any:
     return array.reshape(-1) if positions is None else array.flat[positions]
 
 
-def element_facts(array: Any, options: SummaryOptions, name: str = "values") -> Iterator[Fact]:
+def element_facts(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Yield a line of facts about the elements of an array, and a line with the elements or the first ones."""
     if array.size > WHOLE_ARRAY_LIMIT or array.dtype.kind in "OV":
-        sample = sample_elements(array, options.sample)
-        note = sample_note(sample.size, array.size)
-        facts = describe_elements(sample, options, exact=not note)
-        if facts.counts or facts.values:
-            yield facts.fact(name, "", note)
+        yield from sampled_fact(array, options.sample, options)
     yield Fact(first_elements(array, options), shows=True)
+
+
+def sampled_fact(array: Any, limit: int, options: SummaryOptions, name: str = "values") -> Iterator[Fact]:
+    """Yield a line of facts about the elements of an array, or about `limit` of them."""
+    sample = sample_elements(array, limit)
+    facts = describe_elements(sample, options, exact=sample.size == array.size)
+    if facts.counts or facts.values:
+        yield facts.fact(name, "", sample_note(sample.size, array.size))
 
 
 def describe_elements(
@@ -70,56 +67,16 @@ def describe_elements(
     kind = values.dtype.kind
     if not values.size or kind == "V":
         return ColumnFacts()
-    if kind == "b":
-        return ColumnFacts(values=(true_share(int(values.sum()), values.size),))
-    if kind in "iufc":
-        return _describe_numbers(values, exact, deviation)
-    if kind in "mM":
-        return _describe_timestamps(values, exact)
     if kind == "O":
         return describe_objects(values.tolist(), options, exact=exact)
-    return ColumnFacts(values=describe_texts(values.tolist(), options, exact=exact))
-
-
-def _describe_numbers(values: Any, exact: bool, deviation: bool) -> ColumnFacts:
-    numpy = sys.modules["numpy"]
-    nan, infinite = numpy.isnan(values), numpy.isinf(values)
-    finite = values[~(nan | infinite)]
-    counts = missing_note(int(nan.sum()), values.size, exact=exact, word="NaN")
-    infinite_note = missing_note(int(infinite.sum()), values.size, exact=exact, word="infinite")
-    with numpy.errstate(all="ignore"):
-        return ColumnFacts(
-            counts, (*_range_facts(finite, deviation), *_zeros_note(finite, values.size), *infinite_note)
-        )
-
-
-def _range_facts(finite: Any, deviation: bool) -> tuple[str, ...]:
-    if not finite.size:
-        return ()
-    if finite.dtype.kind == "c":
-        low, high = (format_statistic(abs(finite).min().item()), format_statistic(abs(finite).max().item()))
-        return (f"magnitude {format_range(low, high)}",)
-    value_range = format_number_range(finite.min().item(), finite.max().item())
-    if value_range.startswith("all "):
-        return (value_range,)
-    floats = finite.astype("float64")
-    mean = f"mean {format_statistic(floats.mean().item())}"
-    return (value_range, mean, f"std {format_statistic(floats.std().item())}") if deviation else (value_range, mean)
-
-
-def _zeros_note(finite: Any, total: int) -> tuple[str, ...]:
-    zeros = int((finite == 0).sum())
-    return (f"{percentage(zeros, total)} zeros",) if total > WHOLE_ARRAY_LIMIT and total > zeros > total / 2 else ()
-
-
-def _describe_timestamps(values: Any, exact: bool) -> ColumnFacts:
-    is_missing = sys.modules["numpy"].isnat(values)
-    present = values[~is_missing]
-    counts = missing_note(int(is_missing.sum()), values.size, exact=exact, word="NaT")
-    return ColumnFacts(
-        counts,
-        (format_range(format_timestamp(present.min()), format_timestamp(present.max())),) if present.size else (),
-    )
+    if kind in "mM":
+        is_missing = sys.modules["numpy"].isnat(values)
+        present = values[~is_missing]
+        counts = missing_note(int(is_missing.sum()), values.size, exact=exact, word="NaT")
+        ends = [format_timestamp(end) for end in (present.min(), present.max())] if present.size else []
+        return ColumnFacts(counts, (format_range(*ends),) if ends else ())
+    numbers = values.astype("f8") if kind == "f" else values  # longer floats have no Python type
+    return describe_values(numbers.tolist(), options, exact=exact, deviation=deviation)
 
 
 def first_elements(array: Any, options: SummaryOptions) -> str:

@@ -21,21 +21,28 @@ from exploracoder_jupyter.kernel_agent.summaries.sampling import sample_note
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list, format_size
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables import pandas_columns
-from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import ColumnFacts, format_cell, format_label
+from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
+    ColumnFacts,
+    attribute_facts,
+    format_label,
+    omitted_note,
+)
 
 
 def _describe_array(array: Any, options: SummaryOptions) -> Iterator[Fact]:
-    sizes, memory = _format_sizes(array.sizes, options), format_size(array.nbytes)
-    yield Fact(f"({sizes}), dtype {array.dtype}, {memory}{_format_name(array, options)}")
-    yield from _value_facts(array.variable, options)
+    """Describe an array, or the variable that is in one."""
+    name = getattr(array, "name", None)
+    named = "" if name is None else f", named {format_label(name, options)!r}"
+    yield Fact(f"({_format_sizes(array.sizes, options)}), dtype {array.dtype}, {format_size(array.nbytes)}{named}")
+    variable = getattr(array, "variable", array)
+    facts, note = _describe_values(variable, options)
+    if facts.counts or facts.values:
+        yield facts.fact("values", "", note)
+    data = _loaded_data(variable)
+    if type(data).__module__ == "numpy" and data.size:
+        yield Fact(first_elements(as_ndarray(data), options), shows=True)
     yield from _coordinate_facts(array, options)
-    yield from _attribute_facts(array.attrs, options)
-
-
-def _describe_variable(variable: Any, options: SummaryOptions) -> Iterator[Fact]:
-    yield Fact(f"({_format_sizes(variable.sizes, options)}), dtype {variable.dtype}, {format_size(variable.nbytes)}")
-    yield from _value_facts(variable, options)
-    yield from _attribute_facts(variable.attrs, options)
+    yield from attribute_facts(array.attrs, options)
 
 
 def _describe_dataset(dataset: Any, options: SummaryOptions) -> Iterator[Fact]:
@@ -43,10 +50,9 @@ def _describe_dataset(dataset: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"({_format_sizes(dataset.sizes, options)}), {count:,} variables, {format_size(dataset.nbytes)}")
     for name in list(dataset.data_vars)[: options.columns]:
         yield _variable_fact(format_label(name, options), dataset.variables[name], options)
-    if count > options.columns:
-        yield Fact(f"... {count - options.columns:,} more variables")
+    yield from omitted_note(count, "variables", options)
     yield from _coordinate_facts(dataset, options)
-    yield from _attribute_facts(dataset.attrs, options)
+    yield from attribute_facts(dataset.attrs, options)
 
 
 def _describe_tree(tree: Any, options: SummaryOptions) -> Iterator[Fact]:
@@ -56,24 +62,14 @@ def _describe_tree(tree: Any, options: SummaryOptions) -> Iterator[Fact]:
         yield Fact(f"{node.path}: ({_format_sizes(node.sizes, options)}) {format_list(names, 10)}".rstrip())
 
 
-def _value_facts(variable: Any, options: SummaryOptions) -> Iterator[Fact]:
-    facts, note = _describe_values(variable, options)
-    if facts.counts or facts.values:
-        yield facts.fact("values", "", note)
-    data = _loaded_data(variable)
-    if type(data).__module__ == "numpy" and data.size:
-        yield Fact(first_elements(as_ndarray(data), options), shows=True)
-
-
 def _coordinate_facts(values: Any, options: SummaryOptions) -> Iterator[Fact]:
-    for name in list(values.coords)[: options.columns]:
-        yield _variable_fact(f"coordinate {format_label(name, options)}", values.coords[name].variable, options)
+    coordinates = getattr(values, "coords", {})
+    for name in list(coordinates)[: options.columns]:
+        yield _variable_fact(f"coordinate {format_label(name, options)}", coordinates[name].variable, options)
 
 
 def _variable_fact(name: str, variable: Any, options: SummaryOptions) -> Fact:
-    facts, note = ColumnFacts(), ""
-    if not options.out_of_time:
-        facts, note = _describe_values(variable, options)
+    facts, note = (ColumnFacts(), "") if options.out_of_time else _describe_values(variable, options)
     dims = f"({', '.join(format_label(name, options) for name in variable.dims)}) " if variable.dims else ""
     return facts.fact(name, f"{dims}{variable.dtype}", note)
 
@@ -81,17 +77,15 @@ def _variable_fact(name: str, variable: Any, options: SummaryOptions) -> Fact:
 def _describe_values(variable: Any, options: SummaryOptions) -> tuple[ColumnFacts, str]:
     data = _loaded_data(variable)
     if data is None:
-        return ColumnFacts((f"not loaded{_format_chunks(variable)}",)), ""
+        chunks = " x ".join(map(str, getattr(variable._data, "numblocks", ())))
+        return ColumnFacts(("not loaded" + (f", in {chunks} chunks" if chunks else ""),)), ""
     if type(data).__module__ == "numpy":
         sample = sample_elements(as_ndarray(data), options.sample)
         facts = describe_elements(sample, options, exact=sample.size == data.size)
         return facts, sample_note(sample.size, data.size)
     positions = sample_indices(len(data), options.sample)
-    facts = (
-        pandas_columns.describe_values(data, options, positions)
-        if len(data) and not hasattr(data, "levels")
-        else ColumnFacts()
-    )
+    has_levels = hasattr(data, "levels")
+    facts = ColumnFacts() if has_levels else pandas_columns.describe_values(data, options, positions)
     return facts, pandas_columns.positions_note(positions, len(data))
 
 
@@ -104,27 +98,8 @@ def _loaded_data(variable: Any) -> Any:
     return index if isinstance(index, sys.modules["pandas"].Index) else None
 
 
-def _format_chunks(variable: Any) -> str:
-    chunks = getattr(variable._data, "numblocks", None)
-    return f", in {' x '.join(map(str, chunks))} chunks" if chunks else ""
-
-
 def _format_sizes(sizes: Mapping[Any, int], options: SummaryOptions) -> str:
     return ", ".join(f"{format_label(name, options)}: {length:,}" for name, length in sizes.items())
-
-
-def _format_name(array: Any, options: SummaryOptions) -> str:
-    return "" if array.name is None else f", named {format_label(array.name, options)!r}"
-
-
-def _attribute_facts(attributes: Mapping[Any, Any], options: SummaryOptions) -> Iterator[Fact]:
-    if attributes:
-        names = [format_label(name, options) for name in attributes]
-        shown = [
-            f"{format_label(name, options)}={format_cell(value, options)}"
-            for name, value in list(attributes.items())[:10]
-        ]
-        yield Fact(f"attrs: {format_list(shown, 5)}", shows=True, schema=f"attrs: {format_list(names, 5)}")
 
 
 def _measure_array(array: Any) -> str:
@@ -143,7 +118,7 @@ def _format_shape(sizes: Mapping[Any, int]) -> str:
 FAMILY = TypeFamily(
     {
         "xarray.DataArray": _describe_array,
-        "xarray.Variable": _describe_variable,
+        "xarray.Variable": _describe_array,
         "xarray.Dataset": _describe_dataset,
         "xarray.DataTree": _describe_tree,
     },

@@ -1,12 +1,8 @@
-"""Scales of Matplotlib axes: how values along them are formatted, and where they lie.
-
-Limits are not read by `get_xlim`, which would set them.
-"""
+"""Formats values along Matplotlib axes."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays.number_ranges import FormatNumber, format_number
@@ -56,47 +52,3 @@ def in_data(artist: Any, axes: Any) -> tuple[bool, bool]:
     contains_branch = getattr(transform, "contains_branch_separately", None)
     in_x, in_y = (contains_branch or transform.contains_branch_seperately)(axes.transData)  # old spelling
     return bool(in_x), bool(in_y)
-
-
-def limits(axes: Any, name: str) -> tuple[float, float]:
-    """Return both ends of an axis (`x` or `y`), the left or bottom one first; infinite where nothing is shown."""
-    position = "xy".index(name)
-    if _limits_are_current(axes, name):
-        low, high = axes._viewLim.get_points()[:, position].tolist()
-        return low, high
-    low, high = axes.dataLim.get_points()[:, position].tolist()
-    axis = getattr(axes, f"{name}axis")
-    return (high, low) if axis.get_inverted() else (low, high)
-
-
-def _limits_are_current(axes: Any, name: str) -> bool:
-    siblings = getattr(axes, f"get_shared_{name}_axes")().get_siblings(axes)
-    return hasattr(axes, "_viewLim") and not any(getattr(other, "_stale_viewlims", {}).get(name) for other in siblings)
-
-
-def position_converter(axes: Any) -> Callable[[Any], Any] | None:
-    """Return a function that maps rows of x and y into a square of 100 x 100 with y downwards; None for empty axes."""
-    np = sys.modules["numpy"]
-    bounds = np.array([limits(axes, "x"), limits(axes, "y")], dtype=float).T
-    low, high = _scaled(axes, bounds)
-    if not np.isfinite([low, high]).all():
-        return None
-    margin = 0.0 if _limits_are_current(axes, "x") else 0.05
-    width = np.where(high == low, 1.0, high - low)
-
-    def convert(points: Any) -> Any:
-        converted = ((_scaled(axes, points) - low) / width * (1 - 2 * margin) + margin) * 100
-        converted[:, 1] = 100 - converted[:, 1]
-        return converted
-
-    return convert
-
-
-def _scaled(axes: Any, points: Any) -> Any:
-    np = sys.modules["numpy"]
-    with np.errstate(all="ignore"):
-        columns = [
-            axes.xaxis.get_transform().transform(points[:, 0]),
-            axes.yaxis.get_transform().transform(points[:, 1]),
-        ]
-    return np.array(columns, dtype=float).T

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays import number_ranges
@@ -13,15 +13,15 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryO
 
 _MAX_ITEMS = 10
 _DATA_ATTRIBUTES = ("x", "y", "z", "lat", "lon", "values", "labels", "r", "theta", "locations", "open", "close")
-_COMPOSITIONS = ("layer", "hconcat", "vconcat", "concat")
+_COMPOSITIONS = {"layer": "layers", "hconcat": "side by side", "vconcat": "one above the other", "concat": "charts"}
 
 
 def _describe_plotly(figure: Any, options: SummaryOptions) -> Iterator[Fact]:
-    traces = figure.data
-    yield caption_fact(
-        f"{len(traces) or 'no'} trace{'' if len(traces) == 1 else 's'}{_title_suffix(_title_text(figure.layout.title))}"
-    )
-    yield from _axes_fact([*_axis_titles(figure.layout)])
+    traces, layout = figure.data, figure.layout
+    yield caption_fact(f"traces: {len(traces)}{_title_suffix(layout.title)}")
+    axes = {name: layout[name] for name in sorted(layout) if name.startswith(("xaxis", "yaxis"))}
+    titles = {name: _text(axis.title) + (" (log)" if axis.type == "log" else "") for name, axis in axes.items()}
+    yield from _axes_fact([(name.replace("axis", ""), titles[name]) for name in titles if _text(axes[name].title)])
     for trace in traces[:_MAX_ITEMS]:
         yield _trace_fact(trace, options)
     if len(traces) > _MAX_ITEMS:
@@ -30,12 +30,12 @@ def _describe_plotly(figure: Any, options: SummaryOptions) -> Iterator[Fact]:
         yield Fact(f"{len(figure.frames):,} frames")
 
 
-def _title_text(title: Any) -> str:
+def _text(title: Any) -> str:
     return str(getattr(title, "text", title) or "")
 
 
-def _title_suffix(title: str) -> str:
-    return f", {quote(title, 80)}" if title else ""
+def _title_suffix(title: Any) -> str:
+    return f", {quote(_text(title), 80)}" if _text(title) else ""
 
 
 def _axes_fact(titles: list[tuple[str, str]]) -> Iterator[Fact]:
@@ -43,20 +43,19 @@ def _axes_fact(titles: list[tuple[str, str]]) -> Iterator[Fact]:
         yield caption_fact(f"axes: {format_list([f'{name} {quote(title)}' for name, title in titles], _MAX_ITEMS)}")
 
 
-def _axis_titles(layout: Any) -> Iterator[tuple[str, str]]:
-    for name in sorted(layout):
-        if name.startswith(("xaxis", "yaxis")) and _title_text(layout[name].title):
-            kind = layout[name].type
-            yield name.replace("axis", ""), _title_text(layout[name].title) + (f" ({kind})" if kind == "log" else "")
-
-
 def _trace_fact(trace: Any, options: SummaryOptions) -> Fact:
     mode, name = getattr(trace, "mode", None), trace.name
-    data = [(key, getattr(trace, key)) for key in _DATA_ATTRIBUTES if getattr(trace, key, None) is not None]
-    header = f"  {trace.type}" + (f" ({mode})" if mode else "") + (f" {quote(name)}" if name else "")
-    header += ": " + ", ".join(f"{key} of {_format_length(values)}" for key, values in data) if data else ""
-    ranges = "; ".join(f"{key} {_describe_values(values, options)}" for key, values in data)
-    return Fact(f"{header}; {ranges}" if ranges else header, shows=True, schema=strip_quoted(header))
+    data = {key: getattr(trace, key) for key in _DATA_ATTRIBUTES if getattr(trace, key, None) is not None}
+    return _columns_fact(
+        trace.type + (f" ({mode})" if mode else "") + (f" {quote(name)}" if name else ""), data, options
+    )
+
+
+def _columns_fact(header: str, data: Mapping[str, Any], options: SummaryOptions) -> Fact:
+    lengths = ", ".join(f"{key} of {_format_length(values)}" for key, values in data.items())
+    ranges = "; ".join(f"{key} {_describe_values(values, options)}" for key, values in data.items())
+    line = f"  {header}: {lengths}" if data else f"  {header}"
+    return Fact(f"{line}; {ranges}" if data else line, shows=True, schema=strip_quoted(line))
 
 
 def _format_length(values: Any) -> str:
@@ -75,47 +74,38 @@ def _describe_values(values: Any, options: SummaryOptions) -> str:
         ends = np.datetime_as_string([sample.min(), sample.max()], unit="s").tolist()
         return " to ".join(str(end).removesuffix("T00:00:00") for end in ends)
     try:
-        return number_ranges.describe_range(
-            number_ranges.to_floats(sample if sample.dtype.kind != "U" else sample.astype(object))
-        )
+        return number_ranges.describe_range(number_ranges.to_floats(sample))
     except (TypeError, ValueError):
         return format_list([options.short(value) for value in sample[:4].tolist()], 3)
 
 
 def _describe_altair(chart: Any, options: SummaryOptions, depth: int = 0) -> Iterator[Fact]:
-    for name in _COMPOSITIONS:
+    indent, title = "  " * depth, _get_property(chart, "title")
+    suffix = _title_suffix(title if isinstance(title, (str, list)) else _get_property(title, "text"))
+    data, inner = _get_property(chart, "data"), _get_property(chart, "spec")
+    for name, kind in _COMPOSITIONS.items():
         parts = _get_property(chart, name)
         if parts is not None:
-            kind = {"layer": "layers", "hconcat": "side by side", "vconcat": "one above the other"}.get(name, "charts")
-            yield caption_fact(f"{'  ' * depth}{len(parts)} {kind}{_title_suffix(_chart_title(chart))}")
-            yield from _data_fact(_get_property(chart, "data"), options, depth)
+            yield caption_fact(f"{indent}{len(parts)} {kind}{suffix}")
+            yield from _data_fact(data, options, indent)
             for part in parts[:_MAX_ITEMS] if depth < 3 else []:
                 yield from _describe_altair(part, options, depth + 1)
             return
-    yield from _single_chart_facts(chart, options, depth)
-
-
-def _single_chart_facts(chart: Any, options: SummaryOptions, depth: int) -> Iterator[Fact]:
-    inner = _get_property(chart, "spec")
     mark = _get_property(chart, "mark")
-    mark_text = (
-        f"mark {_get_property(mark, 'type') if not isinstance(mark, str) else mark}" if mark is not None else "no mark"
-    )
-    yield caption_fact(
-        f"{'  ' * depth}{mark_text if inner is None else 'repeated chart'}{_title_suffix(_chart_title(chart))}"
-    )
-    encoding = _get_property(chart, "encoding")
-    channels = encoding._kwds if encoding is not None else {}
-    given_channels = {name: channel for name, channel in channels.items() if not _is_undefined(channel)}
-    if given_channels:
-        channels_text, schema_text = (
-            format_list([f"{name}={format_channel(channel)}" for name, channel in given_channels.items()], _MAX_ITEMS)
-            for format_channel in (_format_channel, _format_field)
+    mark_type = mark if isinstance(mark, str) else _get_property(mark, "type")
+    kind = "repeated chart" if inner is not None else f"mark {mark_type}" if mark is not None else "no mark"
+    yield caption_fact(f"{indent}{kind}{suffix}")
+    channels = getattr(_get_property(chart, "encoding"), "_kwds", {})
+    given = {name: channel for name, channel in channels.items() if not _is_undefined(channel)}
+    if given:
+        shown, fields = (
+            f"{indent}encodes {format_list([f'{name}={form(channel)}' for name, channel in given.items()], _MAX_ITEMS)}"
+            for form in (_format_channel, _format_field)
         )
-        yield Fact(f"{'  ' * depth}encodes {channels_text}", shows=True, schema=f"{'  ' * depth}encodes {schema_text}")
-    yield from _data_fact(_get_property(chart, "data"), options, depth)
+        yield Fact(shown, shows=True, schema=fields)
+    yield from _data_fact(data, options, indent)
     if _get_property(chart, "transform"):
-        yield Fact(f"{'  ' * depth}{len(_get_property(chart, 'transform'))} transforms")
+        yield Fact(f"{indent}{len(_get_property(chart, 'transform'))} transforms")
     if inner is not None and depth < 3:
         yield from _describe_altair(inner, options, depth + 1)
 
@@ -128,11 +118,6 @@ def _get_property(schema: Any, name: str) -> Any:
 
 def _is_undefined(value: Any) -> bool:
     return value is None or type(value).__name__ == "UndefinedType"
-
-
-def _chart_title(chart: Any) -> str:
-    title = _get_property(chart, "title")
-    return str(title if isinstance(title, (str, list)) else _get_property(title, "text") or "")
 
 
 def _format_channel(channel: Any) -> str:
@@ -153,53 +138,37 @@ def _format_field(channel: Any) -> str:
     return type(channel).__name__
 
 
-def _data_fact(data: Any, options: SummaryOptions, depth: int) -> Iterator[Fact]:
+def _data_fact(data: Any, options: SummaryOptions, indent: str) -> Iterator[Fact]:
     """Describe the chart's data: its columns, or its URL."""
     location = data if isinstance(data, str) else _get_property(data, "url")
     if location is not None:
-        yield Fact(
-            f"{'  ' * depth}data at {options.short(location)}", shows=True, schema=f"{'  ' * depth}data at a URL"
-        )
+        yield Fact(f"{indent}data at {options.short(location)}", shows=True, schema=f"{indent}data at a URL")
     elif data is not None:
         shape = getattr(data, "shape", None)
         columns = format_list([str(name) for name in getattr(data, "columns", ())], _MAX_ITEMS)
         sides = f" {shape[0]:,} x {shape[1]:,}" if isinstance(shape, tuple) and len(shape) == 2 else ""
-        yield Fact(f"{'  ' * depth}data {type(data).__name__}{sides}" + (f": {columns}" if columns else ""))
+        yield Fact(f"{indent}data {type(data).__name__}{sides}" + (f": {columns}" if columns else ""))
 
 
 def _describe_bokeh(plot: Any, options: SummaryOptions) -> Iterator[Fact]:
-    yield caption_fact(f"{len(plot.renderers)} renderers{_title_suffix(_title_text(plot.title))}")
-    yield from _axes_fact([(name, str(axis.axis_label)) for name, axis in _axis_sides(plot) if axis.axis_label])
+    yield caption_fact(f"renderers: {len(plot.renderers)}{_title_suffix(plot.title)}")
+    sides = [(name, part) for name in ("below", "left", "above", "right") for part in getattr(plot, name)]
+    labels = [(name, getattr(part, "axis_label", None)) for name, part in sides]
+    yield from _axes_fact([(name, str(label)) for name, label in labels if label])
     for renderer in plot.renderers[:_MAX_ITEMS]:
         if hasattr(renderer, "glyph"):
-            yield from _glyph_fact(renderer, options)
-    labels = [str(_unwrap_value(item.label)) for legend in plot.legend for item in legend.items]
-    if labels:
-        yield legend_fact("", labels, _MAX_ITEMS)
-
-
-def _axis_sides(plot: Any) -> Iterator[tuple[str, Any]]:
-    for name in ("below", "left", "above", "right"):
-        yield from ((name, part) for part in getattr(plot, name) if hasattr(part, "axis_label"))
-
-
-def _unwrap_value(value: Any) -> Any:
-    return getattr(value, "value", None) or getattr(value, "field", None) or value
-
-
-def _glyph_fact(renderer: Any, options: SummaryOptions) -> Iterator[Fact]:
-    columns = renderer.data_source.data
-    lengths = ", ".join(f"{name} of {_format_length(values)}" for name, values in columns.items())
-    header = f"  {type(renderer.glyph).__name__}: {lengths}"
-    ranges = "; ".join(f"{name} {_describe_values(values, options)}" for name, values in columns.items())
-    yield Fact(f"{header}; {ranges}", shows=True, schema=header)
+            yield _columns_fact(type(renderer.glyph).__name__, renderer.data_source.data, options)
+    entries = [item.label for legend in plot.legend for item in legend.items]
+    if entries:
+        names = [str(getattr(entry, "value", None) or getattr(entry, "field", None) or entry) for entry in entries]
+        yield legend_fact("", names, _MAX_ITEMS)
 
 
 def _describe_layout(layout: Any, options: SummaryOptions) -> Iterator[Fact]:
-    yield Fact(f"{len(layout.children)} parts")
-    for part in layout.children[:_MAX_ITEMS]:
-        inner = part[0] if isinstance(part, tuple) else part
-        yield caption_fact(f"  {type(inner).__name__}{_title_suffix(_title_text(getattr(inner, 'title', None)))}")
+    parts = [part[0] if isinstance(part, tuple) else part for part in layout.children]
+    yield Fact(f"parts: {len(parts)}")
+    for part in parts[:_MAX_ITEMS]:
+        yield caption_fact(f"  {type(part).__name__}{_title_suffix(getattr(part, 'title', None))}")
 
 
 def _measure_plotly(figure: Any) -> str:
@@ -215,9 +184,7 @@ FAMILY = TypeFamily(
         "plotly.BaseFigure": _describe_plotly,
         "altair.TopLevelMixin": _describe_altair,
         "bokeh.Plot": _describe_bokeh,
-        "bokeh.FlexBox": _describe_layout,
-        "bokeh.GridBox": _describe_layout,
-        "bokeh.GridPlot": _describe_layout,
+        **dict.fromkeys(("bokeh.FlexBox", "bokeh.GridBox", "bokeh.GridPlot"), _describe_layout),
     },
     measures={"plotly.BaseFigure": _measure_plotly, "bokeh.Plot": _measure_bokeh},
 )

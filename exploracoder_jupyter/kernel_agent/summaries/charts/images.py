@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,48 +15,31 @@ _BYTES_PER_PIXEL = {"1": 1, "L": 1, "P": 1, "LA": 2, "PA": 2, "I;16": 2, "RGB": 
 
 def _describe_image(image: Any, options: SummaryOptions) -> Iterator[Fact]:
     width, height = image.size
-    is_loaded = _is_loaded(image)
-    memory = (
-        format_size(width * height * _BYTES_PER_PIXEL.get(image.mode, 4)) if is_loaded else "not read from its file yet"
-    )
-    yield Fact(f"{width:,} x {height:,} pixels, {image.mode}, {memory}")
-    yield from _format_fact(image)
+    is_loaded = getattr(image, "_im", None) is not None and not getattr(image, "tile", None)
+    memory = format_size(width * height * _BYTES_PER_PIXEL.get(image.mode, 4))
+    yield Fact(f"{width:,} x {height:,} pixels, {image.mode}, {memory if is_loaded else 'not read from its file yet'}")
+    # The frames of a file are not counted, which may read all of it.
+    frame_count = vars(image).get("n_frames", vars(image).get("_n_frames"))
+    words = [str(image.format)] if image.format else []
+    words += [f"frames: {frame_count:,}"] if isinstance(frame_count, int) else []
+    if words:
+        yield Fact(", ".join(words))
     if image.mode in ("P", "PA") and image.palette is not None:
         yield Fact(f"palette of {len(image.palette.palette) // max(len(image.palette.mode), 1)} colours")
     if is_loaded and width and height and not options.out_of_time:
-        yield from _band_fact(image)
-    yield from _info_facts(image, options)
+        yield _band_fact(image)
+    if image.info:
+        yield Fact(f"info: {format_list([str(key) for key in image.info], _MAX_KEYS)}")
 
 
-def _is_loaded(image: Any) -> bool:
-    return getattr(image, "_im", None) is not None and not getattr(image, "tile", None)
-
-
-def _format_fact(image: Any) -> Iterator[Fact]:
-    """Yield the format and the number of frames, if known: counting the frames of a file may read all of it."""
-    words = [str(image.format)] if image.format else []
-    frame_count = vars(image).get("n_frames", vars(image).get("_n_frames"))
-    if isinstance(frame_count, int):
-        words.append(f"{frame_count:,} frame{'' if frame_count == 1 else 's'}")
-    elif hasattr(type(image), "n_frames"):
-        words.append("frames not counted")
-    if words:
-        yield Fact(", ".join(words))
-
-
-def _band_fact(image: Any) -> Iterator[Fact]:
+def _band_fact(image: Any) -> Fact:
     """Describe the range and mean of each band, from a grid of pixels where there are many."""
-    small = (
-        image
-        if max(image.size) <= _MAX_SIDE
-        else image.resize((min(_MAX_SIDE, image.width), min(_MAX_SIDE, image.height)), 0)
-    )
-    sample_note = "" if small is image else f" (of {small.width} x {small.height} of its pixels)"
-    descriptions = [
-        f"{'index' if name == 'P' else name} {_describe_band(band)}"
-        for name, band in zip(small.getbands(), small.split(), strict=True)
-    ]
-    yield Fact("; ".join(descriptions) + sample_note, shows=True)
+    small, sample_note = image, ""
+    if max(image.size) > _MAX_SIDE:
+        small = image.resize((min(_MAX_SIDE, image.width), min(_MAX_SIDE, image.height)), 0)
+        sample_note = f" (of {small.width} x {small.height} of its pixels)"
+    bands = [f"{name} {_describe_band(band)}" for name, band in zip(small.getbands(), small.split(), strict=True)]
+    return Fact("; ".join(bands) + sample_note, shows=True)
 
 
 def _describe_band(band: Any) -> str:
@@ -66,17 +48,6 @@ def _describe_band(band: Any) -> str:
         return f"always {low:g}"
     values = list(band.get_flattened_data() if hasattr(band, "get_flattened_data") else band.getdata())
     return f"{low:g} to {high:g}, mean {sum(values) / len(values):.4g}"
-
-
-def _info_facts(image: Any, options: SummaryOptions) -> Iterator[Fact]:
-    entries = image.info
-    if "exif" in entries and not options.out_of_time:
-        exif = sys.modules["PIL.Image"].Exif()
-        exif.load(entries["exif"])
-        yield Fact(f"{len(exif):,} EXIF entries")
-    keys = [str(key) for key in entries if key != "exif"]
-    if keys:
-        yield Fact(f"info: {format_list(keys, _MAX_KEYS)}")
 
 
 def _measure_shape(image: Any) -> str:

@@ -7,15 +7,16 @@ data.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import import_path, type_path
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, truncate
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list, truncate
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import describe_structure, format_count, has_plain_repr
 
@@ -28,24 +29,17 @@ _bases = type.__dict__["__mro__"].__get__
 _direct_bases = type.__dict__["__bases__"].__get__
 
 
-class _Field(NamedTuple):
-    name: str
-    value: Any
-
-
 def describe(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe an object of any class."""
     kind = type(value)
-    fields = _fields(value)
-    for marker, kind_name in _CLASS_MARKERS.items():
-        if any(marker in _dict(cls) for cls in _bases(kind)):
-            yield Fact(f"{kind_name}, {format_count(len(fields), 'field')}")
-            break
+    fields = stored_fields(value)
+    markers = [marker for marker in _CLASS_MARKERS if any(marker in _dict(cls) for cls in _bases(kind))]
+    if markers:
+        yield Fact(f"{_CLASS_MARKERS[markers[0]]}, {format_count(len(fields), 'field')}")
     else:
-        yield from _repr_fact(value, len(fields))
-    yield from _field_facts(fields, options)
-    yield from _property_fact(kind)
-    yield from _method_fact(kind, options)
+        yield _repr_fact(value, len(fields))
+    yield from field_facts(fields, options)
+    yield from _member_facts(kind)
 
 
 _CLASS_MARKERS = {
@@ -56,34 +50,25 @@ _CLASS_MARKERS = {
 }
 
 
-def _repr_fact(value: Any, fields: int) -> Iterator[Fact]:
+def _repr_fact(value: Any, fields: int) -> Fact:
     """Describe the object by its `repr`, unless that shows only its address."""
     if has_plain_repr(type(value)):
-        yield Fact(format_count(fields, "attribute") if fields else "")
-        return
+        return Fact(format_count(fields, "attribute") if fields else "")
     try:
-        text = repr(value)
+        return Fact(truncate(repr(value), _MAX_LENGTH), shows=True)
     except Exception as error:
-        yield Fact(f"its repr raises {truncate(f'{type_path(error)}: {error}', _MAX_LENGTH)}", True, "")
-        return
-    yield Fact(truncate(text, _MAX_LENGTH), shows=True)
+        return Fact(f"its repr raises {truncate(f'{type_path(error)}: {error}', _MAX_LENGTH)}", True, "")
 
 
-def _fields(value: Any) -> list[_Field]:
+def stored_fields(value: Any) -> dict[str, Any]:
     """Return the public attributes stored in the object's dict or slots, in the order of their definition."""
     attributes = dict(_instance_dict(value))
     for cls in reversed(_bases(type(value))):
-        for name, slot in _dict(cls).items():
+        for name, slot in _dict(cls).items() if "__slots__" in _dict(cls) else ():
             if type(slot) is MemberDescriptorType and type(name) is str:
-                try:
+                with contextlib.suppress(AttributeError):
                     attributes[name] = slot.__get__(value)
-                except AttributeError:
-                    continue
-    return _public_fields(attributes)
-
-
-def _public_fields(attributes: dict[Any, Any]) -> list[_Field]:
-    return [_Field(name, item) for name, item in attributes.items() if type(name) is str and not name.startswith("_")]
+    return {name: item for name, item in attributes.items() if type(name) is str and not name.startswith("_")}
 
 
 def _instance_dict(value: Any) -> dict[Any, Any]:
@@ -96,11 +81,10 @@ def _instance_dict(value: Any) -> dict[Any, Any]:
     return {}
 
 
-def _field_facts(fields: list[_Field], options: SummaryOptions) -> Iterator[Fact]:
-    for field in fields[: options.columns]:
-        yield Fact(
-            f"{field.name} = {options.short(field.value)}", True, f"{field.name}: {describe_structure(field.value)}"
-        )
+def field_facts(fields: dict[str, Any], options: SummaryOptions) -> Iterator[Fact]:
+    """Describe attributes by their values."""
+    for name, value in islice(fields.items(), options.columns):
+        yield Fact(f"{name} = {options.short(value)}", True, f"{name}: {describe_structure(value)}")
     if len(fields) > options.columns:
         yield Fact(f"... {len(fields) - options.columns} more attributes")
 
@@ -122,33 +106,24 @@ def _public_members(kind: type) -> dict[str, Any]:
     return members
 
 
-def _property_fact(kind: type) -> Iterator[Fact]:
+def _member_facts(kind: type) -> Iterator[Fact]:
+    members = _public_members(kind)
     computed = ("property", "cached_property")
-    names = [name for name, member in _public_members(kind).items() if type(member).__name__ in computed]
+    names = [name for name, member in members.items() if type(member).__name__ in computed]
     if names:
-        yield Fact(f"properties: {', '.join(names[:_MAX_METHODS])}{', ...' if len(names) > _MAX_METHODS else ''}")
-
-
-def _method_fact(kind: type, options: SummaryOptions) -> Iterator[Fact]:
-    functions = {name: _unwrap_function(member) for name, member in _public_members(kind).items()}
-    methods = [
-        f"{name}{_format_signature(function, None)}" for name, function in islice(functions.items(), 200) if function
-    ]
+        yield Fact(f"properties: {format_list(names, _MAX_METHODS)}")
+    functions = {name: _unwrap_function(member) for name, member in islice(members.items(), 200)}
+    methods = [f"{name}{_format_signature(function, None)}" for name, function in functions.items() if function]
     if methods:
-        more = f", ... {len(methods) - _MAX_METHODS} more" if len(methods) > _MAX_METHODS else ""
-        yield Fact(f"methods: {', '.join(methods[:_MAX_METHODS])}{more}")
+        yield Fact(f"methods: {format_list(methods, _MAX_METHODS)}")
 
 
 def _unwrap_function(member: Any) -> Callable[..., Any] | None:
+    """Return a method's function, unless it only declares what subclasses may have."""
     function = member.__func__ if type(member) in (classmethod, staticmethod) else member
-    return function if type(function) is FunctionType and not _is_stub(function) else None
-
-
-def _is_stub(function: FunctionType) -> bool:
-    """Return whether a function only declares what subclasses may have: abstract, or it raises NotImplementedError."""
-    return bool(getattr(function, "__isabstractmethod__", False)) or function.__code__.co_names == (
-        "NotImplementedError",
-    )
+    if type(function) is not FunctionType or getattr(function, "__isabstractmethod__", False):
+        return None
+    return None if function.__code__.co_names == ("NotImplementedError",) else function
 
 
 def _format_signature(function: Callable[..., Any], options: SummaryOptions | None) -> str:
@@ -159,23 +134,16 @@ def _format_signature(function: Callable[..., Any], options: SummaryOptions | No
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return "(...)"
-    parameters = [
-        _format_parameter(parameter, options)
-        for name, parameter in signature.parameters.items()
-        if name not in ("self", "cls")
-    ]
-    return str(
-        signature.replace(parameters=parameters, return_annotation=_format_annotation(signature.return_annotation))
-    )
-
-
-def _format_parameter(parameter: Any, options: SummaryOptions | None) -> Any:
-    default = (
-        parameter.default
-        if parameter.default is parameter.empty
-        else _Verbatim(options.short(parameter.default) if options else "...")
-    )
-    return parameter.replace(default=default, annotation=_format_annotation(parameter.annotation))
+    parameters = []
+    for name, parameter in signature.parameters.items():
+        if name in ("self", "cls"):
+            continue
+        default = parameter.default
+        if default is not parameter.empty:
+            default = _Verbatim(options.short(default) if options else "...")
+        parameters.append(parameter.replace(default=default, annotation=_format_annotation(parameter.annotation)))
+    returned = _format_annotation(signature.return_annotation)
+    return str(signature.replace(parameters=parameters, return_annotation=returned))
 
 
 class _Verbatim(str):
@@ -209,9 +177,8 @@ def _describe_partial(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"of {getattr(value.func, '__qualname__', None) or options.short(value.func)}")
     keywords = [f"{name}={options.short(item)}" for name, item in value.keywords.items()]
     arguments = ", ".join([*map(options.short, value.args), *keywords])
-    yield Fact(
-        f"given: {arguments}", True, f"given: {', '.join([*map(describe_structure, value.args), *value.keywords])}"
-    )
+    kinds = ", ".join([*map(describe_structure, value.args), *value.keywords])
+    yield Fact(f"given: {arguments}", True, f"given: {kinds}")
 
 
 def _describe_class(value: Any, options: SummaryOptions) -> Iterator[Fact]:
@@ -219,20 +186,15 @@ def _describe_class(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     bases_text = f", based on {', '.join(bases[:3])}" if bases else ""
     yield Fact(f"{_class_path(value)}{_format_signature(value, None)}{bases_text}")
     yield from _doc_fact(value)
-    yield from _class_field_fact(value)
-    yield from _property_fact(value)
-    yield from _method_fact(value, options)
+    declared = _dict(value).get("__annotations__") or {}
+    if declared:
+        fields = [f"{name}: {_format_annotation(kind)!r}" for name, kind in islice(declared.items(), 200)]
+        yield Fact(f"fields: {format_list(fields, _MAX_METHODS)}")
+    yield from _member_facts(value)
 
 
 def _class_path(cls: type) -> str:
     return import_path(cls, cls.__qualname__, cls.__module__)
-
-
-def _class_field_fact(value: Any) -> Iterator[Fact]:
-    declared = _dict(value).get("__annotations__") or {}
-    fields = [f"{name}: {_format_annotation(kind)!r}" for name, kind in islice(declared.items(), _MAX_METHODS)]
-    if fields:
-        yield Fact(f"fields: {', '.join(fields)}{', ...' if len(declared) > len(fields) else ''}")
 
 
 def describe_module(value: ModuleType, options: SummaryOptions) -> Iterator[Fact]:
@@ -244,7 +206,7 @@ def describe_module(value: ModuleType, options: SummaryOptions) -> Iterator[Fact
 
 def _describe_exception(value: BaseException, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(truncate(str(value), 2 * _MAX_LENGTH) or "no message", True, "")
-    yield from _field_facts(_public_fields(_instance_dict(value)), options)
+    yield from field_facts(stored_fields(value), options)
     if value.__cause__ is not None:
         yield Fact(f"caused by {type_path(value.__cause__)}")
 

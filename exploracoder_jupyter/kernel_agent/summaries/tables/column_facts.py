@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, time, timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.kernel_agent.summaries.number_format import (
     format_exact,
+    format_number_range,
     format_range,
     format_statistic,
+    missing_note,
     percentage,
 )
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, format_list, truncate
@@ -30,10 +33,6 @@ SMALL_TABLE_ROWS = 10
 """Up to this many rows, all are shown, and before the statistics."""
 MAX_COMPARED_COLUMNS = 1_000
 """Above this many columns, a table's columns are not compared one by one to detect changes."""
-LONG_VALUE_BYTES = 4_000
-"""Bytes of a nested value from which on only its length is shown."""
-
-ORDERED_TYPES = frozenset({int, float, Decimal, date, time, timedelta})
 
 _TIMESTAMP = re.compile(r"(\d{4,}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?([+-]\d\d:\d\d)?")
 _AMBIGUOUS_TEXTS = frozenset({"", "none", "null", "nat", "na", "n/a", "<na>", "true", "false"})
@@ -77,27 +76,25 @@ def describe_texts(texts: Sequence[Any], options: SummaryOptions, *, exact: bool
     counts = Counter(text[:PREFIX_LENGTH] for text in texts)
     at_least = "" if exact else "at least "
     if len(counts) == 1:
-        return (f"all {_format_text(next(iter(counts)), options)}",)
+        return (f"all {text_prefix(next(iter(counts)), options)}",)
     if len(counts) == len(texts):
-        return (f"all distinct, as {', '.join(_format_text(text, options) for text in list(counts)[:3])}",)
+        return (f"all distinct, as {', '.join(text_prefix(text, options) for text in list(counts)[:3])}",)
     return (f"{at_least}{len(counts):,} distinct {most_frequent(counts, len(texts), options, exact=exact)}",)
 
 
 def most_frequent(counts: Counter[Any], total: int, options: SummaryOptions, *, exact: bool = True) -> str:
     """Format the three most frequent values with their counts, or their shares if only a sample was counted."""
     descriptions = [
-        f"{_format_text(text, options)} {f'{times:,}' if exact else percentage(times, total)}"
+        f"{text_prefix(text, options)} {f'{times:,}' if exact else percentage(times, total)}"
         for text, times in counts.most_common(3)
     ]
     return f"({', '.join(descriptions)})"
 
 
-def _format_text(text: Any, options: SummaryOptions) -> str:
-    return text_prefix(text, options) if type(text) is str else format_cell(text, options)
-
-
-def text_prefix(text: str, options: SummaryOptions) -> str:
-    """Format a text that may itself be only the beginning of a longer one, for one cell."""
+def text_prefix(text: Any, options: SummaryOptions) -> str:
+    """Format a text that may itself be only the beginning of a longer one, or another value, for one cell."""
+    if type(text) is not str:
+        return format_cell(text, options)
     if len(text) <= options.cell_width:
         return quote_ambiguous(text)
     line = " ".join(text.split())
@@ -118,23 +115,58 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def describe_values(
+    values: Sequence[Any], options: SummaryOptions, *, exact: bool = True, deviation: bool = False
+) -> ColumnFacts:
+    """Describe Python values of one built-in type; counts in a sample (`exact` false) are given as shares."""
+    kind: Any = type(values[0]) if values else None
+    if kind is bool:
+        return ColumnFacts(values=(f"{percentage(values.count(True), len(values))} True",))
+    if kind in (int, float, Decimal):
+        return _describe_numbers(values, exact, deviation)
+    if kind is complex:
+        magnitudes = [abs(value) for value in values]
+        return ColumnFacts(values=(f"magnitude {format_number_range(min(magnitudes), max(magnitudes))}",))
+    if kind in (str, bytes):
+        return ColumnFacts(values=describe_texts(values, options, exact=exact))
+    if kind in (date, datetime, time, timedelta):
+        return ColumnFacts(values=(format_range(format_timestamp(min(values)), format_timestamp(max(values))),))
+    return ColumnFacts()
+
+
+def _describe_numbers(values: Sequence[Any], exact: bool, deviation: bool) -> ColumnFacts:
+    finite = values
+    if type(values[0]) is not int and not math.isfinite(sum(values)):
+        finite = [value for value in values if math.isfinite(value)]
+    nan_count = sum(value != value for value in values) if len(finite) < len(values) else 0
+    facts = []
+    if finite:
+        facts.append(format_number_range(min(finite), max(finite)))
+        if not facts[0].startswith("all "):
+            mean = float(sum(finite) / len(finite))
+            facts.append(f"mean {format_statistic(mean)}")
+            if deviation:
+                variance = sum((value - mean) * (value - mean) for value in finite) / len(finite)
+                facts.append(f"std {format_statistic(math.sqrt(variance))}")
+            zeros = finite.count(0)
+            if len(values) > 24 and zeros > len(values) / 2:
+                facts.append(f"{percentage(zeros, len(values))} zeros")
+    infinite = missing_note(len(values) - len(finite) - nan_count, len(values), exact=exact, word="infinite")
+    return ColumnFacts(missing_note(nan_count, len(values), exact=exact, word="NaN"), (*facts, *infinite))
+
+
 def describe_objects(values: Sequence[Any], options: SummaryOptions, *, exact: bool = True) -> ColumnFacts:
     """Describe Python objects: their types, and the values if they are of a type that is safe to compare."""
-    types = Counter(type(value) for value in values)
-    (kind, _), *other_types = types.most_common()
+    (kind, _), *other_types = types = Counter(type(value) for value in values).most_common()
     if other_types:
-        names = [
-            f"{_name(kind)} {f'{n:,}' if exact else percentage(n, len(values))}" for kind, n in types.most_common()
-        ]
+        names = [f"{_name(kind)} {f'{n:,}' if exact else percentage(n, len(values))}" for kind, n in types]
         return ColumnFacts((f"of {format_list(names, 5)}",))
-    if kind in (str, bytes):
-        return ColumnFacts(("texts" if kind is str else "bytes",), describe_texts(values, options, exact=exact))
-    type_note = (f"each of {_name(kind)}",)
-    return (
-        ColumnFacts(type_note, (format_range(format_cell(min(values), options), format_cell(max(values), options)),))
-        if kind in ORDERED_TYPES
-        else ColumnFacts(type_note)
-    )
+    is_huge = kind is int and max(map(abs, values)) >> 64
+    if is_huge or kind is datetime:  # times with and without a zone cannot be compared
+        return ColumnFacts((f"each of {_name(kind)}",))
+    facts = describe_values(values, options, exact=exact)
+    note = "texts" if kind is str else "bytes" if kind is bytes else f"each of {_name(kind)}"
+    return ColumnFacts((note, *facts.counts), facts.values)
 
 
 def format_cell(value: Any, options: SummaryOptions) -> str:
@@ -157,9 +189,9 @@ def _format_library_value(value: Any, options: SummaryOptions) -> str:
     plain = value.item() if hasattr(value, "item") and "time" not in type(value).__name__ else value
     if type(plain) in (str, bool, int, float, complex):
         return format_cell(plain, options)
-    return (
-        truncate(format_timestamp(plain), options.cell_width) if not hasattr(plain, "__len__") else options.short(plain)
-    )
+    if hasattr(plain, "__len__"):
+        return options.short(plain)
+    return truncate(format_timestamp(plain), options.cell_width)
 
 
 def format_label(name: Any, options: SummaryOptions) -> str:
@@ -185,11 +217,8 @@ def column_overview(columns: Sequence[tuple[str, str]], options: SummaryOptions)
     """List the names of many columns before the facts about each; grouped by type where not all are described."""
     if WIDE_COLUMNS < len(columns) <= options.columns:
         yield Fact(f"columns: {', '.join(name for name, _ in columns)}")
-    elif len(columns) > options.columns:
-        yield from _type_groups(columns, options)
-
-
-def _type_groups(columns: Sequence[tuple[str, str]], options: SummaryOptions) -> Iterator[Fact]:
+    if len(columns) <= options.columns:
+        return
     grouped: dict[str, list[str]] = {}
     for name, kind in columns:
         grouped.setdefault(kind, []).append(name)
@@ -206,26 +235,42 @@ def _round_column(column: Sequence[str]) -> Sequence[str]:
     return shortened if len({*shortened}) == len({*column}) else column
 
 
-def first_values(values: Sequence[str], total: int) -> Fact:
-    """Return the first of `total` values, or all of them, on one line."""
-    suffix = ", ..." if len(values) < total else ""
-    return Fact(f"{'begins' if suffix else 'all'}: {', '.join(values)}{suffix}", shows=True)
+def first_values(format_first: Callable[[int], Sequence[str]], total: int) -> Iterator[Fact]:
+    """Yield the first of `total` values, or all of them, on one line."""
+    if total:
+        values = format_first(SMALL_TABLE_ROWS if total <= SMALL_TABLE_ROWS else 8)
+        suffix = ", ..." if len(values) < total else ""
+        yield Fact(f"{'begins' if suffix else 'all'}: {', '.join(values)}{suffix}", shows=True)
 
 
-def is_small(length: int, width: int) -> bool:
-    """Return whether all rows of a table are shown, before the statistics."""
-    return 0 < length <= SMALL_TABLE_ROWS and width <= WIDE_COLUMNS
+def body_facts(
+    shape: tuple[int, int], columns: Iterable[Fact], rows: Callable[[int], Iterable[Fact]], options: SummaryOptions
+) -> Iterator[Fact]:
+    """Yield the facts about the columns of a table, and its first rows.
 
-
-def small_table_facts(columns: Iterable[Fact], rows: Iterable[Fact]) -> Iterator[Fact]:
-    """Yield the types of a small table's columns, then its rows, then the other facts about the columns."""
+    A small table has the types of its columns, all its rows, and then the facts about the columns.
+    """
+    if not (0 < shape[0] <= SMALL_TABLE_ROWS and shape[1] <= WIDE_COLUMNS):
+        yield from columns
+        yield from omitted_note(shape[1], "columns", options)
+        yield from rows(options.rows)
+        return
     facts = list(columns)
     yield from (Fact(fact.schema or "") if fact.shows else fact for fact in facts)
-    yield from rows
+    yield from rows(shape[0])
     yield from (Fact(fact.text, shows=True) for fact in facts if fact.shows)
 
 
-def omitted_columns(count: int, options: SummaryOptions) -> Iterator[Fact]:
-    """Yield a note of how many columns are not described."""
+def omitted_note(count: int, noun: str, options: SummaryOptions) -> Iterator[Fact]:
+    """Yield a note of how many columns, or parts of another kind, are not described."""
     if count > options.columns:
-        yield Fact(f"... {count - options.columns:,} more columns")
+        yield Fact(f"... {count - options.columns:,} more {noun}")
+
+
+def attribute_facts(attributes: Mapping[Any, Any], options: SummaryOptions) -> Iterator[Fact]:
+    """Yield the attributes that a user has given to a table or array."""
+    if attributes:
+        names = [format_label(name, options) for name in attributes]
+        items = list(attributes.items())[:10]
+        shown = [f"{format_label(name, options)}={format_cell(value, options)}" for name, value in items]
+        yield Fact(f"attrs: {format_list(shown, 5)}", shows=True, schema=f"attrs: {format_list(names, 5)}")

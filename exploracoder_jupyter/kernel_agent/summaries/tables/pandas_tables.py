@@ -22,26 +22,22 @@ from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     MAX_COMPARED_COLUMNS,
     SMALL_TABLE_ROWS,
     ColumnFacts,
+    attribute_facts,
+    body_facts,
     column_overview,
     first_values,
     format_cell,
     format_label,
-    is_small,
-    omitted_columns,
     row_facts,
-    small_table_facts,
 )
 from exploracoder_jupyter.kernel_agent.summaries.tables.pandas_columns import (
-    describe_column,
+    column_label_facts,
     describe_values,
     dtype_name,
     format_dtype,
-    positions_note,
-)
-from exploracoder_jupyter.kernel_agent.summaries.tables.pandas_indexes import (
-    column_label_facts,
     index_facts,
     is_default_index,
+    positions_note,
 )
 
 MAX_HASHED_COLUMNS = 20
@@ -53,15 +49,24 @@ def _describe_frame(frame: Any, options: SummaryOptions) -> Iterator[Fact]:
     positions = sample_indices(length, options.sample)
     yield Fact(f"{length:,} rows x {width:,} columns{_memory(frame)}{positions_note(positions, length)}")
     yield from column_label_facts(frame.columns, options)
-    yield from column_overview(list(_column_types(frame, options)), options)
+    names = [format_label(name, options) for name in frame.columns]
+    types = [format_dtype(dtype) for dtype in frame.dtypes.array]
+    yield from column_overview(list(zip(names, types, strict=True)), options)
     yield from index_facts(frame.index, options, positions)
-    columns = _column_facts(frame, options, positions)
-    if is_small(length, width):
-        yield from small_table_facts(columns, _row_facts(frame, options, length))
-    else:
-        yield from columns
-        yield from _row_facts(frame, options, options.rows)
-    yield from _attribute_facts(frame, options)
+
+    def rows(limit: int) -> Iterator[Fact]:
+        head = frame.iloc[:limit, : options.columns]
+        index = [] if is_default_index(frame.index) else [head.index]
+        arrays = [*index, *(head.iloc[:, position].array for position in range(head.shape[1]))]
+        lines = ((format_label(array[row], options) for array in arrays) for row in range(len(head)))
+        yield from row_facts(["index"] * len(index) + names[: options.columns], lines, total=length)
+
+    columns = (
+        describe_values(frame.iloc[:, position], options, positions).fact(names[position], types[position])
+        for position in range(min(width, options.columns))
+    )
+    yield from body_facts((length, width), columns, rows, options)
+    yield from attribute_facts(frame.attrs, options)
 
 
 def _memory(values: Any) -> str:
@@ -73,60 +78,21 @@ def _memory(values: Any) -> str:
     return f", about {format_size(row * len(values))}"
 
 
-def _column_types(frame: Any, options: SummaryOptions) -> Iterator[tuple[str, str]]:
-    for name, dtype in zip(frame.columns, frame.dtypes.array, strict=True):
-        yield format_label(name, options), format_dtype(dtype)
-
-
-def _column_facts(frame: Any, options: SummaryOptions, positions: Any) -> Iterator[Fact]:
-    for position in range(min(frame.shape[1], options.columns)):
-        column, name = frame.iloc[:, position], format_label(frame.columns[position], options)
-        if options.out_of_time or not len(column):
-            yield Fact(f"{name}: {format_dtype(column.dtype)}")
-        else:
-            yield describe_column(name, column, options, positions)
-    yield from omitted_columns(frame.shape[1], options)
-
-
-def _row_facts(frame: Any, options: SummaryOptions, limit: int) -> Iterator[Fact]:
-    head = frame.iloc[:limit, : options.columns]
-    index = [] if is_default_index(frame.index) else [head.index]
-    columns = [head.iloc[:, position] for position in range(head.shape[1])]
-    names = [*["index" for _ in index], *(format_label(name, options) for name in head.columns)]
-    arrays = [*index, *(column.array for column in columns)]
-    lines = ((format_label(array[row], options) for array in arrays) for row in range(len(head)))
-    yield from row_facts(names, lines, total=len(frame))
-
-
-def _attribute_facts(values: Any, options: SummaryOptions) -> Iterator[Fact]:
-    if values.attrs:
-        names = [format_label(name, options) for name in values.attrs]
-        shown = [f"{name}={format_cell(value, options)}" for name, value in list(values.attrs.items())[:10]]
-        yield Fact(f"attrs: {format_list(shown, 5)}", shows=True, schema=f"attrs: {format_list(names, 5)}")
-
-
 def _describe_series(series: Any, options: SummaryOptions) -> Iterator[Fact]:
     positions = sample_indices(len(series), options.sample)
     yield Fact(f"{len(series):,} values{_memory(series)}{positions_note(positions, len(series))}")
     name = "unnamed" if series.name is None else format_label(series.name, options)
-    yield _series_fact(name, series, options, positions)
+    facts, dtype = describe_values(series, options, positions), format_dtype(series.dtype)
+    # The schema omits the name, because for a row of a frame it is the row's label, which is data.
+    schema = ColumnFacts(facts.counts).fact("values", dtype).text
+    yield Fact(facts.fact(name, dtype).text, shows=True, schema=schema)
     yield from index_facts(series.index, options, positions)
     if is_default_index(series.index):
-        yield _first_values(series.array, options)
+        yield from _first_values(series.array, options)
     else:
-        limit = SMALL_TABLE_ROWS if is_small(len(series), 1) else options.rows
+        limit = SMALL_TABLE_ROWS if len(series) <= SMALL_TABLE_ROWS else options.rows
         yield from row_facts(["index", name], _format_pairs(series.iloc[:limit], options), total=len(series))
-    yield from _attribute_facts(series, options)
-
-
-def _series_fact(name: str, series: Any, options: SummaryOptions, positions: Any) -> Fact:
-    """Describe a series under its name.
-
-    The schema omits the name, because for a row of a frame it is the row's label, which is data.
-    """
-    facts = describe_values(series, options, positions) if len(series) else ColumnFacts()
-    dtype = format_dtype(series.dtype)
-    return Fact(facts.fact(name, dtype).text, shows=True, schema=ColumnFacts(facts.counts).fact("values", dtype).text)
+    yield from attribute_facts(series.attrs, options)
 
 
 def _format_pairs(series: Any, options: SummaryOptions) -> Iterator[list[str]]:
@@ -148,22 +114,19 @@ def _format_brief(values: Any, options: SummaryOptions) -> str:
 def _describe_index(index: Any, options: SummaryOptions) -> Iterator[Fact]:
     positions = sample_indices(len(index), options.sample)
     yield Fact(f"{len(index):,} labels{_memory(index)}{positions_note(positions, len(index))}")
-    if is_default_index(index):
-        yield Fact(f"index: RangeIndex of {index.dtype} from 0")
     yield from index_facts(index, options, positions)
-    yield _first_values(index, options)
+    yield from _first_values(index, options)
 
 
 def _describe_array(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     positions = sample_indices(len(array), options.sample)
     yield Fact(f"{len(array):,} values, {format_size(array.nbytes)}{positions_note(positions, len(array))}")
-    yield describe_column("values", array, options, positions) if len(array) else Fact(format_dtype(array.dtype))
-    yield _first_values(array, options)
+    yield describe_values(array, options, positions).fact("values", format_dtype(array.dtype))
+    yield from _first_values(array, options)
 
 
-def _first_values(values: Any, options: SummaryOptions) -> Fact:
-    limit = SMALL_TABLE_ROWS if len(values) <= SMALL_TABLE_ROWS else 8
-    return first_values([format_label(value, options) for value in values[:limit]], len(values))
+def _first_values(values: Any, options: SummaryOptions) -> Iterator[Fact]:
+    return first_values(lambda limit: [format_label(value, options) for value in values[:limit]], len(values))
 
 
 def _describe_scalar(value: Any, options: SummaryOptions) -> Iterator[Fact]:
@@ -172,38 +135,16 @@ def _describe_scalar(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield Fact(f"{value}{zone}{freq}", shows=True, schema=f"scalar{zone}{freq}")
 
 
-def _describe_interval(value: Any, options: SummaryOptions) -> Iterator[Fact]:
-    yield Fact(
-        f"{format_cell(value.left, options)} to {format_cell(value.right, options)}, closed {value.closed}",
-        True,
-        "scalar",
-    )
-
-
-def _describe_missing(value: Any, options: SummaryOptions) -> Iterator[Fact]:
-    yield Fact("a missing value")
-
-
 def _describe_groups(grouped: Any, options: SummaryOptions) -> Iterator[Fact]:
-    """Describe a group-by without computing its groups; they are counted only if pandas has computed them already."""
-    shape = " x ".join(
-        f"{length:,} {axis}" for length, axis in zip(grouped.obj.shape, ("rows", "columns"), strict=False)
-    )
-    yield Fact(f"groups of {shape}{_group_count(grouped)}")
-    keys = grouped.keys if isinstance(grouped.keys, list) else [grouped.keys]
+    """Describe a group-by without computing its groups."""
+    sides = zip(grouped.obj.shape, ("rows", "columns"), strict=False)
+    yield Fact(f"groups of {' x '.join(f'{length:,} {axis}' for length, axis in sides)}")
     if grouped.keys is not None:
-        yield Fact(f"by {format_list([_format_key(key, options) for key in keys], 10)}")
+        keys = grouped.keys if isinstance(grouped.keys, list) else [grouped.keys]
+        names = [key if type(key) is str else type(key).__name__ for key in keys]
+        yield Fact(f"by {format_list(names, 10)}")
     if grouped.level is not None:
         yield Fact(f"by level {format_label(grouped.level, options)}")
-
-
-def _format_key(key: Any, options: SummaryOptions) -> str:
-    return key if type(key) is str else type(key).__name__
-
-
-def _group_count(grouped: Any) -> str:
-    cache = getattr(getattr(grouped, "_grouper", None), "_cache", None) or {}
-    return f", {cache['ngroups']:,} groups" if "ngroups" in cache else ""
 
 
 def _describe_styler(styler: Any, options: SummaryOptions) -> Iterator[Fact]:
@@ -262,18 +203,14 @@ def _holds_no_objects(dtype: Any) -> bool:
     return module in ("numpy", "pandas") and not getattr(dtype, "hasobject", False)
 
 
+_SCALARS = ("Timestamp", "Timedelta", "Period", "Interval", "NaTType", "NAType")
 FAMILY = TypeFamily(
     {
         "pandas.DataFrame": _describe_frame,
         "pandas.Series": _describe_series,
         "pandas.Index": _describe_index,
         "pandas.ExtensionArray": _describe_array,
-        "pandas.Timestamp": _describe_scalar,
-        "pandas.Timedelta": _describe_scalar,
-        "pandas.Period": _describe_scalar,
-        "pandas.Interval": _describe_interval,
-        "pandas.NaTType": _describe_missing,
-        "pandas.NAType": _describe_missing,
+        **{f"pandas.{name}": _describe_scalar for name in _SCALARS},
         "pandas.GroupBy": _describe_groups,
         "pandas.Styler": _describe_styler,
     },
