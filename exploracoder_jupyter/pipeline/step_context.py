@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,11 +11,37 @@ import anyio.lowlevel
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE, Sharing
 from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
-from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Task
+from exploracoder_jupyter.core.types import (
+    ApiDoc,
+    Experience,
+    Introduction,
+    Passage,
+    ScoredPassage,
+    Snippet,
+    SourceKind,
+    Task,
+)
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, PassageSearch, Steering
-from exploracoder_jupyter.pipeline.retrieval.no_sources import NoSources
 from exploracoder_jupyter.pipeline.run_plan import Agenda, ResumePoint
+
+
+class NoSources:
+    """The search of a run without sources, which finds and stores nothing. Satisfies `ports.PassageSearch`."""
+
+    kinds: frozenset[SourceKind] = frozenset()
+
+    async def search(
+        self, query: str, k: int, *, among: Collection[SourceKind] | None = None
+    ) -> Sequence[ScoredPassage]:
+        """Return nothing."""
+        return ()
+
+    async def learn(self, snippets: Sequence[Snippet]) -> None:
+        """Store nothing."""
+
+    async def forget(self, origins: Sequence[str]) -> None:
+        """Drop nothing."""
 
 
 @dataclass(slots=True)

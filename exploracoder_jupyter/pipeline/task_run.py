@@ -10,11 +10,10 @@ import anyio
 
 from exploracoder_jupyter.core.errors import BudgetExceeded, ExploraError, format_error
 from exploracoder_jupyter.core.events import RunFinished
-from exploracoder_jupyter.core.types import Experience, Solution, StopCause, Verdict
+from exploracoder_jupyter.core.types import Solution, StopCause, Verdict
 from exploracoder_jupyter.pipeline.control_handling import ControlHandler
-from exploracoder_jupyter.pipeline.exploring.run_stop_criteria import Futile
 from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice, reporting
-from exploracoder_jupyter.pipeline.phase_loop import FirstPhase, PhaseLoop
+from exploracoder_jupyter.pipeline.phase_loop import FirstPhase, Futile, PhaseLoop
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult, to_solution
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.strategy import Strategy
@@ -71,15 +70,11 @@ async def _in_time(run: Run, strategy: Strategy) -> RunResult:
 
 def _stop_result(run: Run, reason: str, cause: StopCause) -> RunResult:
     """Join what was learned so far into one program, unverified as a whole, so that nothing that ran is lost."""
+    ran = [item for item in run.progress.experience if item.observation.ran]
     attempts = [item for item in run.progress.attempts if item.observation.ran]
-    solution = _join_programs(run.progress.experience) or (to_solution(attempts[-1]) if attempts else None)
+    solution = to_solution(attempts[-1]) if attempts else None
+    if ran:
+        code = "\n\n".join(f"# {item.subtask.title}\n{item.candidate.code}" for item in ran)
+        apis = tuple(dict.fromkeys(path for item in ran for path in item.apis))
+        solution = Solution(code, ran[-1].candidate.id, apis)
     return RunResult(solution, Verdict("stopped", reason, cause))
-
-
-def _join_programs(experience: tuple[Experience, ...]) -> Solution | None:
-    ran = [item for item in experience if item.observation.ran]
-    if not ran:
-        return None
-    code = "\n\n".join(f"# {item.subtask.title}\n{item.candidate.code}" for item in ran)
-    apis = tuple(dict.fromkeys(path for item in ran for path in item.apis))
-    return Solution(code, ran[-1].candidate.id, apis)

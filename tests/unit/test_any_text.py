@@ -77,7 +77,7 @@ from exploracoder_jupyter.pipeline.exploring import (
     dependency_slice,
     output_similarity,
 )
-from exploracoder_jupyter.pipeline.exploring.failure_kinds import distinct_failures
+from exploracoder_jupyter.pipeline.exploring.output_similarity import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting import (
@@ -217,7 +217,7 @@ def of_code(text):
         called_apis.find_called_names(text),
         called_apis.find_called_apis(text, FewApis(MATH), before=[text]),
         dependency_slice.unbound_names(text),
-        dependency_slice.contained_in(text, text),
+        dependency_slice.same_statements(text, text),
         dependency_slice.slice_dependencies(seen(text)),
         error_redaction.redact_foreign_source(text, text),
     )

@@ -1,6 +1,8 @@
-"""Carries a known candidate forward: runs it again in a new branch, without asking the model.
+"""Runs a known candidate in a new branch, without asking the model.
 
-The candidate is one that the user chose, or the outcome of the run that this one resumes.
+One that the user chose, or the outcome of the run that this one resumes, is carried forward. One that the user edited
+runs from the state before its subtask, beside the present phase of the run, and is not selected by itself; the user may
+then choose it like any other.
 """
 
 from __future__ import annotations
@@ -8,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.events import (
+    CandidateObserved,
     CandidateProposed,
     CandidateSelected,
     Notice,
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.core.types import ApiDoc, Candidate, Selection, Subtask
+from exploracoder_jupyter.core.types import ApiDoc, Candidate, Observation, Selection, Subtask
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import emit_finished
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
@@ -89,6 +93,20 @@ async def run_candidate(
     finally:
         await attempt.close_losers(winner)
     return state.with_experience(attempt.experiences[-1], attempt.branches[winner] if winner else state.branch)
+
+
+async def run_edited(run: Run, state: State, subtask: Subtask, *, edited: str, code: str) -> None:
+    """Run the edited code of the candidate `edited` in a fork of the state before its subtask."""
+    id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
+    candidate = Candidate(id_, subtask.id, code, parent=state.parent, edits=edited)
+    attempt = Attempt.start(run, state, Search(run, subtask, state.retrieved))
+    try:
+        await attempt.try_candidate(candidate)
+        await attempt.rerun_outdated()
+    except KernelError as error:  # the run does not depend on this candidate
+        run.emit(CandidateObserved(id_, Observation("interrupted", note=str(error))))
+    finally:
+        await attempt.close_losers(None)
 
 
 def _lookup_all(run: Run, paths: Iterable[str]) -> tuple[ApiDoc, ...]:

@@ -10,7 +10,7 @@ from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.types import Experience
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
-from exploracoder_jupyter.pipeline.exploring.failure_kinds import distinct_failures
+from exploracoder_jupyter.pipeline.exploring.output_similarity import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt, new_candidate
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs
@@ -54,9 +54,9 @@ async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
         passages=attempt.search.passages,
         context_tokens=run.subtask_context_tokens,
     )
-    first = failed.candidate.id.partition("r")[0]
-    drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed.candidate.id)]
+    failed_id = failed.candidate.id
+    id_ = f"{failed_id.partition('r')[0]}r{round_}"
+    drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed_id)]
     for draft in drafts[:1]:
-        id_ = f"{first}r{round_}"
-        candidate = new_candidate(id_, attempt.state, subtask, draft, round_=round_, repairs=failed.candidate.id)
+        candidate = new_candidate(id_, attempt.state, subtask, draft, round_=round_, repairs=failed_id)
         await attempt.try_candidate(candidate)

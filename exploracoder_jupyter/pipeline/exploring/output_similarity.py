@@ -1,4 +1,4 @@
-"""What candidates show of their results, whether it is informative, and whether two of them show the same.
+"""What candidates show of their results, whether it is informative, and which show the same result or failure.
 
 Printed output counts first, then the values of changed names. Two values are the same if they are equal, with numbers
 compared as numbers; two texts are the same if most of their facts are the same in the same order, and no name has
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
 
@@ -48,14 +48,31 @@ def outputs_agree(one: Experience, other: Experience) -> bool:
     left, right = result_text(one.observation), result_text(other.observation)
     if not (is_informative(left) and is_informative(right)) or _contradict(one.observation, other.observation):
         return False
-    if _may_coincide(left, right) and _name_differently(one.observation, other.observation):
-        return False
+    if _may_coincide(left, right):
+        names, others = _quantity_words(one.observation), _quantity_words(other.observation)
+        if names and others and not names & others:
+            return False
     values = _value(left), _value(right)
     if None not in values:
         return values[0] == values[1]
-    return _normalize_text(left) == _normalize_text(right) or (
+    return strip_addresses(left).split() == strip_addresses(right).split() or (
         _mostly_equal(find_facts(left), find_facts(right)) and not _share_no_kind(one.observation, other.observation)
     )
+
+
+def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
+    """Return one experience per kind of failure, the one with the shortest code, so that each kind is repaired once."""
+    by_kind: dict[str, Experience] = {}
+    for item in sorted(experiences, key=lambda item: len(item.candidate.code)):
+        by_kind.setdefault(failure_kind(item), item)
+    return list(by_kind.values())
+
+
+@heuristic("comparing failures", lambda item: item.observation.status)
+def failure_kind(item: Experience) -> str:
+    """Return the kind of a failure: status and first line of the error."""
+    error = item.observation.error
+    return strip_addresses(f"{item.observation.status} {error.headline if error else ''}".strip())
 
 
 @heuristic("judging how informative an output is", lambda text: bool(text.strip()))
@@ -80,10 +97,6 @@ def result_text(observation: Observation) -> str:
     return "\n".join(change.summary for change in data if change.summary)
 
 
-def _normalize_text(text: str) -> str:
-    return " ".join(strip_addresses(text).split())
-
-
 def _may_coincide(left: str, right: str) -> bool:
     """Whether the texts have so little in them that two quantities may have it in common: two small integers."""
     facts = {*find_facts(left), *find_facts(right)}
@@ -91,22 +104,13 @@ def _may_coincide(left: str, right: str) -> bool:
     return small and len(facts) <= _FEW_FACTS
 
 
-def _name_differently(one: Observation, other: Observation) -> bool:
-    """Whether both name what they show, without a word in common."""
-    names, others = _quantity_words(one), _quantity_words(other)
-    return bool(names and others) and not names & others
-
-
 def _quantity_words(observation: Observation) -> frozenset[str]:
     """Return the words that are printed beside the values, or else the words in the names that were bound."""
     text = observation.text if is_informative(observation.text) else ""
     bound = " ".join(change.name for change in observation.changes if _kind(change.type))
-    return _plain_words(_FACT.sub(" ", text)) or _plain_words(bound)
-
-
-def _plain_words(text: str) -> frozenset[str]:
-    words = (word.lower().rstrip("s") for word in _NAME_PART.findall(text))
-    return frozenset(word for word in words if len(word) > 2 and word not in _GENERIC)
+    found = [[word.lower().rstrip("s") for word in _NAME_PART.findall(one)] for one in (_FACT.sub(" ", text), bound)]
+    plain = [frozenset(word for word in words if len(word) > 2 and word not in _GENERIC) for words in found]
+    return plain[0] or plain[1]
 
 
 @heuristic("comparing outputs", lambda text: [])

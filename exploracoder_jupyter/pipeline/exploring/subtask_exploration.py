@@ -16,7 +16,7 @@ from exploracoder_jupyter.core.types import Experience, Subtask, SubtaskStatus
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
 from exploracoder_jupyter.pipeline.exploring.debug_round import run_debug_round
-from exploracoder_jupyter.pipeline.exploring.failure_kinds import distinct_failures
+from exploracoder_jupyter.pipeline.exploring.output_similarity import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.planning import SHOWN_ATTEMPTS, revise
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt, new_candidate
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
@@ -84,7 +84,9 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         await drop_stale_snippets(run, search.passages, attempt.experiences)
         await raise_if_cancelled()
         if not attempt.experiences:
-            return _give_up(run, state, subtask, attempt.problem)
+            reason, problem = "the model gave no code that could be run", attempt.problem
+            run.emit(SubtaskFinished(subtask.id, "failed", f"{reason}: {problem}" if problem else reason))
+            return replace(state, no_code_problems=(*state.no_code_problems, problem)) if problem else state
         chosen, selection = select(
             attempt.experiences,
             [api.path for api in search.apis],
@@ -93,7 +95,9 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         )
         run.emit(CandidateSelected(selection))
         winner = chosen.candidate.id if chosen.observation.ran else None
-        _expect_next(attempt, winner)
+        branch = attempt.branches[winner] if winner else state.branch
+        if subtask.id != run.agenda.plan.subtasks[-1].id:  # after the last one the root is forked instead
+            branch.expect(first_candidates(run))
         emit_finished(run, chosen)
     finally:
         await attempt.close_losers(winner)
@@ -102,20 +106,7 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         retrieved=merge_apis(state.retrieved, search.apis),
         passages=deduplicate((*search.passages, *state.passages)),
     )
-    if winner is None:
-        return state.with_experience(chosen, state.branch)
-    return state.with_experience(chosen, attempt.branches[winner])
-
-
-def _expect_next(attempt: Attempt, winner: str | None) -> None:
-    """Announce the forks for the next subtask, so that they are prepared while the model is asked.
-
-    After the last subtask the root is forked instead.
-    """
-    run, state = attempt.run, attempt.state
-    if attempt.subtask.id != run.agenda.plan.subtasks[-1].id:
-        base = attempt.branches[winner] if winner else state.branch
-        base.expect(first_candidates(run))
+    return state.with_experience(chosen, branch)
 
 
 def emit_finished(run: Run, chosen: Experience) -> None:
@@ -124,12 +115,6 @@ def emit_finished(run: Run, chosen: Experience) -> None:
     error = chosen.observation.error
     reason = "" if chosen.observation.ran else (error.headline if error else chosen.observation.note)
     run.emit(SubtaskFinished(chosen.subtask.id, status, reason))
-
-
-def _give_up(run: Run, state: State, subtask: Subtask, problem: str) -> State:
-    reason = "the model gave no code that could be run"
-    run.emit(SubtaskFinished(subtask.id, "failed", f"{reason}: {problem}" if problem else reason))
-    return replace(state, no_code_problems=(*state.no_code_problems, problem)) if problem else state
 
 
 def first_candidates(run: Run) -> int:
@@ -143,7 +128,20 @@ async def _propose(attempt: Attempt, count: int) -> bool:
     if count <= 0:
         return False
     run, state, subtask = attempt.run, attempt.state, attempt.subtask
-    inputs = _propose_inputs(attempt)
+    requested = subtask.id in run.agenda.hints  # the user asked to explore it again, so it is not done
+    inputs = ProposeInputs(
+        run.task,
+        subtask,
+        state.introduction,
+        attempt.search.apis,
+        (*state.experience, *distinct_failures(attempt.experiences)[:_SHOWN_FAILURES]),
+        run.agenda.hints.get(subtask.id, ""),
+        run.settings.tests,
+        passages=attempt.search.passages,
+        context_tokens=run.subtask_context_tokens,
+        attempts=() if state.experience else run.progress.seen[-SHOWN_ATTEMPTS:],
+        may_skip=bool(state.parent) and not (run.asks_always or requested or attempt.experiences),
+    )
     done = proposed = 0
     async with task_group() as group:
         async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=count):

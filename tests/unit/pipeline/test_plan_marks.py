@@ -10,7 +10,7 @@ from exploracoder_jupyter.llm.endpoint.request_body import strict_schema
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.exploring.planning import make_plan, revise
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import MarkedReply, PlanReply, SearchingPlanReply, parse_json
-from exploracoder_jupyter.pipeline.retrieval.no_sources import NoSources
+from exploracoder_jupyter.pipeline.step_context import NoSources
 from tests.unit.world import a_run, happened
 
 PLAIN, QUERY = "Read the file", "haversine formula numpy"

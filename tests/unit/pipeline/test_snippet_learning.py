@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.types import Candidate, Change, Experience, Observation, Passage, Subtask
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.pipeline.exploring.dependency_slice import contained_in, is_self_contained, slice_dependencies
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import same_statements, slice_dependencies, unbound_names
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import MATH, FewPassages, a_run, api, happened
 
@@ -119,7 +119,7 @@ def cell(code, *changed):
 def test_a_cell_is_made_whole_with_those_before_it_that_it_needs(cells, together):
     code = slice_dependencies(cells)
     assert together is None or code == together
-    assert is_self_contained(code)
+    assert unbound_names(code) == set()
     exec(code, {})
 
 
@@ -137,7 +137,7 @@ def test_a_cell_is_made_whole_with_those_before_it_that_it_needs(cells, together
     ],
 )
 def test_code_that_depends_on_other_names_is_not_self_contained(code):
-    assert not is_self_contained(code)
+    assert unbound_names(code) != set()
 
 
 @pytest.mark.parametrize(
@@ -153,13 +153,13 @@ def test_code_that_depends_on_other_names_is_not_self_contained(code):
     ],
 )
 def test_code_that_defines_all_its_names_is_self_contained(code):
-    assert is_self_contained(code)
+    assert unbound_names(code) == set()
 
 
-def test_code_repeats_another_where_all_its_statements_are_there():
-    assert contained_in("math.floor( 2.5 )  # low", "import math\nmath.floor(2.5)")
-    assert not contained_in("math.floor(2.5)\nmore()", "import math\nmath.floor(2.5)")
-    assert not contained_in("", "x = 1") and not contained_in("x =", "x =")
+def test_code_repeats_another_that_has_the_same_statements():
+    assert same_statements("math.floor( 2.5 )  # low\nimport math", "import math\nmath.floor(2.5)")
+    assert not same_statements("math.floor(2.5)", "import math\nmath.floor(2.5)")
+    assert not same_statements("", "") and not same_statements("x =", "x =")
 
 
 KEPT = Passage("snippet", "take the root", "import math\nprint(math.introot(16))", "snippet 1 of math", (), True)
