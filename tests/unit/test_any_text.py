@@ -225,7 +225,7 @@ def of_code(text):
 
 def of_test_inputs(text):
     clean = generated_inputs.strip_assertions(text)
-    return clean and generated_inputs.display_last_value(clean.code)
+    return clean and generated_inputs.display_last_value(clean)
 
 
 PIPELINE = {
@@ -263,11 +263,12 @@ PIPELINE = {
                 reply_parsing.SearchingPlanReply,
                 reply_parsing.PlannersReply,
                 reply_parsing.RevisingReply,
+                generated_inputs.InventReply,
             )
         )
     ),
     "rulings": each(lambda text: judgement_parsing.parse_judgement(text, ["t1", "t2"])),
-    "test inputs": each(generated_inputs.parse_inputs, of_test_inputs),
+    "test inputs": each(of_test_inputs),
     "checks": each(
         lambda text: user_check.check_code(Task("x", ("m",), check=text, solution_name="f")),
         lambda text: user_check.build_check(Task("x", ("m",), uses=("x",), check=text)),

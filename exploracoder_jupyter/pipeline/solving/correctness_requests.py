@@ -15,7 +15,6 @@ from exploracoder_jupyter.core.events import InputsInvented, Notice, SolutionJud
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
-    ErrorInfo,
     Experience,
     InputRun,
     InventedInput,
@@ -23,14 +22,13 @@ from exploracoder_jupyter.core.types import (
     Subtask,
 )
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed
+from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_parsed
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import InventInputs, JudgeInputs
 from exploracoder_jupyter.pipeline.solving.generated_inputs import (
     InputReply,
     InventReply,
     display_last_value,
-    parse_inputs,
     strip_assertions,
 )
 from exploracoder_jupyter.pipeline.solving.judgement_parsing import ParsedJudgement, parse_judgement
@@ -42,14 +40,13 @@ _MOST_ERRORS = 3
 _MOST_QUERY = 400
 _FAILING = re.compile(r"^-+>\s*\d+\s+(\S.*)$", re.MULTILINE)
 """The line that an IPython traceback points at."""
-PROGRAM_HERE = "# the program runs here"
 
 
 async def invent(run: Run, program: Experience) -> tuple[InventedInput, ...]:
     """Return inputs on which to test the program; none, with a notice, if the model gives no usable ones."""
     inputs = InventInputs(run.task, program, run.settings.test_inputs)
     try:
-        reply = await ask_parsed(run, "invent", inputs, parse_inputs, form=InventReply, subject=program.candidate.id)
+        reply = await ask_json(run, "invent", inputs, InventReply, subject=program.candidate.id)
     except ReplyError as error:
         run.emit(Notice(f"No test inputs could be read from the model's replies: {error.message}", "warning"))
         return ()
@@ -64,23 +61,26 @@ def _clean_input(run: Run, reply: InputReply, number: int) -> InventedInput | No
     """Return the input without assertions; `None`, with a notice, if nothing in it can be run."""
     title = reply.title or f"input {number}"
     before, after = strip_assertions(reply.before), strip_assertions(reply.after)
-    if before is None or after is None or not (before.code.strip() or after.code.strip()):
+    if before is None or after is None or not (before.strip() or after.strip()):
         run.emit(Notice(f"The generated input “{title}” was skipped: it contains no valid Python code.", "warning"))
         return None
-    if before.stripped or after.stripped:
+    if (before, after) != (reply.before, reply.after):
         why = "the model's expectations are unreliable, so it is shown the actual results instead"
         run.emit(Notice(f"Assertions were removed from the generated input “{title}”: {why}."))
-    return InventedInput("", title, before.code, display_last_value(after.code))
+    return InventedInput("", title, before, display_last_value(after))
 
 
 async def judge(
     run: Run, state: State, program: Experience, inputs: Sequence[InventedInput], results: Sequence[InputRun]
 ) -> ParsedJudgement:
     """Return the model's judgement of the results; unsure, with a notice, if its replies cannot be parsed."""
-    experiences = tuple(
-        _as_experience(program, test_input, result) for test_input, result in zip(inputs, results, strict=True)
-    )
-    question = JudgeInputs(run.task, (), state.experience, program, experiences)
+    experiences = []
+    for one, result in zip(inputs, results, strict=True):
+        parts = (one.before, "# the program runs here", one.after)
+        code = "\n\n".join(part.strip("\n") for part in parts if part.strip())
+        candidate = Candidate(one.id, program.candidate.subtask, code)
+        experiences.append(Experience(Subtask(one.id, f"{one.id}: {one.title}"), candidate, result.observation))
+    question = JudgeInputs(run.task, (), state.experience, program, tuple(experiences))
     question = replace(question, apis=await _look_up_errors(run, question))
     ids = [test_input.id for test_input in inputs]
     try:
@@ -94,28 +94,15 @@ async def judge(
     return parsed
 
 
-def around_program(test_input: InventedInput) -> str:
-    """Return the input as one piece of code, with a line where the program runs."""
-    return "\n\n".join(part.strip("\n") for part in (test_input.before, PROGRAM_HERE, test_input.after) if part.strip())
-
-
-def _as_experience(program: Experience, test_input: InventedInput, result: InputRun) -> Experience:
-    candidate = Candidate(test_input.id, program.candidate.subtask, around_program(test_input))
-    return Experience(Subtask(test_input.id, f"{test_input.id}: {test_input.title}"), candidate, result.observation)
-
-
 @heuristic("searching the documentation", lambda run, question: ())
 async def _look_up_errors(run: Run, question: JudgeInputs) -> tuple[ApiDoc, ...]:
-    """Return the APIs nearest to each error among the results, as far as the errors may be shared."""
+    """Return the APIs nearest to each error among the results and the expression that failed, as far as shared."""
     redacted = redact_inputs(question, run.sharing)
     assert isinstance(redacted, JudgeInputs)
     errors = [item.observation.error for item in (redacted.program, *redacted.results) if item.observation.error]
-    queries = dict.fromkeys(_query(error) for error in errors)
+    queries: dict[str, None] = {}
+    for error in errors:
+        failing = _FAILING.search(error.report) or _FAILING.search(error.traceback)
+        queries[f"{error.headline} {failing.group(1) if failing else ''}".strip()[:_MOST_QUERY]] = None
     found = [await run.knowledge.search(query, _FOUND) for query in list(queries)[:_MOST_ERRORS]]
     return merge_apis(*(tuple(item.api for item in items) for items in found))[:_FOUND]
-
-
-def _query(error: ErrorInfo) -> str:
-    """Return the error with the expression that failed."""
-    failing = _FAILING.search(error.report) or _FAILING.search(error.traceback)
-    return f"{error.headline} {failing.group(1) if failing else ''}".strip()[:_MOST_QUERY]

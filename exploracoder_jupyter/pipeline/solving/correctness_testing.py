@@ -7,7 +7,6 @@ used up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -64,9 +63,10 @@ async def refine_solution(run: Run, state: State, program: Experience, check: Ch
         try:
             await _run_rounds(run, state, tested, check)
         except BudgetExceeded as spent:
-            tested.stop_reason = _clause(spent)
+            tested.stop_reason = spent.message
     if scope.cancelled_caught:
-        tested.stop_reason = _clause(run.meter.out_of_time())
+        tested.stop_reason = run.meter.out_of_time().message
+    tested.stop_reason = tested.stop_reason[:1].lower() + tested.stop_reason[1:].rstrip(".")
     return tested
 
 
@@ -83,13 +83,25 @@ async def _run_rounds(run: Run, state: State, tested: TestingResult, check: Chec
             tested.results, tested.judgement = results, parsed.judgement
         if parsed.code is None or round_ == run.settings.test_rounds:
             return
-        candidate = _candidate(run, round_ + 1, parsed.code, tested)
+        known, tried = fingerprint(parsed.code), [item.candidate for item in tested.programs]
+        candidate = Candidate(
+            f"s{run.agenda.next_number(SOLUTION.id)}",
+            SOLUTION.id,
+            parsed.code,
+            tried[0].round + round_ + 1,
+            tried[-1].id,
+            duplicate_of=next((item.id for item in tried if fingerprint(item.code) == known), None),
+        )
         await raise_if_cancelled()
         run.emit(CandidateProposed(candidate))
         if candidate.duplicate_of:
             tested.stop_reason = "the model had no other program to offer"
             return
-        program = await _try_correction(run, state, candidate, check, tested)
+        program = await try_solution(run, state, candidate, check)
+        await raise_if_cancelled()
+        tested.programs.append(program)
+        if program.observation.ran:
+            tested.program, tested.results, tested.judgement = program, (), None
 
 
 async def _run_on_inputs(run: Run, tested: TestingResult, program: Experience) -> tuple[InputRun, ...]:
@@ -99,46 +111,14 @@ async def _run_on_inputs(run: Run, tested: TestingResult, program: Experience) -
     results = await try_inputs(run, program.candidate.code, tested.inputs)
     await raise_if_cancelled()
     run.emit(SolutionTested(program.candidate.id, results))
-    for test_input, result in zip(tested.inputs, results, strict=True):
-        if not result.usable:
-            _report_unusable(run, test_input, result)
-    usable = [test_input for test_input, result in zip(tested.inputs, results, strict=True) if result.usable]
+    usable = []
+    for one, result in zip(tested.inputs, results, strict=True):
+        if result.usable:
+            usable.append(one)
+            continue
+        seen = result.observation
+        why = seen.error.headline if seen.error else seen.note or seen.status
+        run.emit(Notice(f"The generated input “{one.title}” was skipped because its setup code fails: {why}"))
     tested.unusable += len(tested.inputs) - len(usable)
     tested.inputs = tuple(usable)
     return tuple(result for result in results if result.usable)
-
-
-def _report_unusable(run: Run, test_input: InventedInput, result: InputRun) -> None:
-    observation = result.observation
-    why = observation.error.headline if observation.error else observation.note or observation.status
-    run.emit(Notice(f"The generated input “{test_input.title}” was skipped because its setup code fails: {why}"))
-
-
-async def _try_correction(
-    run: Run, state: State, candidate: Candidate, check: CheckCode | None, tested: TestingResult
-) -> Experience:
-    """Run the corrected program like any solution.
-
-    It replaces the previous program if it ran and passed the user's check.
-    """
-    program = await try_solution(run, state, candidate, check)
-    await raise_if_cancelled()
-    tested.programs.append(program)
-    if program.observation.ran:
-        tested.program, tested.results, tested.judgement = program, (), None
-    return program
-
-
-def _candidate(run: Run, round_: int, code: str, tested: TestingResult) -> Candidate:
-    known = fingerprint(code)
-    duplicate_of = next(
-        (item.candidate.id for item in tested.programs if fingerprint(item.candidate.code) == known), None
-    )
-    last: Sequence[Experience] = tested.programs[-1:]
-    first = tested.programs[0].candidate.round
-    id_ = f"s{run.agenda.next_number(SOLUTION.id)}"
-    return Candidate(id_, SOLUTION.id, code, first + round_, last[0].candidate.id, duplicate_of=duplicate_of)
-
-
-def _clause(spent: BudgetExceeded) -> str:
-    return spent.message[:1].lower() + spent.message[1:].rstrip(".")

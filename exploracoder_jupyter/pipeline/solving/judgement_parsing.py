@@ -9,14 +9,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pydantic import JsonValue
-
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Judgement, Opinion, Ruling
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
     blocks,
-    json_values,
     strip_markdown,
     without_fenced_blocks,
 )
@@ -40,7 +37,7 @@ _ALONE = re.compile(rf"^\W*(?:{_LABEL}\W+(?:is\W+)?)?(?P<word>{_ANY})(?P<rest>[^
 _LABELLED = re.compile(rf"^\W*{_LABEL}\W+(?:is\W+)?{_WORD_AND_REST}", re.I)
 _ONE = re.compile(rf"^\W*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b[^:=|—–-]*[:=|—–-]+\W*{_WORD_AND_REST}", re.I)
 _BARE = re.compile(rf"^\W*{_WORD_AND_REST}", re.I | re.S)
-"""A verdict below a heading, or in JSON."""
+"""A verdict below a heading."""
 _ENDED = re.compile(r"\W*$|[*_)\]\"']*(?:\s*[.:;,|!—–]|\s+[-(]|-\s|\s+(?:because|since|as)\b)")
 """What may follow the word `right` if it is the verdict; `correct output would be 3` is none."""
 _DOUBT = re.compile(
@@ -74,29 +71,24 @@ def parse_judgement(text: str, ids: Sequence[str]) -> ParsedJudgement:
     """
     text = without_thinking(encodable(text))
     code = _program(text)
-    parsed = _from_json(text, ids) or _from_lines(without_fenced_blocks(text), ids)
-    ruling = _overall(parsed.ruling, parsed.opinions, corrected=code is not None)
-    if ruling is None:
-        raise ReplyError("there is no line with the verdict: right, wrong or unsure.")
-    own = parsed.reason if ruling == parsed.ruling else _TWO_WAYS if ruling == "unsure" else ""
-    reason = own or next((item.reason for item in parsed.opinions if item.ruling == ruling and item.reason), "")
-    return ParsedJudgement(Judgement(ruling, reason, parsed.opinions), code if ruling == "wrong" else None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    ruling: Ruling | None
-    reason: str
-    opinions: tuple[Opinion, ...]
-
-
-def _overall(ruling: Ruling | None, opinions: Sequence[Opinion], *, corrected: bool) -> Ruling | None:
+    verdicts, opinions = _parse_lines(without_fenced_blocks(text), ids)
     rulings = {item.ruling for item in opinions}
-    if ruling == "right" and rulings - {"right"}:
-        return "wrong" if corrected and "wrong" in rulings else "unsure"
-    if ruling is None and rulings:
-        return _worst(rulings)
-    return "wrong" if ruling is None and corrected else ruling
+    given = {ruling for ruling, _ in verdicts}
+    reason = next((reason for _, reason in reversed(verdicts) if reason), "")
+    if len(given) > 1:
+        ruling: Ruling = "unsure"
+        reason = "different verdicts are given"
+    elif given == {"right"} and rulings - given:
+        ruling = "wrong" if code is not None and "wrong" in rulings else "unsure"
+        reason = _TWO_WAYS if ruling == "unsure" else ""
+    elif given or rulings:
+        ruling = _worst(given or rulings)
+    elif code is not None:
+        ruling = "wrong"
+    else:
+        raise ReplyError("there is no line with the verdict: right, wrong or unsure.")
+    reason = reason or next((item.reason for item in opinions if item.ruling == ruling and item.reason), "")
+    return ParsedJudgement(Judgement(ruling, reason, opinions), code if ruling == "wrong" else None)
 
 
 def _program(text: str) -> str | None:
@@ -111,7 +103,8 @@ def _program(text: str) -> str | None:
         return None
 
 
-def _from_lines(text: str, ids: Sequence[str]) -> _Verdict:
+def _parse_lines(text: str, ids: Sequence[str]) -> tuple[list[tuple[Ruling, str]], tuple[Opinion, ...]]:
+    """Return the verdicts on the whole, with their reasons, and one opinion per input."""
     verdicts, opinions = list[tuple[Ruling, str]](), list[Opinion]()
     below: str | None = None
     for line in map(strip_markdown, text.splitlines()):
@@ -123,28 +116,19 @@ def _from_lines(text: str, ids: Sequence[str]) -> _Verdict:
             opinions.append(Opinion(below, *_ruling_and_reason(bare)))
         elif whole:
             verdicts.append(_ruling_and_reason(whole))
-        elif bare and _parse_ruling(bare["word"]) != "right" and _ENDED.match(bare["rest"]):
+        elif bare and not re.fullmatch(_WORDS["right"], bare["word"], re.I) and _ENDED.match(bare["rest"]):
             verdicts.append(_ruling_and_reason(bare))
         below = None if one or (bare and below) else _heading(line, ids, below)
-    ruling, reason = _combine_verdicts(verdicts)
-    return _Verdict(ruling, reason, _combine_opinions(opinions))
+    return verdicts, _combine_opinions(opinions)
 
 
 def _ruling_and_reason(found: re.Match[str]) -> tuple[Ruling, str]:
     """Return the verdict and the reason; `right` with an exception or a condition becomes unsure."""
     rest: str = found["rest"]
-    ruling = _parse_ruling(found["word"])
+    ruling = next(ruling for ruling, forms in _WORDS.items() if re.fullmatch(forms, found["word"], re.I))
     if ruling == "right" and not (_ENDED.match(rest) and not _DOUBT.search(rest)):
         ruling = "unsure"
     return ruling, rest.lstrip(" .:;,*|—–-").rstrip(" |")[:_MOST_REASON]
-
-
-def _combine_verdicts(verdicts: Sequence[tuple[Ruling, str]]) -> tuple[Ruling | None, str]:
-    """Return the verdict on the whole; contradicting ones become unsure."""
-    rulings = {ruling for ruling, _ in verdicts}
-    if len(rulings) > 1:
-        return "unsure", "different verdicts are given"
-    return next(iter(rulings), None), next((reason for _, reason in reversed(verdicts) if reason), "")
 
 
 def _combine_opinions(opinions: Iterable[Opinion]) -> tuple[Opinion, ...]:
@@ -172,47 +156,7 @@ def _heading(line: str, ids: Sequence[str], below: str | None) -> str | None:
     return None if line.startswith("#") or re.fullmatch(rf"\W*{_LABEL}\W*", line, re.I) else below
 
 
-def _from_json(text: str, ids: Sequence[str]) -> _Verdict | None:
-    """Parse the reply as JSON, which some models write whatever the requested form."""
-    found = next((value for value in json_values(text) if isinstance(value, dict) and "verdict" in value), None)
-    if found is None:
-        return None
-    opinions = (_json_opinion(item, ids) for item in _json_items(found.get("tests") or found.get("inputs")))
-    ruling, reason = _json_verdict(found["verdict"])
-    reason = str(found.get("reason") or reason)[:_MOST_REASON]
-    return _Verdict(ruling, reason, _combine_opinions(item for item in opinions if item))
-
-
-def _json_items(tests: JsonValue) -> list[JsonValue]:
-    """Return the opinions as objects; they may be keyed by the ids of the inputs."""
-    if isinstance(tests, dict):
-        return [
-            {"verdict": value, "test": id_, **(value if isinstance(value, dict) else {})}
-            for id_, value in tests.items()
-        ]
-    return tests if isinstance(tests, list) else []
-
-
-def _json_verdict(verdict: JsonValue) -> tuple[Ruling | None, str]:
-    """Parse the verdict in JSON; `None` if there is none, unsure if it is not a verdict word."""
-    found = _BARE.match(str(verdict or ""))
-    return _ruling_and_reason(found) if found else ("unsure" if verdict else None, "")
-
-
-def _json_opinion(item: JsonValue, ids: Sequence[str]) -> Opinion | None:
-    if not isinstance(item, dict):
-        return None
-    id_ = _match_id(str(item.get("test") or item.get("input") or item.get("id")), ids)
-    ruling, reason = _json_verdict(item.get("verdict"))
-    return Opinion(id_, ruling, str(item.get("reason") or reason)[:_MOST_REASON]) if id_ and ruling else None
-
-
 def _match_id(id_: str, ids: Sequence[str]) -> str | None:
     """Return the matching id: `2` and `T2` mean `t2`."""
     meant = f"t{id_.lower().lstrip('t')}"
     return meant if meant in ids else None
-
-
-def _parse_ruling(word: str) -> Ruling:
-    """Return the first ruling that matches; `not right` is wrong."""
-    return next(ruling for ruling, forms in _WORDS.items() if re.fullmatch(forms, word, re.I))

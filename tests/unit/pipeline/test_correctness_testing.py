@@ -380,8 +380,3 @@ async def test_a_check_that_passes_anyway_does_not_spoil_a_judgement():
     assert verdict.reason == "Judged right on 2 generated inputs; its check also passes without it."
 
 
-def test_what_an_error_failed_at_is_searched_with_it():
-    from exploracoder_jupyter.pipeline.solving.correctness_requests import _query
-
-    trace = "Cell In[1], line 2\n      1 x = 1\n----> 2 y = nope(x)\n\nNameError: nope"
-    assert _query(ErrorInfo("NameError", "name 'nope'", trace)) == "NameError: name 'nope' y = nope(x)"
