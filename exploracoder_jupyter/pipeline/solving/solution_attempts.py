@@ -5,6 +5,7 @@ Shared by the exploration and the other strategies. A repair that changes nothin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
@@ -17,7 +18,6 @@ from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_co
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
 from exploracoder_jupyter.pipeline.solution_verdict import CheckResult, RunResult, accept_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION, passes_without_solution, try_with_example
-from exploracoder_jupyter.pipeline.solving.result_variable import missing_result
 from exploracoder_jupyter.pipeline.solving.stated_example import stated_check
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
 from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
@@ -25,6 +25,10 @@ from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_canc
 UNCHANGED: Final = "unchanged"
 """What the model replies where the latest program needs no repair, as the prompts require it."""
 _MOST_REPEATED: Final = 2
+_STORES: Final = re.compile(
+    r"\b(?:stor|sav|put|keep|assign)\w*\b[^.;]*\b(?:in|into|as|to)\s+(?:[\w-]+\s+){0,3}`([^\W\d]\w*)`", re.IGNORECASE
+)
+"""`store the sum in the dict `totals``; of several names in a sentence, the last."""
 _NOTHING = {
     True: "The offline model found no documented calls that do all that the task names.",
     False: "The model gave no program that could be run.",
@@ -69,9 +73,8 @@ class SolutionAttempts:
         if stated and await passes_without_solution(run, stated):
             stated = None  # it holds whatever the solution does
         check = stated or build_check(run.task)
-        may_prove = has_check or stated is not None
         stale = check is not None and has_check and bool(run.task.uses) and await passes_without_solution(run, check)
-        checked = CheckResult(may_prove, stale, stated=stated is not None)
+        checked = CheckResult(has_check or stated is not None, stale, stated=stated is not None)
         tried = list(run.progress.attempts)
         return cls(run, state or State(Introduction(""), run.root), check, checked, tried, len(tried))
 
@@ -139,8 +142,7 @@ class SolutionAttempts:
 
     async def execute(self, candidate: Candidate) -> Experience:
         """Run a program in a clean branch, followed by the check."""
-        [attempt] = await self.execute_with_example(candidate)
-        return attempt
+        return (await self.execute_with_example(candidate))[0]
 
     async def execute_with_example(
         self, candidate: Candidate, example: str = "", inspection: str = ""
@@ -184,42 +186,31 @@ class SolutionAttempts:
         """Return the result without a verified solution; a program that ran to completion is kept."""
         if ran := self.latest_that_ran:
             return self.accept(ran)
-        best = _best(self.run, self.tried)
         offline = self.run.model.name == OFFLINE
-        checked = self.checked.has_check
-        reason = _describe_failure(best, self.tried, checked=checked) if best else _NOTHING[offline]
-        kept = to_solution(best) if best and _ran_to_end([best]) else None
+        # Among equals: the offline model gives its best first, a language model's last one responds to the failures.
+        best = max(self.tried if offline else self.tried[::-1], key=_progress, default=None)
+        if best is None:
+            return RunResult(None, Verdict("unsolved", f"{_NOTHING[offline]} {_NEXT[offline]}"))
+        seen, finished = best.observation, sum(bool(item.observation.unmet) for item in self.tried)
+        missed, tried = "ran to completion", f"{len(self.tried)} tried"
+        if finished:
+            missed = "passed the check" if self.checked.has_check else "defines the function"
+            tried = f"{tried}, {finished} ran to completion"
+        what = (seen.error.headline if seen.error else seen.note or seen.status).rstrip(".")
+        reason = f"No solution {missed} ({tried}); the best one ended with {what}."
+        kept = to_solution(best) if seen.unmet else None
         return RunResult(kept, Verdict("unsolved", f"{reason} {_NEXT[offline]}"))
-
-
-def _ran_to_end(attempts: list[Experience]) -> list[Experience]:
-    """Return the attempts that ran to completion and failed only their check."""
-    return [item for item in attempts if item.observation.unmet]
-
-
-def _best(run: Run, attempts: list[Experience]) -> Experience | None:
-    """Return the attempt to report: preferably one that ran to completion and bound the names that the check reads.
-
-    Among equals this is a language model's last one, which responds to earlier failures, and the offline model's first
-    one, since it gives its best first.
-    """
-    ordered = attempts if run.model.name == OFFLINE else attempts[::-1]
-    return max(ordered, key=_progress, default=None)
 
 
 def _progress(attempt: Experience) -> int:
     """Rank how far a failed program got: a crash, completion, completion with the names that the check reads."""
-    if not _ran_to_end([attempt]):
+    seen = attempt.observation
+    if not seen.unmet:
         return 0
-    error = attempt.observation.error
-    return 1 if error and error.name == "NameError" else 2
+    return 1 if seen.error and seen.error.name == "NameError" else 2
 
 
-def _describe_failure(best: Experience, attempts: list[Experience], *, checked: bool) -> str:
-    finished, tried = len(_ran_to_end(attempts)), f"{len(attempts)} tried"
-    error = best.observation.error
-    what = (error.headline if error else best.observation.note or best.observation.status).rstrip(".")
-    if not finished:
-        return f"No solution ran to completion ({tried}); the best one ended with {what}."
-    missed = "passed the check" if checked else "defines the function"
-    return f"No solution {missed} ({tried}, {finished} ran to completion); the best one ended with {what}."
+def missing_result(task: str, code: str) -> str:
+    """Return the name in which the task wants a result and that does not occur in the code; empty if there is none."""
+    mentioned = set(re.findall(r"[^\W\d]\w*", code))
+    return next((name for name in _STORES.findall(task) if name not in mentioned), "")

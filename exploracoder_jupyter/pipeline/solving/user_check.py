@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import doctest
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from textwrap import dedent
 
@@ -60,10 +60,14 @@ def readable_code(task: Task) -> str | None:
     text = dedent(task.check or "").strip()
     if not text:
         return None
-    tree = _parse(text)
+    tree = parse_check(text)
     examples = _examples(text)
     if examples and not (tree and can_fail(tree)):
-        return _doctests(text, examples)
+        examples = [example for example in examples if not example.options.get(doctest.SKIP)]
+        source = parse_check("".join(example.source for example in examples))
+        if not any(example.want for example in examples) and not (source and can_fail(source)):
+            raise no_assertion_error()
+        return _RUN_DOCTESTS.format(text=text + "\n")
     return _rewrite(lambda: rewrite_assertions(tree, text)) if tree else _pairs(text, task.solution_name)
 
 
@@ -74,7 +78,7 @@ def check_source(task: Task) -> str:
         UsageError: the check cannot be used (see `check_code`).
     """
     text = dedent(task.check or "").strip()
-    tree, examples = _parse(text), _examples(text)
+    tree, examples = parse_check(text), _examples(text)
     if examples and not (tree and can_fail(tree)):
         return "".join(example.source for example in examples)
     return text if tree else readable_code(task) or ""
@@ -105,14 +109,6 @@ def _examples(text: str) -> list[doctest.Example]:
         raise UsageError(f"The doctests cannot be read: {error}.", remedy="Correct the check.") from error
 
 
-def _doctests(text: str, examples: Sequence[doctest.Example]) -> str:
-    examples = [example for example in examples if not example.options.get(doctest.SKIP)]
-    source = _parse("".join(example.source for example in examples))
-    if not any(example.want for example in examples) and not (source and can_fail(source)):
-        raise no_assertion_error()
-    return _RUN_DOCTESTS.format(text=text + "\n")
-
-
 def _rewrite(rewrite: Callable[[], str]) -> str:
     try:
         return rewrite()
@@ -122,16 +118,8 @@ def _rewrite(rewrite: Callable[[], str]) -> str:
         ) from error
 
 
-def _describe_unreadable(text: str) -> str:
-    if re.match(r"assert\b|def |import |from ", text):
-        try:
-            ast.parse(text)
-        except SyntaxError as error:
-            return f"The check has a syntax error in line {error.lineno}: {error.msg}."
-    return "The check is neither Python assertions, nor doctests, nor lines of the form `input -> output`."
-
-
-def _parse(text: str) -> ast.Module | None:
+def parse_check(text: str) -> ast.Module | None:
+    """Return the parsed code; `None` if it is not Python."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -141,13 +129,15 @@ def _parse(text: str) -> ast.Module | None:
 def _pairs(text: str, name: str | None) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     pairs = [line.split("->") for line in lines]
-    if any(len(pair) != 2 or not (_parse(f"_({pair[0]})") and _parse(f"({pair[1]})")) for pair in pairs):
-        raise UsageError(_describe_unreadable(text), remedy='Write for example --check "assert result == 3".')
+    if any(len(pair) != 2 or not (parse_check(f"_({pair[0]})") and parse_check(f"({pair[1]})")) for pair in pairs):
+        problem = "The check is neither Python assertions, nor doctests, nor lines of the form `input -> output`."
+        if re.match(r"assert\b|def |import |from ", text):
+            try:
+                ast.parse(text)
+            except SyntaxError as error:
+                problem = f"The check has a syntax error in line {error.lineno}: {error.msg}."
+        raise UsageError(problem, remedy='Write for example --check "assert result == 3".')
     if not name:
         raise UsageError("A check of `input -> output` lines needs a function.", remedy="Name it with --name.")
-    return "\n".join(_assertion(name, arguments.strip(), expected.strip()) for arguments, expected in pairs)
-
-
-def _assertion(name: str, arguments: str, expected: str) -> str:
-    call = f"{name}({arguments})"
-    return f"_got = {call}\nassert _got == ({expected}), {call!r} + f' gave {{_got!r}}'"
+    calls = [(f"{name}({given.strip()})", expected.strip()) for given, expected in pairs]
+    return "\n".join(f"_got = {call}\nassert _got == ({out}), {call!r} + f' gave {{_got!r}}'" for call, out in calls)

@@ -8,7 +8,7 @@ test...()`, the test methods of `class Test...`, and `unittest.TestCase`s. Tests
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from exploracoder_jupyter.core.errors import UsageError
 
@@ -126,32 +126,27 @@ def _is_test_case(node: ast.ClassDef) -> bool:
     return any(_last_name(base).endswith("TestCase") for base in node.bases)
 
 
-def _test_methods(node: _Definition) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for item in node.body:
-        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)) and item.name.startswith("test"):
-            yield item
+def _test_methods(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    functions = (item for item in node.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return [item for item in functions if item.name.startswith("test")]
 
 
 def _reject_unsupported(body: Sequence[ast.stmt], tests: Sequence[_Definition]) -> None:
     """Raise UsageError for tests that only a test runner could run."""
     for test in tests:
-        functions = list(_test_methods(test)) if isinstance(test, ast.ClassDef) else [test]
         own = int(isinstance(test, ast.ClassDef))
-        for function in functions:
+        for function in _test_methods(test) if isinstance(test, ast.ClassDef) else [test]:
             if isinstance(function, ast.AsyncFunctionDef):
                 raise _unsupported_error(f"`{function.name}` is asynchronous")
-            if isinstance(function, ast.FunctionDef) and _count_required(function.args) > own:
+            args = function.args
+            required = len(args.posonlyargs) + len(args.args) - len(args.defaults) + args.kw_defaults.count(None)
+            if required > own:
                 raise _unsupported_error(f"`{function.name}` takes parameters")
     for node in (inner for stmt in body for inner in ast.walk(stmt)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             words = {_last_name(item) for item in node.decorator_list}
             if words & {"fixture", "parametrize"} or node.name in _SETUP:
                 raise _unsupported_error(f"`{node.name}` is a fixture or parametrized")
-
-
-def _count_required(args: ast.arguments) -> int:
-    positional = len(args.posonlyargs) + len(args.args) - len(args.defaults)
-    return positional + sum(default is None for default in args.kw_defaults)
 
 
 def _unsupported_error(what: str) -> UsageError:

@@ -7,7 +7,6 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.core.configuration.budget_settings import Budget
-from exploracoder_jupyter.core.types import ErrorInfo
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
@@ -378,5 +377,3 @@ async def test_a_check_that_passes_anyway_does_not_spoil_a_judgement():
     verdict = (await run_task(run)).verdict
     assert verdict.outcome == "solved"
     assert verdict.reason == "Judged right on 2 generated inputs; its check also passes without it."
-
-

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.pipeline.solving.result_variable import missing_result
+from exploracoder_jupyter.pipeline.solving.solution_attempts import missing_result
 
 
 @pytest.mark.parametrize(
