@@ -12,7 +12,8 @@ from typing import Final, Self
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import CandidateProposed, CandidateSelected
-from exploracoder_jupyter.core.types import Candidate, Experience, Introduction, Selection, Step, Verdict
+from exploracoder_jupyter.core.types import Candidate, Experience, Introduction, Selection, Solution, Step, Verdict
+from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
@@ -170,6 +171,15 @@ class SolutionAttempts:
     def accept(self, attempt: Experience) -> RunResult:
         """Return the result with a program that ran and passed the check, recorded as selected."""
         return self.adopt(attempt.candidate, *accept_solution(attempt, self.check_result(attempt)))
+
+    def accept_unexecuted(self, candidate: Candidate | None) -> RunResult:
+        """Return a program that was not executed as the solution; without one, the result of giving up."""
+        if candidate is None:
+            return self.give_up()
+        solution = Solution(candidate.code, candidate.id, find_called_apis(candidate.code, self.run.knowledge))
+        name = self.run.settings.strategy
+        reason = f"The strategy {name!r} does not run the program that it writes, so nothing has checked it."
+        return self.adopt(candidate, RunResult(solution, Verdict("unchecked", reason)), ("not run",))
 
     def adopt(self, candidate: Candidate, result: RunResult, reasons: tuple[str, ...]) -> RunResult:
         """Record the candidate of a result as selected."""

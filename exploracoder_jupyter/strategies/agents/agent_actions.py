@@ -48,22 +48,17 @@ def parse_action(text: str) -> Action:
     """Return the first action of a reply; what the reply makes up after it is ignored."""
     text = without_thinking(encodable(text)).replace("\r\n", "\n")
     found = _ACTION.search(text)
-    thought = _thought(text[: found.start()] if found else text)
+    before = text[: found.start()] if found else text
+    thought = truncate(_THOUGHT.sub("", _PATH.sub("", before)), _LONGEST_THOUGHT)
     name = found["name"].casefold() if found else ""
     if found is None or name not in ACTIONS:
         unknown = f"There is no action {name!r}." if name else "The reply names no action."
         return Action(thought, problem=f"{unknown} The actions are {', '.join(ACTIONS)}.")
     if name == FINISH:
         return Action(thought, name)
-    return _with_code(thought, text[found.end() :]) if name == RUN else _with_text(thought, name, found["rest"])
-
-
-def _thought(text: str) -> str:
-    return truncate(_THOUGHT.sub("", _PATH.sub("", text)), _LONGEST_THOUGHT)
-
-
-def _with_text(thought: str, name: str, rest: str) -> Action:
-    argument = rest.strip(_AROUND)
+    if name == RUN:
+        return _with_code(thought, text[found.end() :])
+    argument = found["rest"].strip(_AROUND)
     if argument.startswith("(") and argument.endswith(")"):
         argument = argument[1:-1].strip(_AROUND)
     problem = "" if argument else f"The action {name} needs a text on the same line."

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import anyio
-
 from exploracoder_jupyter.core.events import CandidateProposed, PlanMade, SubtaskStarted
 from exploracoder_jupyter.core.types import Call, Candidate, Introduction, Plan
+from exploracoder_jupyter.pipeline.branch_operations import close_branches
 from exploracoder_jupyter.pipeline.exploring.carried_candidate import run_candidate
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.ports import Branch
@@ -27,7 +26,7 @@ from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, State
-from exploracoder_jupyter.strategies.agents.agent_actions import FINISH, LOOK_UP, RUN, SEARCH, Action, parse_action
+from exploracoder_jupyter.strategies.agents.agent_actions import FINISH, LOOK_UP, RUN, SEARCH, parse_action
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
 
 START: Final = "start"
@@ -103,8 +102,14 @@ class AgentSession:
         """
         action = await ask_parsed(self.run, "strategy", self.inputs(self.template), parse_action, subject=SOLUTION.id)
         title = f"Step {len(self.notes) + 1}: {action.thought}".strip()
-        problem = action.problem or self._forbidden(action)
-        result = f"It was not carried out. {problem}" if problem else await self._carry_out(action, title)
+        problem, allowed = action.problem, self.rules[self.last]
+        if not problem and action.name not in allowed:
+            problem = f"After {self.last} only these actions are possible: {', '.join(allowed)}."
+        result = f"It was not carried out. {problem}" if problem else ""
+        if not problem and action.name in _TOOLS:
+            result = await self.lookups.answer(Call(_TOOLS[action.name], action.argument))
+        elif not problem and action.name == RUN:
+            await self._run_cell(action.argument, title)
         self.last = self.last if problem else action.name
         done = f"Action: {action.name}: {action.argument}" if action.name in _TOOLS else f"Action: {action.name}"
         self.notes.append("\n".join(filter(None, [title, done if action.name else "", result])))
@@ -112,20 +117,6 @@ class AgentSession:
     async def close(self) -> None:
         """Close the branch of the session; the program starts from the root again."""
         await self._close(self.state.branch)
-
-    def _forbidden(self, action: Action) -> str:
-        allowed = self.rules[self.last]
-        if action.name in allowed:
-            return ""
-        return f"After {self.last} only these actions are possible: {', '.join(allowed)}."
-
-    async def _carry_out(self, action: Action, title: str) -> str:
-        """Return the result of the action as text; that of a cell is in the experience of the state."""
-        if action.name in _TOOLS:
-            return await self.lookups.answer(Call(_TOOLS[action.name], action.argument))
-        if action.name == RUN:
-            await self._run_cell(action.argument, title)
-        return ""
 
     async def _run_cell(self, code: str, title: str) -> None:
         run, state = self.run, self.state
@@ -144,5 +135,4 @@ class AgentSession:
 
     async def _close(self, branch: Branch) -> None:
         if branch is not self.run.root:
-            with anyio.CancelScope(shield=True):
-                await branch.close()
+            await close_branches([branch])

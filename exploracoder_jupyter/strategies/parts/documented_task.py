@@ -7,11 +7,13 @@ from dataclasses import replace
 from exploracoder_jupyter.core.configuration.retrieval_settings import Formulation
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
 from exploracoder_jupyter.pipeline.retrieval.query_rewriting import Query
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
+from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, raise_if_cancelled
 
 
@@ -34,6 +36,13 @@ def limit_retrieval(
     """
     retrieval = replace(run.retrieval, rounds=searches, lookups=lookups, formulation=formulation)
     return replace(run, retrieval=retrieval, as_published=as_published)
+
+
+def begin_unexecuted(run: Run, *, lookups: int = 0) -> SolutionAttempts:
+    """Begin a strategy as published that executes nothing."""
+    run = limit_retrieval(run, lookups=lookups)
+    announce_libraries(run)
+    return SolutionAttempts.without_check(run)
 
 
 async def search_for_task(run: Run) -> Search:
