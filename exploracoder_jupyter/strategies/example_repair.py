@@ -17,7 +17,7 @@ from typing import Final, Literal, Self
 from exploracoder_jupyter.core.types import Candidate, Experience, Step, Verdict
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs, RepairInputs, SolveInputs, StrategyInputs
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs, RepairInputs, SolveInputs, StrategyInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test
@@ -112,7 +112,7 @@ class ExampleRuns:
             step, inputs, lambda draft: self.confirmable if draft.is_word(UNCHANGED) else not draft.problem
         )
 
-    def _inputs(self) -> tuple[Step, Inputs]:
+    def _inputs(self) -> tuple[Step, CodeInputs]:
         run, found, seen = self.run, self.search, tuple(self.seen)
         room = run.retrieval.context_tokens
         if not self.checked:

@@ -82,7 +82,6 @@ from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting import (
     api_description,
-    error_redaction,
     observation_text,
     passage_packing,
     privacy_filter,
@@ -219,7 +218,6 @@ def of_code(text):
         dependency_slice.unbound_names(text),
         dependency_slice.same_statements(text, text),
         dependency_slice.slice_dependencies(seen(text)),
-        error_redaction.redact_foreign_source(text, text),
     )
 
 
@@ -234,7 +232,7 @@ PIPELINE = {
     "code": of_code,
     "knowledge": of_a_run,
     "documents": of_documents,
-    "formatted": lambda text: [observation_text.format_experience(seen(text), most) for most in (100, 10_000)],
+    "formatted": lambda text: [observation_text.format_cells(seen(text), most) for most in (100, 10_000)],
     "quoted": each(
         quoting.quote,
         prompt_templates.strip_lookup_offer,

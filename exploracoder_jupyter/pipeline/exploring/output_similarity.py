@@ -116,15 +116,12 @@ def _quantity_words(observation: Observation) -> frozenset[str]:
 @heuristic("comparing outputs", lambda text: [])
 def find_facts(text: str) -> list[object]:
     """Return numbers, quoted strings and truth values, in order."""
-    found = islice(_FACT.finditer(strip_addresses(text)), _MOST_FACTS)
-    return [_fact(match.group()) for match in found]
-
-
-def _fact(item: str) -> object:
-    if item[0] in "-0123456789":
-        return float(item)
-    value = _literal(item)
-    return item[1:-1] if value is None else value
+    found: list[object] = []
+    for match in islice(_FACT.finditer(strip_addresses(text)), _MOST_FACTS):
+        item = match.group()
+        value = float(item) if item[0] in "-0123456789" else _literal(item)
+        found.append(item[1:-1] if value is None else value)
+    return found
 
 
 def _mostly_equal(left: list[object], right: list[object]) -> bool:
@@ -180,18 +177,19 @@ def _normalize_value(value: object) -> object:
 
 def _contradict(one: Observation, other: Observation) -> bool:
     """Whether a name has values of different kinds in the two observations."""
-    left, right = _types(one), _types(other)
-    return any(_kind(left[name]) != _kind(right[name]) for name in left.keys() & right.keys())
+    left, right = _kinds(one), _kinds(other)
+    return any(left[name] != right[name] for name in left.keys() & right.keys())
 
 
 def _share_no_kind(one: Observation, other: Observation) -> bool:
     """Whether both have results, but none of the same kind."""
-    left, right = (set(filter(None, map(_kind, _types(item).values()))) for item in (one, other))
+    left, right = (set(filter(None, _kinds(item).values())) for item in (one, other))
     return bool(left and right) and not left & right
 
 
-def _types(observation: Observation) -> Mapping[str, str]:
-    return {**dict(observation.names), **{change.name: change.type for change in observation.changes}}
+def _kinds(observation: Observation) -> Mapping[str, str]:
+    types = {**dict(observation.names), **{change.name: change.type for change in observation.changes}}
+    return {name: _kind(type_) for name, type_ in types.items()}
 
 
 def _kind(type_: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.events import KnowledgeSearched, LibraryRead, Notice, PlanMade
-from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, Passage, Plan, Planner, Subtask
+from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, Plan, Planner, Subtask
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_parsed, ask_text
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs, PlanInputs, PlannersInputs
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import join_lines
@@ -49,8 +50,14 @@ async def introduce(run: Run) -> Introduction:
         return Introduction(shorten_overview(run, knowledge.overview(), _LONGEST_OVERVIEW))
     introduction = (run.given and run.given.introduction) or knowledge.introduction(run.model.name)
     if introduction is None:
-        overview = knowledge.overview()
-        introduction = Introduction(await _summarize(run, overview), await _draw_planners(run, overview))
+        overview, planners = knowledge.overview(), tuple[Planner, ...]()
+        text = await _summarize(run, overview)
+        if overview.examples and (count := run.settings.planners):
+            inputs = PlannersInputs(run.task.libraries, overview.examples[:12], count)
+            with suppress(ReplyError):
+                drawn = (await ask_json(run, "planners", inputs, PlannersReply)).planners[:count]
+                planners = tuple(Planner(item.requirement, tuple(item.steps)) for item in drawn)
+        introduction = Introduction(text, planners)
         knowledge.keep_introduction(run.model.name, introduction)
     run.emit(LibraryRead(tuple(knowledge.libraries), knowledge.size, introduction))
     return introduction
@@ -75,18 +82,6 @@ def shorten_overview(run: Run, overview: Overview, most: int) -> str:
     return "\n\n".join(shorten(text, most // len(texts)) for text in texts)
 
 
-async def _draw_planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
-    count = run.settings.planners
-    if not overview.examples or not count:
-        return ()
-    inputs = PlannersInputs(run.task.libraries, overview.examples[:12], count)
-    try:
-        reply = await ask_json(run, "planners", inputs, PlannersReply)
-    except ReplyError:
-        return ()
-    return tuple(Planner(item.requirement, tuple(item.steps)) for item in reply.planners[:count])
-
-
 async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ...] = ()) -> None:
     """Make the plan, which is empty if a program that was tried before already does the whole task.
 
@@ -100,55 +95,43 @@ async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ..
     """
     attempts = run.progress.seen[-SHOWN_ATTEMPTS:]
     may_be_empty = run.progress.may_suffice and run.sharing == "values"
+    passages = () if attempts else await gather_passages(run, run.task.text)
+    if passages:
+        run.emit(KnowledgeSearched("plan", 0, "task", run.task.text, (), passages))
     inputs = PlanInputs(
         run.task,
         Introduction("") if attempts else introduction,
         run.settings.subtasks,
-        () if attempts else await _gather_for_task(run),
+        passages,
         apis=apis,
         attempts=attempts,
         may_be_empty=may_be_empty,
         online="web" in run.sources.kinds,
         context_tokens=run.retrieval.context_tokens,
     )
+    form: type[PlanReply | SearchingPlanReply] = SearchingPlanReply if inputs.online else PlanReply
+
+    def parse(text: str) -> Sequence[str | MarkedReply]:
+        subtasks = parse_json(text, form).subtasks
+        if not (subtasks or may_be_empty):
+            raise ReplyError("the list of subtasks is empty.")
+        return subtasks
+
+    planned: list[tuple[str, str]] = []
     try:
-        planned = _titles_and_queries(await _request_subtasks(run, inputs))[: inputs.most]
+        for item in await ask_parsed(run, "plan", inputs, parse, form=form):
+            text, query = (item, "") if isinstance(item, str) else (item.subtask, item.search)
+            planned += [(title, query) for title in clean_titles([text])]
         if not planned and may_be_empty:
             return
     except ReplyError as error:
         run.emit(
             Notice(f"The plan could not be used ({error.message}) Exploring the task as a single subtask.", "warning")
         )
-        planned = []
+    del planned[inputs.most :]
     titles, queries = [title for title, _ in planned], filter_queries(run, [query for _, query in planned])
     run.agenda.plan = Plan(run.agenda.new_subtasks(titles or [run.task.text.strip()], queries))
     run.emit(PlanMade(run.agenda.plan))
-
-
-async def _gather_for_task(run: Run) -> tuple[Passage, ...]:
-    """Gather passages for the whole task."""
-    passages = await gather_passages(run, run.task.text)
-    if passages:
-        run.emit(KnowledgeSearched("plan", 0, "task", run.task.text, (), passages))
-    return passages
-
-
-async def _request_subtasks(run: Run, inputs: PlanInputs) -> Sequence[str | MarkedReply]:
-    form: type[PlanReply | SearchingPlanReply] = SearchingPlanReply if inputs.online else PlanReply
-
-    def parse(text: str) -> Sequence[str | MarkedReply]:
-        subtasks = parse_json(text, form).subtasks
-        if not (subtasks or inputs.may_be_empty):
-            raise ReplyError("the list of subtasks is empty.")
-        return subtasks
-
-    return await ask_parsed(run, "plan", inputs, parse, form=form)
-
-
-def _titles_and_queries(items: Sequence[str | MarkedReply]) -> list[tuple[str, str]]:
-    """Return the non-blank titles, each with its web search query, which may be empty."""
-    pairs = [(item, "") if isinstance(item, str) else (item.subtask, item.search) for item in items]
-    return [(title, query) for text, query in pairs for title in clean_titles([text])]
 
 
 def revise(

@@ -87,8 +87,8 @@ def begins_anew(text: str) -> bool:
 
 def format_answer(apis: Sequence[ApiDoc]) -> str:
     """Return path, signature and first sentence of the APIs found, one line each."""
-    return "\n".join(map(_line, apis)).replace(END, "") or NOTHING_FOUND
-
-
-def _line(api: ApiDoc) -> str:
-    return f"{api.path}{truncate(api.signature, _LONGEST_SIGNATURE)}: {truncate(api.summary, _LONGEST_SUMMARY)}"
+    lines = (
+        f"{api.path}{truncate(api.signature, _LONGEST_SIGNATURE)}: {truncate(api.summary, _LONGEST_SUMMARY)}"
+        for api in apis
+    )
+    return "\n".join(lines).replace(END, "") or NOTHING_FOUND

@@ -26,11 +26,6 @@ _Part = Callable[[Observation, int], str]
 if there is nothing to show."""
 
 
-def format_experience(experience: Iterable[Experience], most: int) -> str:
-    """Render cells with their observations in about `most` characters: see `format_cells`."""
-    return "\n\n".join(format_cells(experience, most))
-
-
 def format_cells(experience: Iterable[Experience], most: int) -> list[str]:
     """Render each cell with its observation, all in about `most` characters; short ones in full, the others alike."""
     items = drop_repeated_members(experience)
@@ -55,7 +50,18 @@ def _cell(item: Experience, room: int | None = None) -> str:
 
 def _observation_parts(observation: Observation, room: int) -> Iterator[str]:
     """Yield the non-empty parts; earlier ones are not cut as long as enough is left for the later ones."""
-    parts = [part for part in _PARTS if part(observation, room)]
+    all_parts: tuple[_Part, ...] = (  # ordered by how informative they are
+        _error,
+        lambda seen, room: _bullet_list("Did you mean:", seen.error.nearest if seen.error else (), room),
+        _note,
+        _output,
+        _changes,
+        lambda seen, room: _bullet_list("Warnings:", seen.warnings, room),
+        lambda seen, room: f"Files written: {shorten(', '.join(seen.files), room)}" if seen.files else "",
+        lambda seen, room: _bullet_list("Logged:", seen.logs, room),
+        _cost,
+    )
+    parts = [part for part in all_parts if part(observation, room)]
     for index, part in enumerate(parts):
         text = part(observation, max(room - _RESERVED * (len(parts) - index - 1), _RESERVED))
         room -= len(text)
@@ -77,10 +83,6 @@ def _report(error: ErrorInfo) -> str:
     if name.rpartition(".")[2] != error.name:
         return f"{error.headline}\n{report}"
     return report if message else f"{error.headline}\n{rest}".strip()
-
-
-def _suggestions(observation: Observation, room: int) -> str:
-    return _bullet_list("Did you mean:", observation.error.nearest if observation.error else (), room)
 
 
 def _note(observation: Observation, room: int) -> str:
@@ -119,24 +121,9 @@ def _fitting_changes(changes: Sequence[Change], shown: str, room: int) -> Iterat
 
 def _change(change: Change, shown: str) -> str:
     how = f"{change.how}, before: {change.before}" if change.before else change.how
-    return f"- {change.name} ({how}): {_value(change, shown)}"
-
-
-def _value(change: Change, shown: str) -> str:
     summary = drop_shown_facts(change, shown)
-    return summary if summary.startswith(change.type) else f"{change.type}: {summary}".removesuffix(": ")
-
-
-def _warnings(observation: Observation, room: int) -> str:
-    return _bullet_list("Warnings:", observation.warnings, room)
-
-
-def _files(observation: Observation, room: int) -> str:
-    return f"Files written: {shorten(', '.join(observation.files), room)}" if observation.files else ""
-
-
-def _logs(observation: Observation, room: int) -> str:
-    return _bullet_list("Logged:", observation.logs, room)
+    value = summary if summary.startswith(change.type) else f"{change.type}: {summary}".removesuffix(": ")
+    return f"- {change.name} ({how}): {value}"
 
 
 def _cost(observation: Observation, _room: int) -> str:
@@ -160,7 +147,3 @@ def _bullet_list(heading: str, lines: Sequence[str], room: int) -> str:
         kept.append(f"- {shorten(line, max(room, _RESERVED))}")
         room -= len(kept[-1])
     return "\n".join([heading, *kept]) if kept else ""
-
-
-_PARTS: Final[tuple[_Part, ...]] = (_error, _suggestions, _note, _output, _changes, _warnings, _files, _logs, _cost)
-"""Ordered by how informative they are."""

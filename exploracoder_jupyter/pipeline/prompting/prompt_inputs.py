@@ -205,18 +205,16 @@ class StrategyInputs:
     context_tokens: int = 4000
 
 
+CodeInputs = ProposeInputs | DebugInputs | SolveInputs | RepairInputs | StrategyInputs
+"""The inputs of prompts for code, during which the model may look APIs up."""
 Inputs = (
     IntroduceInputs
     | PlannersInputs
     | PlanInputs
     | RecommendInputs
     | RecommendGlobalInputs
-    | ProposeInputs
-    | DebugInputs
-    | SolveInputs
-    | RepairInputs
     | InventInputs
     | JudgeInputs
     | ExplainInputs
-    | StrategyInputs
+    | CodeInputs
 )

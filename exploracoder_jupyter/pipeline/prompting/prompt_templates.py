@@ -18,7 +18,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Final
 
-from jinja2 import ChoiceLoader, PackageLoader, StrictUndefined, Template
+from jinja2 import ChoiceLoader, PackageLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Message, Step
@@ -35,18 +35,14 @@ _PACKAGE: Final = "exploracoder_jupyter.pipeline.prompting"
 
 def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
     """Render the messages of a step's prompt."""
-    template = _template(step, inputs)
+    package, name = _PACKAGE, str(step)
+    if isinstance(inputs, StrategyInputs):
+        package, _, name = inputs.template.partition(":")
+    template = _environment(package).get_template(f"{name}.j2")
     values = {field.name: getattr(inputs, field.name) for field in fields(inputs)}
     context = template.new_context(values)
     system, user = ("".join(template.blocks[role](context)).strip() for role in ("system", "user"))
     return Message("system", f"{system}\n\n{RULE}"), Message("user", user)
-
-
-def _template(step: Step, inputs: Inputs) -> Template:
-    if not isinstance(inputs, StrategyInputs):
-        return _environment(_PACKAGE).get_template(f"{step}.j2")
-    package, _, name = inputs.template.partition(":")
-    return _environment(package).get_template(f"{name}.j2")
 
 
 def strip_lookup_offer(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Final
 
 from exploracoder_jupyter.core.types import Change, Experience
@@ -31,14 +30,23 @@ def drop_repeated_members(experience: Iterable[Experience]) -> list[Experience]:
 @heuristic("shortening results", lambda change, shown: change.summary)
 def drop_shown_facts(change: Change, shown: str) -> str:
     """Return the summary of a value without the facts that the shown output states too."""
-    summary = _without_prefixes(change.summary.strip())
+    lines = change.summary.strip().splitlines()
+    # A line that another one continues is dropped: the type of a column, where its values follow.
+    summary = "\n".join(line for line in lines if not any(other.startswith(f"{line}, ") for other in lines))
     if not shown.strip() or not summary:
         return summary
-    if summary in shown or _is_printed(summary.removeprefix(change.type).removeprefix(": "), shown):
+    literal = summary.removeprefix(change.type).removeprefix(": ").strip().strip("'\"")
+    outputs = [line.strip() for line in shown.splitlines()]
+    if summary in shown or (literal and any(literal in (line, _LABEL.sub("", line)) for line in outputs)):
         return f"{change.type}, as shown above"
     head, *facts = summary.splitlines()
-    printed = f" {_words(shown)} "
-    fresh = [*_without_empty_headings([line for line in facts if not _repeats(line, printed)])]
+    printed, kept = f" {_words(shown)} ", []
+    for line in facts:
+        words = _words(line)
+        enough = len(words.split()) >= _LEAST_WORDS or len(words) >= _LEAST_CHARACTERS
+        if not (enough and f" {words} " in printed):
+            kept.append(line)
+    fresh = [*_without_empty_headings(kept)]
     return "\n".join([head if len(fresh) == len(facts) else f"{head}, as shown above", *fresh])
 
 
@@ -54,35 +62,13 @@ def _with_new_members(item: Experience, known: set[str]) -> Experience:
     return replace(item, observation=replace(item.observation, changes=tuple(changes)))
 
 
-def _without_prefixes(summary: str) -> str:
-    """Drop the lines that another line of the summary continues: the type of a column, where its values follow."""
-    lines = summary.splitlines()
-    return "\n".join(line for line in lines if not any(other.startswith(f"{line}, ") for other in lines))
-
-
-def _is_printed(value: str, shown: str) -> bool:
-    """Whether a line of the output is this value, alone or after a label."""
-    literal = value.strip().strip("'\"")
-    lines = (line.strip() for line in shown.splitlines())
-    return bool(literal) and any(literal in (line, _LABEL.sub("", line)) for line in lines)
-
-
-def _repeats(line: str, printed: str) -> bool:
-    words = _words(line)
-    enough = len(words.split()) >= _LEAST_WORDS or len(words) >= _LEAST_CHARACTERS
-    return enough and f" {words} " in printed
-
-
 def _words(text: str) -> str:
     return _ZERO_FRACTION.sub("", _PUNCTUATION.sub(" ", text)).strip().casefold()
 
 
 def _without_empty_headings(lines: Sequence[str]) -> Iterator[str]:
     """Yield the lines except for headings under which nothing is left."""
-    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
-        if not line.rstrip().endswith(":") or _indent(following) > _indent(line):
+    indents = [len(line) - len(line.lstrip()) for line in lines]
+    for line, indent, following in zip(lines, indents, [*indents[1:], 0], strict=False):
+        if not line.rstrip().endswith(":") or following > indent:
             yield line
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())

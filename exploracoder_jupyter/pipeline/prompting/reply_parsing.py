@@ -7,6 +7,7 @@ which the caller responds by asking once more.
 
 from __future__ import annotations
 
+import ast
 import re
 import warnings
 from collections.abc import Sequence
@@ -26,21 +27,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
     without_thinking,
 )
 
-__all__ = [
-    "PlanReply",
-    "PlannerReply",
-    "PlannersReply",
-    "RecommendGlobalReply",
-    "RecommendReply",
-    "SearchingPlanReply",
-    "encodable",
-    "parse_code",
-    "parse_json",
-    "without_thinking",
-]
-
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
-_QUOTED = re.compile(r"`([^`]+)`")
 _NO_CHANGE = re.compile(
     r"\W*(?:null|none|nothing|unchanged|no (?:further )?changes?(?: (?:is |are )?(?:needed|required|necessary))?)\W*",
     re.IGNORECASE,
@@ -102,12 +89,9 @@ def _paths(value: object) -> object:
     texts = _texts(value)
     if not isinstance(texts, list):
         return texts
-    return [found.group() for text in texts if (found := _PATH.search(_quoted(text)))]
-
-
-def _quoted(text: str) -> str:
-    quoted = _QUOTED.search(text)
-    return quoted.group(1) if quoted else text
+    quoted = (re.search(r"`([^`]+)`", text) for text in texts)
+    named = (found[1] if found else text for found, text in zip(quoted, texts, strict=True))
+    return [found.group() for text in named if (found := _PATH.search(text))]
 
 
 def _revision(value: object) -> object:
@@ -210,14 +194,10 @@ def parse_json(text: str, form: type[_R]) -> _R:
             return form.model_validate(_reshape(value, form))
         except ValidationError as error:
             if number == 0 and value:
-                complaint = _complaint(error)
+                first = error.errors()[0]
+                where = ".".join(str(part) for part in first["loc"]) or "the reply"
+                complaint = f"{where}: {first['msg']}."
     raise ReplyError(complaint)
-
-
-def _complaint(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"]) or "the reply"
-    return f"{where}: {first['msg']}."
 
 
 def _reshape(value: JsonValue, form: type[BaseModel]) -> JsonValue:
@@ -228,18 +208,12 @@ def _reshape(value: JsonValue, form: type[BaseModel]) -> JsonValue:
         return {single: value} if single and value else None
     if not isinstance(value, dict):
         return None
-    if single and single not in value:
-        value = {**value, single: _find_required_list(value, form)}
+    if single and single not in value:  # the only list under another name, or texts under numbered keys
+        lists = [item for key, item in value.items() if isinstance(item, list) and key not in form.model_fields]
+        numbered = all(re.search(r"\d", key) for key in value)
+        found = lists[0] if len(lists) == 1 else list(value.values()) if numbered else None
+        value = {**value, single: found}
     return {key: item for key, item in value.items() if item is not None}
-
-
-def _find_required_list(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
-    """Find the required list under another name: the only list, or texts under numbered keys."""
-    lists = [item for key, item in value.items() if isinstance(item, list) and key not in form.model_fields]
-    if len(lists) == 1:
-        return lists[0]
-    numbered = all(re.search(r"\d", key) for key in value)
-    return list(value.values()) if numbered else None
 
 
 @heuristic("reading a reply", raise_unreadable)
@@ -254,7 +228,7 @@ def parse_code(text: str) -> str:
     """
     text = _without_prompts(without_thinking(encodable(text)).strip())
     found = [block for block in blocks(text) if block.body.strip()]
-    if not found and not _compiles(text):
+    if not found and not is_python(text):
         raise ReplyError(
             "the reply is neither a fenced code block nor valid Python." if text else "the reply is empty."
         )
@@ -270,7 +244,7 @@ def _python_blocks(found: Sequence[Block]) -> Sequence[Block]:
     if marked:
         return marked
     unmarked = [block for block in found if block.language in _UNMARKED]
-    sound = [block for block in unmarked if _compiles(_without_prompts(block.body))]
+    sound = [block for block in unmarked if is_python(_without_prompts(block.body))]
     # One block that does not compile is still the candidate: its error is what the model can repair.
     return sound or unmarked
 
@@ -284,11 +258,12 @@ def _without_prompts(code: str) -> str:
         return code
 
 
-def _compiles(code: str) -> bool:
+def is_python(code: str) -> bool:
+    """Whether the code can be parsed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            compile(code, "<reply>", "exec")
+            ast.parse(code)
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             return False
     return True

@@ -8,10 +8,9 @@ requests nothing, whatever it mentions, unless a look-up is the last thing in it
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,7 +20,7 @@ from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Call
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import json_values, without_thinking
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import parse_code, raise_unreadable
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import is_python, parse_code, raise_unreadable
 
 SEARCH: Final = "search_api"
 TOOLS: Final = (SEARCH, "get_signature", "get_source", "get_examples")
@@ -65,7 +64,8 @@ class ParsedReply:
 def parse_calls(text: str) -> ParsedReply:
     """Split the text of a reply into its look-ups and the rest."""
     text = without_thinking(text).replace("\r\n", "\n")
-    alone = tuple(_json_calls(text)) if _is_json(text) else ()
+    is_json = text.lstrip().startswith(("{", "[{", "```json", "```tool"))
+    alone = tuple(_json_calls(text)) if is_json else ()
     if alone:
         return ParsedReply(alone, "", last=True)
     found = sorted([*_tagged_calls(text), *_search_lines(text)], key=lambda item: item[0].start())
@@ -79,9 +79,10 @@ def parse_calls(text: str) -> ParsedReply:
 def pending_calls(text: str) -> tuple[Call, ...]:
     """Return the look-ups that must be answered before the reply can continue; none if its code is complete."""
     reply = parse_calls(text)
-    if not reply.calls:
-        return ()
-    return reply.calls if reply.last or not _is_complete(reply.rest) else ()
+    if reply.calls and not reply.last:
+        with suppress(ReplyError):
+            return () if is_python(parse_code(reply.rest)) else reply.calls
+    return reply.calls
 
 
 @heuristic("reading a reply", raise_unreadable)
@@ -95,7 +96,7 @@ def parse_code_without_calls(text: str) -> str:
     if not reply.calls:
         return parse_code(text)
     code = parse_code(reply.rest)
-    if not _compiles(code):
+    if not is_python(code):
         raise ReplyError("the code holds look-ups of APIs, and is no valid Python without them.")
     return code
 
@@ -137,10 +138,6 @@ def _function_calls(text: str) -> Iterator[Call]:
             yield Call(match["name"], value["value"].strip())
 
 
-def _is_json(text: str) -> bool:
-    return text.lstrip().startswith(("{", "[{", "```json", "```tool"))
-
-
 def _json_calls(text: str) -> Iterator[Call]:
     value = next(iter(json_values(text)), None) if "{" in text else None
     for item in value if isinstance(value, list) else [value]:
@@ -166,20 +163,3 @@ def _cut_spans(spans: Sequence[tuple[int, int]], text: str) -> str:
         kept.append(text[end:start])
         end = max(end, stop + text.startswith("\n", stop))
     return "".join([*kept, text[end:]])
-
-
-def _is_complete(text: str) -> bool:
-    try:
-        return _compiles(parse_code(text))
-    except ReplyError:
-        return False
-
-
-def _compiles(code: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(code)
-        except (SyntaxError, ValueError, MemoryError, RecursionError):
-            return False
-    return True

@@ -86,7 +86,9 @@ def _error(run: Run, failed: Experience) -> str:
     error = redact_experience(failed, run.sharing).observation.error
     if error is None or error.name in _UNDEFINED:
         return ""
-    return f"{error.name} {_strip_values(error.message, failed.candidate.code)}".strip()[:LONGEST_QUERY]
+    code = failed.candidate.code  # quotations that it does not contain are values
+    line = _QUOTED.sub(lambda found: (found[1] or found[2] or "") if found[0][1:-1] in code else "", error.message)
+    return f"{error.name} {' '.join(_VALUE.sub('', line).split())}".strip()[:LONGEST_QUERY]
 
 
 @heuristic("writing a search query", lambda run, failed: "")
@@ -101,9 +103,3 @@ def web_query(run: Run, failed: Experience) -> str:
         return ""
     words = [*run.task.libraries, error.name, *find_known_names(run, error.message), *failed.apis[:2]]
     return " ".join(dict.fromkeys(words))[:LONGEST_QUERY]
-
-
-def _strip_values(message: str, code: str) -> str:
-    """Remove addresses, numbers, containers, and quotations that the code does not contain."""
-    line = _QUOTED.sub(lambda found: (found[1] or found[2] or "") if found[0][1:-1] in code else "", message)
-    return " ".join(_VALUE.sub("", line).split())

@@ -16,12 +16,12 @@ from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
     blocks,
     strip_markdown,
     without_fenced_blocks,
+    without_thinking,
 )
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     encodable,
     parse_code,
     raise_unreadable,
-    without_thinking,
 )
 
 _WORDS: dict[Ruling, str] = {

@@ -16,7 +16,7 @@ from exploracoder_jupyter.core.types import Candidate, Experience, Introduction,
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs
 from exploracoder_jupyter.pipeline.solution_verdict import CheckResult, RunResult, accept_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION, passes_without_solution, try_with_example
 from exploracoder_jupyter.pipeline.solving.stated_example import stated_check
@@ -94,7 +94,7 @@ class SolutionAttempts:
         """The latest program that ran to completion and passed the check, if there is one."""
         return next((item for item in reversed(self.tried) if item.observation.ran), None)
 
-    async def propose(self, step: Step, inputs: Inputs) -> Candidate | None:
+    async def propose(self, step: Step, inputs: CodeInputs) -> Candidate | None:
         """Return the model's next program; `None` if two replies contain none.
 
         A program that was proposed before has `duplicate_of`, and need not be executed.
@@ -105,7 +105,7 @@ class SolutionAttempts:
         return self.add(draft) if draft else None
 
     async def request(
-        self, step: Step, inputs: Inputs, usable: Callable[[Draft], bool] = lambda draft: not draft.problem
+        self, step: Step, inputs: CodeInputs, usable: Callable[[Draft], bool] = lambda draft: not draft.problem
     ) -> Draft | None:
         """Return the model's reply; `None` if two replies are not usable."""
         self.run.root.expect(1)

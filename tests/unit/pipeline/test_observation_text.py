@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Candidate, Change, ErrorInfo, Experience, Observation, Subtask
-from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_experience, strip_costs
+from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_cells, strip_costs
 from exploracoder_jupyter.pipeline.prompting.quoting import mask_marks, quote
 
 REPORT = "KeyError: 'x'\n  line 1 of the cell: d['x']"
@@ -40,7 +40,7 @@ def describe(*observations, most=20_000, code="x"):
         Experience(Subtask("1", "count"), Candidate(f"1.{number}", "1", code), observation)
         for number, observation in enumerate(observations)
     ]
-    return format_experience(cells, most)
+    return "\n\n".join(format_cells(cells, most))
 
 
 def lines(observation, **more):

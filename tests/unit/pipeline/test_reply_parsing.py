@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import without_thinking
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     PlannersReply,
     PlanReply,
@@ -14,7 +15,6 @@ from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     RevisingReply,
     parse_code,
     parse_json,
-    without_thinking,
 )
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_code_without_calls, pending_calls
 
