@@ -34,10 +34,7 @@ async def close_branches(branches: Iterable[Branch]) -> None:
 
 
 async def keep_files(run: Run, branch: Branch) -> None:
-    """Copy the solution's files out of its branch if requested, replacing those of an earlier solution.
-
-    A failure is reported as a notice and has no other effect.
-    """
+    """Copy the solution's files out of its branch if requested, replacing earlier ones; a failure is only a notice."""
     if run.files is None:
         return
     try:

@@ -44,12 +44,7 @@ class Meter:
     def use_model(self, name: str, *, required: bool = True) -> None:
         """From now on, price tokens by this model; without a price they have no cost.
 
-        Args:
-            name: the model's name, as in the settings.
-            required: whether a budget in money requires a price; not for a replay, which costs nothing.
-
-        Raises:
-            UsageError: there is a budget in money, but no price.
+        With `required`, a budget in money requires a price (UsageError); a replay costs nothing.
         """
         self._price = self._prices.models.get(name)
         if required and self._budget.cost and self._price is None and name != OFFLINE:
@@ -132,11 +127,7 @@ class Meter:
         return BudgetExceeded(spent, remedy="Raise --budget-seconds.")
 
     def reserve(self) -> None:
-        """Count one execution before it starts, so that concurrent executions keep to the budget.
-
-        Raises:
-            BudgetExceeded: the budget is exhausted.
-        """
+        """Count one execution before it starts, so that concurrent executions keep to the budget (BudgetExceeded)."""
         self.check()
         self.charge("execute", Usage(executions=1))
 

@@ -155,10 +155,7 @@ class ControlHandler:
 
 
 def _drop_begun(done: tuple[Subtask, ...], titles: list[str]) -> list[str]:
-    """Drop the titles of subtasks that started while the user was editing.
-
-    They lead the list and match the most recently started ones.
-    """
+    """Drop the titles of subtasks that started while the user was editing: those that lead the list."""
     begun = [subtask.title for subtask in done]
     most = min(len(begun), len(titles))
     known = max(count for count in range(most + 1) if begun[len(begun) - count :] == titles[:count])

@@ -70,11 +70,7 @@ class PhaseLoop:
         return self._approval is not None and not self._approval.is_set()
 
     async def execute(self, listen: Callable[[], Coroutine[Any, Any, None]]) -> RunResult:
-        """Run all phases; `listen` handles user controls meanwhile.
-
-        Raises:
-            BudgetExceeded, Futile: the run stops with what it has.
-        """
+        """Run all phases; `listen` handles user controls meanwhile."""
         async with task_group() as group:
             group.start_soon(listen)
             async with task_group() as self._group:  # waits for what runs beside the last phase
@@ -84,10 +80,7 @@ class PhaseLoop:
         return result
 
     def run_beside(self, position: int, work: Callable[[], Awaitable[None]]) -> None:
-        """Run something in the state before the subtask at this position, while the phases go on.
-
-        It is cancelled if the run returns to an earlier subtask, since that state is given up then.
-        """
+        """Run something in the state before the subtask at this position, until the run returns to an earlier one."""
         scope = anyio.CancelScope()
 
         async def run() -> None:
@@ -145,7 +138,11 @@ class PhaseLoop:
             with self.run.meter.paused():
                 await self._approval.wait()
         while True:
-            await self._close_unreachable()
+            # No candidate will start again from other branches than the last, unless the run can be steered.
+            reachable = [state.branch for state in (self.states if self.run.steerable else self.states[-1:])]
+            unreachable = [branch for branch in self._branches if branch not in reachable]
+            self._branches = [branch for branch in self._branches if branch in reachable]
+            await close_branches(unreachable)
             self.run.progress.experience = self.states[-1].experience
             at_end = self.current == len(self.run.agenda.plan.subtasks)
             if result := await self._run_phase(self._solve if at_end else self._explore):
@@ -204,14 +201,6 @@ class PhaseLoop:
         result = await solve(self.run, state)
         await store_snippets(self.run, state.experience, result)
         return result
-
-    async def _close_unreachable(self) -> None:
-        """Close branches that no candidate will start from again: all but the last, unless the run can be steered."""
-        states = self.states if self.run.steerable else self.states[-1:]
-        reachable = [state.branch for state in states]
-        unreachable = [branch for branch in self._branches if branch not in reachable]
-        self._branches = [branch for branch in self._branches if branch in reachable]
-        await close_branches(unreachable)
 
 
 @heuristic("checking whether to stop", lambda run, state: None)

@@ -22,9 +22,7 @@ from exploracoder_jupyter.pipeline.strategy import Strategy
 async def explore(run: Run, *, first: FirstPhase | None = None) -> RunResult:
     """Introduce, plan, explore every subtask, solve (ExploraCoder, section 3). The strategy `explore`.
 
-    Args:
-        run: the run.
-        first: a phase before these, which may return the result.
+    The phase `first`, before these, may return the result.
     """
     loop = PhaseLoop(run, first=first)
     try:
@@ -36,9 +34,7 @@ async def explore(run: Run, *, first: FirstPhase | None = None) -> RunResult:
 async def run_task(run: Run, strategy: Strategy = explore) -> RunResult:
     """Run the task: emit its events and return the result.
 
-    Raises:
-        EndpointError, KernelError, ...: an endpoint or kernel failed, or we have a bug (any other exception).
-            `RunFinished` has been emitted all the same.
+    What an endpoint, a kernel or a bug raises is raised here too, after `RunFinished`.
     """
     result = RunResult(None, Verdict("stopped", "The run was interrupted.", "user"))
     try:

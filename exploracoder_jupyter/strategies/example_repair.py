@@ -145,10 +145,7 @@ def _split(code: str) -> tuple[str, str, bool]:
 
 
 def _inspection_code(run: Run) -> str:
-    """Return code that lists, where a program failed, the types of the library's objects with their members.
-
-    It prints no values.
-    """
+    """Return code that prints, where a program failed, the library's objects with their members, but no values."""
     packages = sorted({info.name.partition(".")[0] for info in run.knowledge.libraries})
     folder = resources.files("exploracoder_jupyter.kernel_agent").joinpath("reporting")
     source = folder.joinpath("failing_objects.py").read_text(encoding="utf-8")

@@ -32,10 +32,7 @@ _GIVEN = "carried over from the earlier run"
 
 
 async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | None:
-    """Return the state after the known candidate of this subtask.
-
-    `None` if there is none, or if it fails now and did not before.
-    """
+    """Return the state after the known candidate of this subtask; `None` if there is none, or if it fails only now."""
     agenda = run.agenda
     if chosen := agenda.chosen.pop(subtask.id, None):
         apis = _lookup_all(run, chosen.apis)
@@ -46,7 +43,6 @@ async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | Non
 
 
 async def _take_over(run: Run, state: State, subtask: Subtask, carried: CarriedSubtask) -> State | None:
-    """Return the state after a reused outcome, with the APIs and passages found in the earlier run."""
     recommended = tuple(run.knowledge.lookup(item.api.path) or item.api for item in carried.apis)
     extended = replace(
         state,
@@ -73,9 +69,6 @@ async def run_candidate(
     """Run a candidate that was proposed, finish its subtask, and return the state after it.
 
     A candidate that fails leaves the branch as it was; without `may_fail`, `None` is returned then.
-
-    Raises:
-        BudgetExceeded: the budget does not allow to run it.
     """
     attempt = Attempt.start(run, state, search)
     winner: str | None = None

@@ -125,19 +125,13 @@ def find_facts(text: str) -> list[object]:
 
 
 def _mostly_equal(left: list[object], right: list[object]) -> bool:
-    """Whether most facts match.
-
-    Measured against the longer list, so that a single fact does not agree with every richer output that contains it.
-    """
+    """Whether most facts match, measured against the longer list: one fact does not agree with every richer output."""
     blocks = SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
     return sum(block.size for block in blocks) * 2 > max(len(left), len(right))
 
 
 def _value(text: str) -> object:
-    """Return the value that the text is a literal of, or that a summary shows; `None` if there is none.
-
-    A type may precede the literal.
-    """
+    """Return the value that the text is a literal of, perhaps after a type, or that a summary shows; else `None`."""
     values = (_literal(literal) for literal in _literal_candidates(text.strip()))
     return next((value for value in values if value is not None), None)
 

@@ -51,7 +51,13 @@ async def introduce(run: Run) -> Introduction:
     introduction = (run.given and run.given.introduction) or knowledge.introduction(run.model.name)
     if introduction is None:
         overview, planners = knowledge.overview(), tuple[Planner, ...]()
-        text = await _summarize(run, overview)
+        text = "(The library has no introductory documentation.)"
+        if overview.text.strip():
+            try:
+                readme = shorten_overview(run, overview, _LONGEST_README)
+                text = await ask_text(run, "introduce", IntroduceInputs(run.task.libraries, readme))
+            except ReplyError:
+                text = shorten_overview(run, overview, 1500)
         if overview.examples and (count := run.settings.planners):
             inputs = PlannersInputs(run.task.libraries, overview.examples[:12], count)
             with suppress(ReplyError):
@@ -61,16 +67,6 @@ async def introduce(run: Run) -> Introduction:
         knowledge.keep_introduction(run.model.name, introduction)
     run.emit(LibraryRead(tuple(knowledge.libraries), knowledge.size, introduction))
     return introduction
-
-
-async def _summarize(run: Run, overview: Overview) -> str:
-    if not overview.text.strip():
-        return "(The library has no introductory documentation.)"
-    try:
-        text = shorten_overview(run, overview, _LONGEST_README)
-        return await ask_text(run, "introduce", IntroduceInputs(run.task.libraries, text))
-    except ReplyError:
-        return shorten_overview(run, overview, 1500)
 
 
 def shorten_overview(run: Run, overview: Overview, most: int) -> str:
@@ -85,13 +81,8 @@ def shorten_overview(run: Run, overview: Overview, most: int) -> str:
 async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ...] = ()) -> None:
     """Make the plan, which is empty if a program that was tried before already does the whole task.
 
-    Where programs were tried, the documentation that they were written from is not sent again, only a list of APIs. If
-    the reply stays unusable, the task itself becomes the only subtask and a notice reports it.
-
-    Args:
-        run: the run.
-        introduction: the introduction to the libraries.
-        apis: APIs found for the task, listed in the prompt.
+    Where programs were tried, the documentation that they were written from is not sent again, only a list of `apis`.
+    If the reply stays unusable, the task itself becomes the only subtask and a notice reports it.
     """
     attempts = run.progress.seen[-SHOWN_ATTEMPTS:]
     may_be_empty = run.progress.may_suffice and run.sharing == "values"
@@ -139,15 +130,8 @@ def revise(
 ) -> Subtask:
     """Replace the subtasks after `subtask`, and it as well, within the limits on revisions and subtasks.
 
-    Args:
-        run: the run.
-        subtask: the one that is about to be explored.
-        titles: the subtasks after it; `None` keeps them.
-        reason: why the plan changes.
-        restated: what is done in place of it; `None` keeps it.
-
-    Returns:
-        The subtask to explore now.
+    `titles` are the subtasks after it, `restated` is what is done in place of it; `None` keeps them. Returns the
+    subtask to explore now.
     """
     agenda, place = run.agenda, run.agenda.plan.subtasks.index(subtask)
     done, now, later = agenda.plan.subtasks[:place], [subtask.title], agenda.plan.subtasks[place + 1 :]

@@ -80,9 +80,6 @@ class Attempt:
         """Rerun what ran before the branching method changed, and sort the experiences in order of proposal.
 
         The selection must not depend on which of two candidates happened to end first.
-
-        Raises:
-            BranchingChanged: the method has changed too often.
         """
         while outdated := [one for one, changes in self.started.values() if changes < self.changes]:
             ids = {candidate.id for candidate in outdated}

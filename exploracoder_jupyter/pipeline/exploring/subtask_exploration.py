@@ -43,25 +43,18 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
         passages=deduplicate((*state.passages, *advice.passages)),
     )
     now = revise(run, subtask, advice.remaining, advice.reason, advice.restated)
-    if now is not subtask:
-        return await _explore_instead(run, state, now, advice)
-    if advice.satisfied:
+    if now is not subtask:  # the plan was revised: the advice is about what stood in its place
+        found, passages = await retrieve(run, now, now.title, reranked=False)
+        await raise_if_cancelled()
+        chosen = {item.api.path for item in advice.apis}
+        apis = (*advice.apis, *(item for item in found if item.api.path not in chosen))
+        retrieved = merge_apis(tuple(item.api for item in found), advice.retrieved)
+        advice = replace(advice, apis=apis, retrieved=retrieved, passages=deduplicate((*passages, *advice.passages)))
+    elif advice.satisfied:
         run.emit(SubtaskFinished(subtask.id, "skipped", advice.reason or _SHOWN))
         return state
-    run.emit(SubtaskStarted(subtask.id, tuple(item.listed for item in advice.apis)))
-    return await _experiment(run, state, subtask, advice)
-
-
-async def _explore_instead(run: Run, state: State, subtask: Subtask, advice: Recommendation) -> State:
-    """Explore what a revision of the plan put in place of the subtask for which the advice was given."""
-    found, passages = await retrieve(run, subtask, subtask.title, reranked=False)
-    await raise_if_cancelled()
-    chosen = {item.api.path for item in advice.apis}
-    apis = (*advice.apis, *(item for item in found if item.api.path not in chosen))
-    run.emit(SubtaskStarted(subtask.id, tuple(item.listed for item in apis)))
-    retrieved = merge_apis(tuple(item.api for item in found), advice.retrieved)
-    advice = replace(advice, apis=apis, retrieved=retrieved, passages=deduplicate((*passages, *advice.passages)))
-    return await _experiment(run, state, subtask, advice)
+    run.emit(SubtaskStarted(now.id, tuple(item.listed for item in advice.apis)))
+    return await _experiment(run, state, now, advice)
 
 
 async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommendation) -> State:

@@ -67,11 +67,7 @@ class Draft:
 
 
 async def ask_json(run: Run, step: Step, inputs: Inputs, form: type[_R], *, subject: str = "") -> _R:
-    """Return a structured reply; a malformed one is requested once more, with the error.
-
-    Raises:
-        ReplyError: the second reply was malformed too.
-    """
+    """Return a structured reply; a malformed one is requested once more, with the error (then ReplyError)."""
     return await ask_parsed(run, step, inputs, lambda text: parse_json(text, form), form=form, subject=subject)
 
 
@@ -84,11 +80,7 @@ async def ask_parsed(
     form: type[BaseModel] | None = None,
     subject: str = "",
 ) -> _T:
-    """Return the reply as parsed by `parse`; if that raises ReplyError, it is requested once more.
-
-    Raises:
-        ReplyError: the second reply was rejected too.
-    """
+    """Return the reply as parsed by `parse`; if that raises ReplyError, it is requested once more."""
     request = _build_request(run, step, inputs, subject, PRECISE, form)
     text = (await _request_reply(run, request)).text
     try:
@@ -102,11 +94,7 @@ async def ask_parsed(
 
 
 async def ask_text(run: Run, step: Step, inputs: Inputs, *, subject: str = "") -> str:
-    """Return a reply in prose.
-
-    Raises:
-        ReplyError: the reply is empty.
-    """
+    """Return a reply in prose; ReplyError if it is empty."""
     text = (await _request_reply(run, _build_request(run, step, inputs, subject, PRECISE, None))).text.strip()
     if not text:
         raise ReplyError("the reply is empty.")
@@ -132,10 +120,7 @@ async def ask_code(
 
 
 def _affordable_lookups(run: Run, request: ModelRequest) -> int:
-    """Return how many APIs may be looked up for one draft: none with the offline model, fewer if tokens are scarce.
-
-    Each look-up of each draft costs the prompt once more, and the remaining steps must be paid for too.
-    """
+    """Return how many APIs may be looked up for one draft: each costs the prompt again, and later steps cost too."""
     if run.model.name == OFFLINE or run.meter.tokens_left < _FEW_TOKENS:
         return 0
     prompt = sum(len(message.content) for message in request.messages) / CHARACTERS_PER_TOKEN

@@ -51,10 +51,10 @@ def _cell(item: Experience, room: int | None = None) -> str:
 def _observation_parts(observation: Observation, room: int) -> Iterator[str]:
     """Yield the non-empty parts; earlier ones are not cut as long as enough is left for the later ones."""
     all_parts: tuple[_Part, ...] = (  # ordered by how informative they are
-        _error,
+        lambda seen, room: f"Error:\n{shorten(_report(seen.error), room)}" if seen.error else "",
         lambda seen, room: _bullet_list("Did you mean:", seen.error.nearest if seen.error else (), room),
         _note,
-        _output,
+        lambda seen, room: f"Output:\n{shorten(seen.text.strip(), room)}" if seen.text.strip() else "",
         _changes,
         lambda seen, room: _bullet_list("Warnings:", seen.warnings, room),
         lambda seen, room: f"Files written: {shorten(', '.join(seen.files), room)}" if seen.files else "",
@@ -66,11 +66,6 @@ def _observation_parts(observation: Observation, room: int) -> Iterator[str]:
         text = part(observation, max(room - _RESERVED * (len(parts) - index - 1), _RESERVED))
         room -= len(text)
         yield text
-
-
-def _error(observation: Observation, room: int) -> str:
-    error = observation.error
-    return f"Error:\n{shorten(_report(error), room)}" if error else ""
 
 
 def _report(error: ErrorInfo) -> str:
@@ -90,11 +85,6 @@ def _note(observation: Observation, room: int) -> str:
     return "" if known else shorten(observation.note, room)
 
 
-def _output(observation: Observation, room: int) -> str:
-    text = observation.text.strip()
-    return f"Output:\n{shorten(text, room)}" if text else ""
-
-
 def _changes(observation: Observation, room: int) -> str:
     """Render the new values of names; empty if the cell failed, since its names are gone."""
     if not observation.ran:
@@ -108,7 +98,10 @@ def _changes(observation: Observation, room: int) -> str:
 def _fitting_changes(changes: Sequence[Change], shown: str, room: int) -> Iterator[str]:
     """Yield changes in full, or their first line, or the number of the rest. `shown`: the text rendered above."""
     for index, change in enumerate(changes):
-        full = _change(change, shown)
+        how = f"{change.how}, before: {change.before}" if change.before else change.how
+        summary = drop_shown_facts(change, shown)
+        value = summary if summary.startswith(change.type) else f"{change.type}: {summary}".removesuffix(": ")
+        full = f"- {change.name} ({how}): {value}"
         brief = full.partition("\n")[0]
         line = full if len(full) <= room - _RESERVED else brief if brief == full else f"{brief} [more cut]"
         if len(line) > room:
@@ -117,13 +110,6 @@ def _fitting_changes(changes: Sequence[Change], shown: str, room: int) -> Iterat
             return
         room -= len(line)
         yield line
-
-
-def _change(change: Change, shown: str) -> str:
-    how = f"{change.how}, before: {change.before}" if change.before else change.how
-    summary = drop_shown_facts(change, shown)
-    value = summary if summary.startswith(change.type) else f"{change.type}: {summary}".removesuffix(": ")
-    return f"- {change.name} ({how}): {value}"
 
 
 def _cost(observation: Observation, _room: int) -> str:

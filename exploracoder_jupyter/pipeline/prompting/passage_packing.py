@@ -120,10 +120,7 @@ def _passage(item: Passage, most: int) -> str:
 
 
 def _docs(apis: Sequence[ApiDoc], first: Collection[str], room: int) -> str:
-    """Render one line for each API that fits, then expand them in order as long as there is room.
-
-    `first`: paths of the APIs that are described at length regardless of their position.
-    """
+    """Render one line for each API that fits, then expand them in order, at length those with paths in `first`."""
     parts: list[str] = []
     for api in apis:
         line = summary_line(api)

@@ -77,8 +77,5 @@ def api_table(apis: Sequence[ApiDoc]) -> str:
 
 
 def format_experience(experience: Iterable[Experience], most: int) -> str:
-    """Render cells with their observations in about `most` characters.
-
-    Each is quoted by itself, so that its marks stay as they are when another one follows in a later prompt.
-    """
+    """Render cells in about `most` characters, each quoted by itself: its marks stay when another one follows later."""
     return "\n\n".join(map(quote, observation_text.format_cells(experience, most)))

@@ -24,7 +24,16 @@ _LEAST_CHARACTERS: Final = 4
 def drop_repeated_members(experience: Iterable[Experience]) -> list[Experience]:
     """Return the experiences, with the properties and methods of each type only at the first value of that type."""
     known: set[str] = set()
-    return [_with_new_members(item, known) if item.observation.ran else item for item in experience]
+    kept: list[Experience] = []
+    for item in experience:
+        changes = []
+        for change in item.observation.changes if item.observation.ran else ():
+            plain = replace(change, summary=_MEMBERS.sub("", change.summary).rstrip())
+            changes.append(plain if change.type in known else change)
+            if _MEMBERS.search(change.summary):
+                known.add(change.type)
+        kept.append(replace(item, observation=replace(item.observation, changes=tuple(changes))) if changes else item)
+    return kept
 
 
 @heuristic("shortening results", lambda change, shown: change.summary)
@@ -48,18 +57,6 @@ def drop_shown_facts(change: Change, shown: str) -> str:
             kept.append(line)
     fresh = [*_without_empty_headings(kept)]
     return "\n".join([head if len(fresh) == len(facts) else f"{head}, as shown above", *fresh])
-
-
-def _with_new_members(item: Experience, known: set[str]) -> Experience:
-    """Return the experience without the members of known types, and add its own types to these."""
-    changes = []
-    for change in item.observation.changes:
-        changes.append(
-            replace(change, summary=_MEMBERS.sub("", change.summary).rstrip()) if change.type in known else change
-        )
-        if _MEMBERS.search(change.summary):
-            known.add(change.type)
-    return replace(item, observation=replace(item.observation, changes=tuple(changes)))
 
 
 def _words(text: str) -> str:

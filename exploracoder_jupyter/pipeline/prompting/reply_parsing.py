@@ -172,21 +172,13 @@ _R = TypeVar("_R", bound=BaseModel)
 
 
 def raise_unreadable(text: str, *_: object) -> Never:
-    """Raise ReplyError as the fallback for a bug in a parser, so that the reply is requested once more.
-
-    Raises:
-        ReplyError: always.
-    """
+    """Raise ReplyError as the fallback for a bug in a parser, so that the reply is requested once more."""
     raise ReplyError("the reply cannot be read.")
 
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_json(text: str, form: type[_R]) -> _R:
-    """Parse the reply as `form`.
-
-    Raises:
-        ReplyError: the reply cannot be repaired into that form; the message describes the problem to the model.
-    """
+    """Parse the reply as `form`; ReplyError, whose message is for the model, if it cannot be repaired into that."""
     text = without_thinking(text)
     complaint = "no JSON object was found in the reply."
     for number, value in enumerate(json_values(text)):
@@ -222,9 +214,7 @@ def parse_code(text: str) -> str:
 
     Blocks of other languages are ignored; blocks without a language are used only if none is marked as Python. Prompts
     of an interactive session are removed, together with the output shown there. The code can always be encoded.
-
-    Raises:
-        ReplyError: the reply contains no code.
+    ReplyError if there is none.
     """
     text = _without_prompts(without_thinking(encodable(text)).strip())
     found = [block for block in blocks(text) if block.body.strip()]

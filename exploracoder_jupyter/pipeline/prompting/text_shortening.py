@@ -21,10 +21,7 @@ _FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 @heuristic("shortening a text", lambda text, most: _head_and_tail(text, most))
 def shorten(text: str, most: int) -> str:
-    """Return the text in about `most` characters: its head and tail, with a line that says how much is missing.
-
-    Grammars in it stay whole if they fit.
-    """
+    """Return head and tail in about `most` characters, with a note of the rest; grammars stay whole if they fit."""
     blocks = _blocks(text) if len(text) > most else []
     whole = [index for index, block in enumerate(blocks) if is_grammar(block)]
     if not whole or sum(len(blocks[index]) for index in whole) > most * _GRAMMAR_SHARE:

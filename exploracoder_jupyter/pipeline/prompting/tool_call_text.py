@@ -9,7 +9,7 @@ requests nothing, whatever it mentions, unless a look-up is the last thing in it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -70,9 +70,12 @@ def parse_calls(text: str) -> ParsedReply:
         return ParsedReply(alone, "", last=True)
     found = sorted([*_tagged_calls(text), *_search_lines(text)], key=lambda item: item[0].start())
     calls = tuple(call for _, calls in found for call in calls)
-    spans = [match.span() for match, _ in found]
-    last = bool(spans) and _FENCES.fullmatch(text, spans[-1][1]) is not None
-    return ParsedReply(calls, _cut_spans(spans, text), last)
+    kept, end = "", 0
+    for match, _ in found:  # the line ends after the look-ups are removed with them
+        kept += text[end : match.start()]
+        end = max(end, match.end() + text.startswith("\n", match.end()))
+    last = bool(found) and _FENCES.fullmatch(text, found[-1][0].end()) is not None
+    return ParsedReply(calls, kept + text[end:], last)
 
 
 @heuristic("looking for look-ups", lambda text: ())
@@ -87,11 +90,7 @@ def pending_calls(text: str) -> tuple[Call, ...]:
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_code_without_calls(text: str) -> str:
-    """Return the code of a reply, without the look-ups in it.
-
-    Raises:
-        ReplyError: there is no code, or it is not valid Python without the look-ups.
-    """
+    """Return the code of a reply without the look-ups in it; ReplyError if that is no Python."""
     reply = parse_calls(text)
     if not reply.calls:
         return parse_code(text)
@@ -127,39 +126,23 @@ def _search_lines(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
 def _tagged_calls(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
     for match in _TAGGED.finditer(text):
         in_tags = match["json"] or match["list"] or ""
-        if calls := [*_function_calls("" if match["list"] else match[0]), *_json_calls(in_tags)]:
+        calls: list[Call] = []
+        for function in _FUNCTION.finditer("" if match["list"] else match[0]):
+            value = _PARAMETER.search(function["body"])
+            if value and function["name"] in TOOLS:
+                calls.append(Call(function["name"], value["value"].strip()))
+        if calls := [*calls, *_json_calls(in_tags)]:
             yield match, calls
-
-
-def _function_calls(text: str) -> Iterator[Call]:
-    for match in _FUNCTION.finditer(text):
-        value = _PARAMETER.search(match["body"])
-        if value and match["name"] in TOOLS:
-            yield Call(match["name"], value["value"].strip())
 
 
 def _json_calls(text: str) -> Iterator[Call]:
     value = next(iter(json_values(text)), None) if "{" in text else None
-    for item in value if isinstance(value, list) else [value]:
-        yield from _call(item)
-
-
-def _call(item: JsonValue) -> Iterator[Call]:
-    if not isinstance(item, dict):
-        return
-    inner = item.get("function")
-    if isinstance(inner, dict):
-        item = inner
-    name = item.get("name") or inner
-    arguments = next((item[key] for key in _CALL_KEYS if key in item), None)
-    if isinstance(name, str) and name in TOOLS and (found := parse_argument(arguments)):
-        yield Call(name, found)
-
-
-def _cut_spans(spans: Sequence[tuple[int, int]], text: str) -> str:
-    """Remove these spans from the text, and the line ends after them."""
-    kept, end = [], 0
-    for start, stop in spans:
-        kept.append(text[end:start])
-        end = max(end, stop + text.startswith("\n", stop))
-    return "".join([*kept, text[end:]])
+    for outer in value if isinstance(value, list) else [value]:
+        if not isinstance(outer, dict):
+            continue
+        inner = outer.get("function")
+        item = inner if isinstance(inner, dict) else outer
+        name = item.get("name") or inner
+        arguments = next((item[key] for key in _CALL_KEYS if key in item), None)
+        if isinstance(name, str) and name in TOOLS and (found := parse_argument(arguments)):
+            yield Call(name, found)

@@ -42,11 +42,7 @@ class Search:
     """Candidates that were searched for, and queries that were sent to the web."""
 
     async def search_again(self, failed: Experience) -> None:
-        """Search with what failed, unless that was done, the last two rounds agree, or the round limit is reached.
-
-        Raises:
-            BudgetExceeded: the model may not be asked any more.
-        """
+        """Search with what failed, unless that was done, the last two rounds agree, or the round limit is reached."""
         done = self.converged or self.rounds >= self.run.retrieval.rounds or failed.candidate.id in self.searched
         if done:
             return

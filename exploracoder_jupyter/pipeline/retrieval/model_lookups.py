@@ -184,10 +184,7 @@ class ApiLookups:
 
 
 def _signature(api: ApiDoc, most: int = _LONGEST_SIGNATURE) -> str:
-    """Describe how the API is called, most important facts first.
-
-    Descriptions of parameters are shortened so that all parameters fit.
-    """
+    """Describe how the API is called, most important facts first; all parameters fit, with shorter descriptions."""
     text = ""
     for about in _ABOUT:
         text = _describe_call(api, about)

@@ -41,11 +41,18 @@ async def store_snippets(run: Run, experience: Sequence[Experience], result: Run
     if not run.retrieval.snippets or result.verdict.outcome not in acceptable:
         return
     ran = [item for item in experience if item.observation.ran]
-    refuted = _refuted_calls(run, result)
-    found = [snippet for snippet in _cell_snippets(run, ran) if not refuted & _calls(snippet.code, snippet.apis)]
-    if result.solution:
-        title = " ".join(run.task.text.split())
-        found += _make_snippet(run, title, result.solution.code, result.solution.apis, "")
+    refuted, solution = set[str](), result.solution
+    if solution:  # the calls of programs that failed their check, except those that the solution makes too
+        refuted = {call for item in run.progress.refuted for call in _calls(item.candidate.code, item.apis)}
+        refuted -= _calls(solution.code, solution.apis)
+    found: list[Snippet] = []
+    for index, item in enumerate(ran):
+        code = slice_dependencies(ran[: index + 1])
+        shown = shorten(item.observation.text.strip(), _LONGEST_SHOWN) if run.sharing == "values" else ""
+        snippets = _make_snippet(run, item.subtask.title, code, item.apis, shown)
+        found += [snippet for snippet in snippets if not refuted & _calls(snippet.code, snippet.apis)]
+    if solution:
+        found += _make_snippet(run, " ".join(run.task.text.split()), solution.code, solution.apis, "")
     distinct = {fingerprint(snippet.code): snippet for snippet in found}
     if distinct:
         with anyio.move_on_after(_PATIENCE, shield=True):
@@ -60,21 +67,6 @@ async def drop_stale_snippets(run: Run, passages: Iterable[Passage], experiences
     snippets = [item for item in passages if item.source == "snippet"]
     if stale := [item.origin for item in snippets if any(same_statements(code, item.text) for code in failed)]:
         await run.sources.forget(stale)
-
-
-def _cell_snippets(run: Run, ran: Sequence[Experience]) -> Iterable[Snippet]:
-    for index, item in enumerate(ran):
-        code = slice_dependencies(ran[: index + 1])
-        shown = item.observation.text.strip() if run.sharing == "values" else ""
-        yield from _make_snippet(run, item.subtask.title, code, item.apis, shorten(shown, _LONGEST_SHOWN))
-
-
-def _refuted_calls(run: Run, result: RunResult) -> set[str]:
-    """Return the calls of programs that failed their check and that the accepted solution does without."""
-    if result.solution is None:
-        return set()
-    calls = {call for item in run.progress.refuted for call in _calls(item.candidate.code, item.apis)}
-    return calls - _calls(result.solution.code, result.solution.apis)
 
 
 def _calls(code: str, apis: Sequence[str]) -> set[str]:

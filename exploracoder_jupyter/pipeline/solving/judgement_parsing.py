@@ -62,12 +62,9 @@ class ParsedJudgement:
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_judgement(text: str, ids: Sequence[str]) -> ParsedJudgement:
-    """Parse the judgement in a reply about the inputs with these ids.
+    """Parse the judgement in a reply about the inputs with these ids; ReplyError without verdict and program.
 
     A reply that calls the whole `right` but some input not right is unsure, or wrong if it corrects the program.
-
-    Raises:
-        ReplyError: it contains neither a verdict nor a program.
     """
     text = without_thinking(encodable(text))
     code = _program(text)
@@ -146,10 +143,7 @@ def _worst(rulings: Iterable[Ruling]) -> Ruling:
 
 
 def _heading(line: str, ids: Sequence[str], below: str | None) -> str | None:
-    """Return the input that the following lines are about, if the line is a heading that names one.
-
-    A heading that names no input ends the section.
-    """
+    """Return the input that the following lines are about; a heading that names none ends the section."""
     found = _HEADING.match(line)
     if found and (found["sign"] or not re.search(r"\w", found["rest"])):
         return _match_id(found["id"], ids)

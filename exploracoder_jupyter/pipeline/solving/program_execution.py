@@ -48,18 +48,9 @@ async def try_with_example(
     example: Candidate | None = None,
     inspection: str = "",
 ) -> tuple[Experience, ...]:
-    """Run a solution with its check and, if it ran, an example in the state that it left.
+    """Run a solution with its check and, if it ran, an example in the state that it left; return both, as far as run.
 
-    Args:
-        run: the run.
-        state: what was explored before.
-        candidate: the solution.
-        check: what runs after it.
-        example: a cell whose parent is the solution.
-        inspection: code that runs where the solution or the example failed; its output is added to that failure.
-
-    Returns:
-        The solution and, if it was run, the example.
+    `inspection` is code that runs where the solution or the example failed; its output is added to that failure.
     """
     work = partial(_run_solution, run, candidate, check, example, inspection)
     observations = await _retry_on_branching_change(run, work)
@@ -105,11 +96,7 @@ async def try_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) ->
 
 
 async def _retry_on_branching_change(run: Run, work: Callable[[], Awaitable[_T]]) -> _T:
-    """Return the result of the work, repeating it if the branching method changes.
-
-    Raises:
-        BranchingChanged: the method has changed too often.
-    """
+    """Return the result of the work, repeating it if the branching method changes."""
     for _ in range(MOST_CHANGES):
         try:
             return await work()

@@ -60,14 +60,10 @@ class SolutionAttempts:
 
     @classmethod
     async def begin(cls, run: Run, state: State | None = None) -> Self:
-        """Start with the user's check, or with the example that the task states; it is run once without a solution if
-        that may pass.
+        """Start with the user's check, or with the example that the task states, after the earlier `state`, if any.
 
-        The programs that were tried before exploring count as tried. Published methods know no stated example.
-
-        Args:
-            run: the run.
-            state: what was explored before; by default nothing.
+        The check is run once without a solution if that may pass. The programs that were tried before exploring count
+        as tried. Published methods know no stated example.
         """
         has_check = bool(run.task.check and run.task.check.strip())
         stated = None if has_check or run.as_published else stated_check(run.task)
@@ -95,10 +91,7 @@ class SolutionAttempts:
         return next((item for item in reversed(self.tried) if item.observation.ran), None)
 
     async def propose(self, step: Step, inputs: CodeInputs) -> Candidate | None:
-        """Return the model's next program; `None` if two replies contain none.
-
-        A program that was proposed before has `duplicate_of`, and need not be executed.
-        """
+        """Return the model's next program, `duplicate_of` an earlier one or new; `None` if two replies contain none."""
         draft = await self.request(step, inputs, lambda draft: not draft.problem or self._leaves_unchanged(draft))
         if draft and self._leaves_unchanged(draft):
             draft = Draft(self.tried[-1].candidate.code)
@@ -122,9 +115,7 @@ class SolutionAttempts:
     def add(self, draft: Draft, *, repeatable: bool = False) -> Candidate:
         """Return a draft as the next candidate, recorded as proposed.
 
-        Args:
-            draft: the program.
-            repeatable: whether it counts as a new one even if it was tried, because another example follows it.
+        One that is `repeatable` counts as new even if it was tried, because another example follows it.
         """
         known = "" if repeatable else fingerprint(draft.code)
         same = (item.candidate.id for item in self.tried if fingerprint(item.candidate.code) == known)
@@ -148,16 +139,7 @@ class SolutionAttempts:
     async def execute_with_example(
         self, candidate: Candidate, example: str = "", inspection: str = ""
     ) -> tuple[Experience, ...]:
-        """Run a program, followed by the check and, if it ran, by an example.
-
-        Args:
-            candidate: the program.
-            example: code that runs in the state that the program leaves; empty for none.
-            inspection: see `try_with_example`.
-
-        Returns:
-            The program and, if it was run, the example.
-        """
+        """Run a program, followed by the check and, if it ran, by the code of an example (see `try_with_example`)."""
         cell = replace(candidate, id=f"{candidate.id}e", code=example, parent=candidate.id, repairs=None)
         tried = await try_with_example(
             self.run, self.state, candidate, self.check, cell if example.strip() else None, inspection

@@ -72,11 +72,7 @@ def readable_code(task: Task) -> str | None:
 
 
 def check_source(task: Task) -> str:
-    """Return the Python code of the check as the user wrote it, of doctests the examples; empty if there is no check.
-
-    Raises:
-        UsageError: the check cannot be used (see `check_code`).
-    """
+    """Return the check as the user wrote it, of doctests the examples; empty if there is none (see `check_code`)."""
     text = dedent(task.check or "").strip()
     tree, examples = parse_check(text), _examples(text)
     if examples and not (tree and can_fail(tree)):
@@ -85,11 +81,7 @@ def check_source(task: Task) -> str:
 
 
 def build_check(task: Task) -> CheckCode | None:
-    """Return the code to run after a solution: the check, else a test that the named function exists.
-
-    Raises:
-        UsageError: the check cannot be used (see `check_code`).
-    """
+    """Return the code to run after a solution: the check (see `check_code`), else a test that its function exists."""
     check, name = check_code(task), task.solution_name
     if check:
         compared = find_goldens(readable_code(task) or "", task)

@@ -33,7 +33,9 @@ def unmentioned_names(task: Task) -> tuple[str, ...]:
         free = names.read - names.bound - ALWAYS_DEFINED - mentioned
         uses = list(_name_uses(parse_python(code)))
         order = dict.fromkeys(name for name, _ in uses)
-        return tuple(name for name in order if name in free and not _is_module(name, uses))
+        plain = {name for name, dotted in uses if not dotted}
+        modules = {*sys.stdlib_module_names, *_ALIASES} - plain  # well-known modules that are used like ones
+        return tuple(name for name in order if name in free - modules)
     return ()
 
 
@@ -59,8 +61,3 @@ def _name_uses(tree: ast.AST) -> Iterator[tuple[str, bool]]:
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
     ]
     yield from ((name, dotted) for _, _, name, dotted in sorted(found))
-
-
-def _is_module(name: str, uses: list[tuple[str, bool]]) -> bool:
-    """Whether the name is that of a well-known module and is used like one."""
-    return name in {*sys.stdlib_module_names, *_ALIASES} and all(dotted for used, dotted in uses if used == name)

@@ -37,10 +37,6 @@ def no_assertion_error() -> UsageError:
 def rewrite_assertions(tree: ast.Module, text: str) -> str:
     """Return the code of the check, with its tests called and its bare conditions asserted.
 
-    Args:
-        tree: the parsed check.
-        text: its source.
-
     Raises:
         UsageError: it asserts nothing, or contains tests of an unsupported kind.
     """
@@ -55,7 +51,15 @@ def rewrite_assertions(tree: ast.Module, text: str) -> str:
         raise no_assertion_error()
     rewritten = conditions or len(body) < len(tree.body)
     code = "\n".join(_assertion(node) if node in conditions else ast.unparse(node) for node in body)
-    return "\n".join([code if rewritten else text, *(line for test in tests for line in _test_calls(test))])
+    lines = [code if rewritten else text]
+    for test in tests:
+        if not isinstance(test, ast.ClassDef):
+            lines.append(f"{test.name}()")
+        elif _is_test_case(test):
+            lines.append(_RUN_TEST_CASE.format(name=test.name))
+        else:
+            lines += [f"{test.name}().{method.name}()" for method in _test_methods(test)]
+    return "\n".join(lines)
 
 
 def can_fail(tree: ast.Module) -> bool:
@@ -154,11 +158,3 @@ def _unsupported_error(what: str) -> UsageError:
         f"The check has tests that are not run here: {what}.",
         remedy="Write plain test functions without parameters, or assertions.",
     )
-
-
-def _test_calls(test: _Definition) -> list[str]:
-    if not isinstance(test, ast.ClassDef):
-        return [f"{test.name}()"]
-    if _is_test_case(test):
-        return [_RUN_TEST_CASE.format(name=test.name)]
-    return [f"{test.name}().{method.name}()" for method in _test_methods(test)]

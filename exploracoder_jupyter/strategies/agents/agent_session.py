@@ -40,11 +40,7 @@ _REASON = "the next cell of the session"
 
 
 async def act(run: Run, template: str, rules: Rules) -> RunResult:
-    """Take steps until the agent finishes or none is left, then request the program, run it and return the result.
-
-    Raises:
-        BudgetExceeded: the budget of the run is used up.
-    """
+    """Take steps until the agent finishes or none is left, then request the program, run it and return the result."""
     run = limit_retrieval(run)
     announce_libraries(run)
     session = AgentSession.start(run, template, rules)
@@ -95,11 +91,7 @@ class AgentSession:
         )
 
     async def step(self) -> None:
-        """Take one step.
-
-        Raises:
-            BudgetExceeded: the budget is used up.
-        """
+        """Take one step."""
         action = await ask_parsed(self.run, "strategy", self.inputs(self.template), parse_action, subject=SOLUTION.id)
         title = f"Step {len(self.notes) + 1}: {action.thought}".strip()
         problem, allowed = action.problem, self.rules[self.last]

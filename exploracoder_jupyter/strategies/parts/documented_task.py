@@ -27,12 +27,8 @@ def limit_retrieval(
 ) -> Run:
     """Return the run with what its strategy may retrieve, whatever the user's settings are.
 
-    Args:
-        run: the run.
-        searches: how often the documentation is searched again after a failure.
-        lookups: how many APIs the model may look up while it writes one program.
-        formulation: what the query of a repeated search is made from.
-        as_published: whether the strategy follows a paper to the letter (see `Run.as_published`).
+    It may search again after so many failures (`searches`), with queries of this `formulation`, and look up so many
+    APIs for one program. For `as_published` see `Run.as_published`.
     """
     retrieval = replace(run.retrieval, rounds=searches, lookups=lookups, formulation=formulation)
     return replace(run, retrieval=retrieval, as_published=as_published)
