@@ -5,10 +5,10 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.protocol.run_controls import Choose, Retry, RunEdited, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Retry, RunEdited
 from exploracoder_jupyter.trace.recorded_executions import executions
 from tests.unit.factories import recorded
-from tests.unit.pipeline.test_steering import FAILING, ends, failing_second, marking, steered, texts, warnings
+from tests.unit.pipeline.test_steering import ends, steered, texts, warnings
 from tests.unit.pipeline.test_task_run import fenced
 from tests.unit.world import InlineBranch, happened
 
@@ -52,16 +52,6 @@ async def test_an_edited_candidate_is_carried_forward_when_the_user_chooses_it()
     assert texts(run)["3.1"] == "['1a', 'mine', '3a']"
 
 
-async def test_a_candidate_that_failed_is_edited_and_what_fails_again_is_shown_as_it_is():
-    run, _ = steered(
-        {("propose", "3"): [edit("2.1"), edit("2.1", "1/0")]}, holds=False, propose=failing_second, debug=FAILING[0]
-    )
-    await run_task(run)
-    seen = {e.candidate: e.observation.status for e in happened(run, "candidate_observed")}
-    mine = [id_ for id_, candidate in proposals(run).items() if candidate.edits]
-    assert [seen[id_] for id_ in mine] == ["ok", "error"]
-
-
 @pytest.mark.parametrize(("given", "words"), [(edit("9.1"), "9.1"), (edit("3.1"), "3.1")])
 async def test_an_edit_for_a_subtask_that_has_not_begun_is_refused(given, words):
     run, _ = steered({("propose", "2"): [given]}, holds=False)
@@ -69,21 +59,6 @@ async def test_an_edit_for_a_subtask_that_has_not_begun_is_refused(given, words)
     assert len(warnings(run)) == 1
     assert words in warnings(run)[0]
     assert not [one for one in proposals(run).values() if one.edits]
-
-
-async def test_the_run_waits_for_an_edited_candidate_and_its_outcome_is_recorded(monkeypatch):
-    original = InlineBranch.run
-
-    async def slow(self, code, *, timeout):
-        if code == MINE:
-            await anyio.sleep(0.2)
-        return await original(self, code, timeout=timeout)
-
-    monkeypatch.setattr(InlineBranch, "run", slow)
-    run, _ = steered({("solve", "solution"): [edit("1.1")]}, holds=False)
-    await run_task(run)
-    assert texts(run)["1.3"] == "['mine']"
-    assert run.emit.__self__[-1].kind == "run_finished"
 
 
 async def test_going_back_before_its_subtask_cancels_it(monkeypatch):
@@ -126,13 +101,6 @@ async def test_candidates_that_computed_the_same_are_recorded_as_such():
     assert [agreeing[id_] for id_ in ("1.1", "1.2", "1.3", "1.4")] == ["", "1.1", "1.1", ""]
 
 
-async def test_an_execution_is_identified_by_the_state_in_which_it_ran():
-    run, _ = steered({("propose", "3"): [edit("1.1"), edit("2.1")]}, holds=False, propose=marking)
-    await run_task(run)
-    found = {one.id: one for one in executions(recorded(run.emit.__self__))}
-    assert (found["1.3"].parent, found["2.3"].parent) == ("", "1.1")
-
-
 async def test_an_edited_candidate_ends_after_its_subtask_was_explored_again(monkeypatch):
     original = InlineBranch.run
     again = anyio.Event()
@@ -156,9 +124,3 @@ async def test_an_edited_candidate_ends_after_its_subtask_was_explored_again(mon
         await run_task(run)
     found = {one.id: one for one in executions(recorded(events))}
     assert (texts(run)["2.3"], found["2.3"].parent) == ("['1a', 'mine']", "1.1")
-
-
-async def test_an_edit_is_possible_while_a_skipped_subtask_lies_before_it():
-    run, _ = steered({("propose", "2"): [Skip("2")], ("propose", "3"): [edit("1.1")]}, holds=False)
-    await run_task(run)
-    assert texts(run)["1.3"] == "['mine']"

@@ -106,20 +106,6 @@ def prompt(level):
     return "".join(message.content for messages in rendered for message in messages)
 
 
-def test_values_are_sent_only_when_allowed():
-    assert all("4711" in str(render(step, values)) for step, values in inputs().items())
-    assert "4711" not in prompt("schema")
-    assert "12.5" not in prompt("schema")
-    assert "4711" not in prompt("none")
-
-
-def test_schema_keeps_names_types_and_the_kind_of_error_none_only_that_it_failed():
-    assert "df (rebound, before: 2 x 1): pandas.DataFrame" in prompt("schema")
-    assert "KeyError" in prompt("schema")
-    assert "DataFrame" not in prompt("none")
-    assert "It failed" in prompt("none")
-
-
 def test_schema_keeps_what_is_known_without_values():
     text = prompt("schema")
     for kept in (

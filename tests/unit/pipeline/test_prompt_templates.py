@@ -25,7 +25,6 @@ from exploracoder_jupyter.core.types import (
     Task,
 )
 from exploracoder_jupyter.pipeline.prompting import prompt_inputs, prompt_templates
-from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN, pack
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TASK = Task("Fill the jar with 3 beans and count them", ("beanlib",), uses=("jar",), solution_name="count_beans")
@@ -116,14 +115,6 @@ def test_a_cell_that_ran_and_showed_nothing_is_not_described_as_failed(step):
 def test_assertions_are_asked_for_only_with_tests(step):
     assert "assertion" in prompt_templates.render(step, INPUTS[step])[1].content
     assert "assertion" not in prompt_templates.render(step, replace(INPUTS[step], tests=False))[1].content
-
-
-def test_long_documentation_is_cut_and_says_so():
-    long = [ApiDoc(f"m.f{i}", "function", "()", "word " * 2000, "m", "1") for i in range(20)]
-    text = pack(long, (), 500).apis
-    assert len(text) < 500 * CHARACTERS_PER_TOKEN + 200
-    assert "characters left out" in pack(long, (), 2000).apis
-    assert "more left out)" in text
 
 
 def test_braces_and_tags_in_a_task_stay_as_they_are():

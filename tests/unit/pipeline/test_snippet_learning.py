@@ -1,6 +1,5 @@
 """What is kept of a run for later tasks, that it runs by itself, and what is forgotten."""
 
-import json
 from dataclasses import replace
 
 import anyio
@@ -66,12 +65,6 @@ async def test_what_failed_needs_variables_of_the_user_or_calls_no_library_is_no
 @pytest.mark.parametrize(("check", "kept"), [("assert low == 4", 3), (None, 0)])
 async def test_of_the_offline_model_only_what_a_check_proved_is_kept(check, kept):
     assert len(await learned(two_steps(name=OFFLINE), check=check)) == kept
-
-
-async def test_the_same_code_is_kept_once():
-    code = "import math\nroot = math.sqrt(16)"
-    [kept] = await learned(answers(propose=[fenced(f"{code}  # the root\nprint(root)")], solve=f"{code}\nprint(root)"))
-    assert kept.title == "Compute the root of 16"
 
 
 async def test_the_end_of_the_budget_while_code_is_kept_takes_no_solution_away():
@@ -194,56 +187,6 @@ async def test_a_snippet_that_is_repeated_and_fails_at_an_api_is_forgotten(code,
     run = a_run(answers(propose=[fenced(import_ + code)], debug=fenced("print(4)")))
     await run_task(replace(run, sources=sources))
     assert bool(sources.passages) is stays
-
-
-async def test_a_snippet_that_is_repeated_in_part_only_stays():
-    sources = FewPassages(replace(KEPT, text="import math\nlow = math.floor(2.5)\nprint(math.introot(16))"))
-    await run_task(replace(a_run(answers(propose=[fenced("import math\nprint(math.introot(16))")])), sources=sources))
-    assert sources.passages
-
-
-async def test_a_snippet_that_fails_for_another_reason_stays():
-    sources = FewPassages(replace(KEPT, text="import math\nmath.sqrt(-1)"))
-    await run_task(replace(a_run(answers(propose=[fenced("import math\nmath.sqrt(-1)")])), sources=sources))
-    assert sources.passages
-
-
-class Remembering(FewPassages):
-    """A sources that offers what it has learned, as the one on disk does."""
-
-    def __init__(self):
-        super().__init__()
-        self.kinds = frozenset({"snippet"})
-
-    async def learn(self, snippets):
-        await super().learn(snippets)
-        self.passages += [
-            Passage("snippet", one.title, one.code, f"snippet {i}", one.apis, True) for i, one in enumerate(snippets)
-        ]
-
-
-async def test_a_second_task_on_the_library_takes_fewer_calls_because_of_what_was_kept():
-    """The model is scripted as one that follows its prompt: it plans one subtask where the prompt holds code for it."""
-    sources = Remembering()
-
-    def plan(request):
-        known = "math.floor(root)" in request.messages[1].content
-        return json.dumps({"subtasks": ["root and floor"] if known else ["take the root", "floor it"]})
-
-    def propose(request):
-        text = request.messages[1].content
-        if "math.floor(root)" in text.split("APIs that may help:")[0]:
-            return [fenced(f"{ROOT.replace('16', '17')}\nlow = math.floor(root)\nprint(low)")]
-        return [fenced(ROOT if request.subject == "1" else FLOOR)]
-
-    calls = []
-    for number in (16, 17):
-        model = two_steps(plan=plan, propose=propose, solve=f"{ROOT}\n{FLOOR}".replace("16", str(number)))
-        run = a_run(model, f"the floor of the root of {number}", check="assert low == 4")
-        assert (await run_task(replace(run, sources=sources))).verdict.outcome == "solved"
-        assert not any(event.round for event in happened(run, "knowledge_searched"))
-        calls.append(run.meter.total.calls)
-    assert calls == [7, 5]
 
 
 async def test_a_call_that_a_check_refuted_is_not_kept():

@@ -93,12 +93,6 @@ def test_look_ups_are_taken_out_of_the_code():
         parse_code_without_calls("APISearch(what next)")
 
 
-@given(QUERY)
-def test_any_query_alone_on_a_line_is_seen(query):
-    [call] = parse_calls(f"So:\nAPISearch({query})\n").calls
-    assert call.argument and call.argument in query
-
-
 @given(st.lists(st.tuples(LINE, st.none() | QUERY), max_size=8))
 def test_taking_look_ups_out_leaves_all_else_as_it_was(parts):
     text = "x = 0\n" + "".join(f"{line}\n" + (f"APISearch({query})\n" if query else "") for line, query in parts)

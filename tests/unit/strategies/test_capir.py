@@ -54,12 +54,6 @@ async def test_only_epigen_writes_along_the_subtasks(strategy, planned):
     assert all((title in requests[-1].messages[1].content) is planned for title in PLAN)
 
 
-async def test_the_apis_for_the_program_are_limited_as_those_of_an_exploration():
-    _, requests, _ = await run_with(capir, RIGHT, retrieved_global=1)
-    prompt = requests[-1].messages[1].content
-    assert "math.floor" in prompt and "math.sqrt" not in prompt
-
-
 async def test_the_subtasks_are_shown_with_their_apis_as_not_explored():
     _, _, run = await run_with(capir, RIGHT)
     state = fold_all(Record(i, float(i), event) for i, event in enumerate(run.emit.__self__, 1))
