@@ -38,8 +38,10 @@ async def run_task(run: Run, strategy: Strategy = explore) -> RunResult:
     """
     result = RunResult(None, Verdict("stopped", "The run was interrupted.", "user"))
     try:
-        with reporting(run.emit):
-            result = await _in_time(run, strategy)
+        with reporting(run.emit), anyio.CancelScope() as scope, run.meter.limiting(scope):
+            result = await strategy(run)
+        if scope.cancelled_caught:
+            raise run.meter.out_of_time()
     except (BudgetExceeded, Futile) as reason:
         result = _stop_result(run, str(reason), "budget" if isinstance(reason, BudgetExceeded) else "futile")
     except ExploraError as error:
@@ -55,13 +57,6 @@ async def run_task(run: Run, strategy: Strategy = explore) -> RunResult:
     finally:
         run.emit(RunFinished(result.verdict, result.solution, run.meter.total, dict(run.meter.by_step)))
     return result
-
-
-async def _in_time(run: Run, strategy: Strategy) -> RunResult:
-    """Apply the strategy within the time budget, which is paused while the user reviews the plan."""
-    with anyio.CancelScope() as scope, run.meter.limiting(scope):
-        return await strategy(run)
-    raise run.meter.out_of_time()
 
 
 def _stop_result(run: Run, reason: str, cause: StopCause) -> RunResult:

@@ -84,18 +84,11 @@ def _drop_repeated_imports(codes: Iterable[str]) -> Iterator[str]:
     """Yield the codes without top-level imports that an earlier one contains."""
     seen: set[str] = set()
     for code in codes:
-        lines = code.splitlines()
-        for node, alone in _imports(code):
-            if alone and ast.dump(node) in seen:
+        lines, body = code.splitlines(), parse_python(code).body
+        used = [line for node in body for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)]
+        for node in (node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))):
+            if ast.dump(node) in seen and used.count(node.lineno) == 1:  # it has its lines to itself
                 lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
             seen.add(ast.dump(node))
         if text := "\n".join(lines).strip("\n"):
             yield text
-
-
-def _imports(code: str) -> list[tuple[ast.stmt, bool]]:
-    """Return the top-level imports, each with whether it has its lines to itself."""
-    body = parse_python(code).body
-    lines = [line for node in body for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)]
-    found = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return [(node, lines.count(node.lineno) == 1) for node in found]

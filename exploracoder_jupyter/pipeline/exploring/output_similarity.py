@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
 
@@ -46,18 +46,29 @@ def outputs_agree(one: Experience, other: Experience) -> bool:
     if not (one.observation.ran and other.observation.ran):
         return False
     left, right = result_text(one.observation), result_text(other.observation)
-    if not (is_informative(left) and is_informative(right)) or _contradict(one.observation, other.observation):
+    if not (is_informative(left) and is_informative(right)):
         return False
-    if _may_coincide(left, right):
+    kinds, other_kinds = _kinds(one.observation), _kinds(other.observation)
+    if any(kinds[name] != other_kinds[name] for name in kinds.keys() & other_kinds.keys()):
+        return False
+    facts, other_facts = find_facts(left), find_facts(right)
+    all_facts = {*facts, *other_facts}
+    small = all(isinstance(fact, float) and fact.is_integer() and abs(fact) < _SMALL for fact in all_facts)
+    if small and len(all_facts) <= _FEW_FACTS:  # two quantities may have these numbers in common
         names, others = _quantity_words(one.observation), _quantity_words(other.observation)
         if names and others and not names & others:
             return False
     values = _value(left), _value(right)
     if None not in values:
         return values[0] == values[1]
-    return strip_addresses(left).split() == strip_addresses(right).split() or (
-        _mostly_equal(find_facts(left), find_facts(right)) and not _share_no_kind(one.observation, other.observation)
-    )
+    if strip_addresses(left).split() == strip_addresses(right).split():
+        return True
+    data, other_data = set(kinds.values()) - {""}, set(other_kinds.values()) - {""}
+    if data and other_data and not data & other_data:
+        return False
+    blocks = SequenceMatcher(None, facts, other_facts, autojunk=False).get_matching_blocks()
+    # Measured against the longer list: one fact does not agree with every richer output.
+    return sum(block.size for block in blocks) * 2 > max(len(facts), len(other_facts))
 
 
 def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
@@ -97,13 +108,6 @@ def result_text(observation: Observation) -> str:
     return "\n".join(change.summary for change in data if change.summary)
 
 
-def _may_coincide(left: str, right: str) -> bool:
-    """Whether the texts have so little in them that two quantities may have it in common: two small integers."""
-    facts = {*find_facts(left), *find_facts(right)}
-    small = all(isinstance(fact, float) and fact.is_integer() and abs(fact) < _SMALL for fact in facts)
-    return small and len(facts) <= _FEW_FACTS
-
-
 def _quantity_words(observation: Observation) -> frozenset[str]:
     """Return the words that are printed beside the values, or else the words in the names that were bound."""
     text = observation.text if is_informative(observation.text) else ""
@@ -124,16 +128,17 @@ def find_facts(text: str) -> list[object]:
     return found
 
 
-def _mostly_equal(left: list[object], right: list[object]) -> bool:
-    """Whether most facts match, measured against the longer list: one fact does not agree with every richer output."""
-    blocks = SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
-    return sum(block.size for block in blocks) * 2 > max(len(left), len(right))
-
-
 def _value(text: str) -> object:
     """Return the value that the text is a literal of, perhaps after a type, or that a summary shows; else `None`."""
-    values = (_literal(literal) for literal in _literal_candidates(text.strip()))
-    return next((value for value in values if value is not None), None)
+    text = text.strip()
+    literals = [text]
+    if type_ := _TYPE.match(text):
+        literals.append(text[type_.end() :])
+    head, _, rest = text.partition("\n")
+    if re.match(r"(?:list|tuple|set|dict): \d+ items?", head):
+        line = rest.partition("\n")[0].strip()
+        literals.append(f"{{{line}}}" if head.startswith("dict") else line)
+    return next((value for value in map(_literal, literals) if value is not None), None)
 
 
 def _literal(text: str) -> object:
@@ -142,16 +147,6 @@ def _literal(text: str) -> object:
         return _normalize_value(ast.literal_eval(text))
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
         return None
-
-
-def _literal_candidates(text: str) -> Iterator[str]:
-    yield text
-    if type_ := _TYPE.match(text):
-        yield text[type_.end() :]
-    head, _, rest = text.partition("\n")
-    if re.match(r"(?:list|tuple|set|dict): \d+ items?", head):
-        line = rest.partition("\n")[0].strip()
-        yield f"{{{line}}}" if head.startswith("dict") else line
 
 
 def _normalize_value(value: object) -> object:
@@ -167,18 +162,6 @@ def _normalize_value(value: object) -> object:
     if isinstance(value, dict):
         return frozenset((_normalize_value(key), _normalize_value(item)) for key, item in value.items())
     return value
-
-
-def _contradict(one: Observation, other: Observation) -> bool:
-    """Whether a name has values of different kinds in the two observations."""
-    left, right = _kinds(one), _kinds(other)
-    return any(left[name] != right[name] for name in left.keys() & right.keys())
-
-
-def _share_no_kind(one: Observation, other: Observation) -> bool:
-    """Whether both have results, but none of the same kind."""
-    left, right = (set(filter(None, _kinds(item).values())) for item in (one, other))
-    return bool(left and right) and not left & right
 
 
 def _kinds(observation: Observation) -> Mapping[str, str]:

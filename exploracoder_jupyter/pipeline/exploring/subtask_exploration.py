@@ -7,21 +7,23 @@ start of the next subtask; the other branches are closed, but their experiences 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.types import Experience, Subtask, SubtaskStatus
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
-from exploracoder_jupyter.pipeline.exploring.debug_round import run_debug_round
 from exploracoder_jupyter.pipeline.exploring.output_similarity import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.planning import SHOWN_ATTEMPTS, revise
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt, new_candidate
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ProposeInputs
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs, ProposeInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import Recommendation, recommend, retrieve
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import drop_stale_snippets
@@ -164,3 +166,49 @@ def _propose_inputs(attempt: Attempt) -> ProposeInputs:
         attempts=() if state.experience else run.progress.seen[-SHOWN_ATTEMPTS:],
         may_skip=bool(state.parent) and not (run.asks_always or requested or attempt.experiences),
     )
+
+
+async def run_debug_round(attempt: Attempt, round_: int) -> None:
+    """Run one round of self-debugging if needed, after searching again with the failure.
+
+    Each distinct failure of the previous round is repaired once (section 3.4). If candidates ran but none shows a
+    result, or all contradict the subtask, the best of them is rewritten once.
+    """
+    latest = [item for item in attempt.experiences if item.candidate.round == round_ - 1]
+    if attempt.none_ran:
+        await _repair_each(attempt, distinct_failures(latest), round_)
+    elif round_ == 1 and attempt.none_suffices and attempt.run.model.name != OFFLINE:
+        best, _ = select(latest, [api.path for api in attempt.search.apis], attempt.run.task.text)
+        with suppress(BudgetExceeded, EndpointError):  # candidates that ran remain selectable; the next request raises
+            await _repair_each(attempt, [best], round_)
+
+
+async def _repair_each(attempt: Attempt, failures: Sequence[Experience], round_: int) -> None:
+    """Search with the first failure, and repair all of them."""
+    if failures:
+        await attempt.search.search_again(failures[0])
+    attempt.state.branch.expect(len(failures))
+    async with task_group() as group:
+        for failed in failures:
+            group.start_soon(_repair, attempt, failed, round_)
+    await attempt.rerun_outdated()
+
+
+async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
+    run, subtask = attempt.run, attempt.subtask
+    inputs = DebugInputs(
+        run.task,
+        subtask,
+        attempt.search.apis,
+        attempt.state.experience,
+        failed,
+        run.settings.tests,
+        passages=attempt.search.passages,
+        context_tokens=run.subtask_context_tokens,
+    )
+    failed_id = failed.candidate.id
+    id_ = f"{failed_id.partition('r')[0]}r{round_}"
+    drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed_id)]
+    for draft in drafts[:1]:
+        candidate = new_candidate(id_, attempt.state, subtask, draft, round_=round_, repairs=failed_id)
+        await attempt.try_candidate(candidate)

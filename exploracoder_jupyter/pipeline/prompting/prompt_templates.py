@@ -47,13 +47,8 @@ def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
 
 def strip_lookup_offer(text: str) -> str:
     """Remove the offer of look-ups from a prompt, because it depends on the tokens that a run has left."""
-    return " ".join(_lookup_offer().sub(" ", text).split())
-
-
-@cache
-def _lookup_offer() -> re.Pattern[str]:
     before, after = _environment(_PACKAGE).get_template("parts/lookups.j2").render(lookups="\0").strip().split("\0")
-    return re.compile(rf"{re.escape(before)}\d+{re.escape(after)}")
+    return " ".join(re.sub(rf"{re.escape(before)}\d+{re.escape(after)}", " ", text).split())
 
 
 @cache

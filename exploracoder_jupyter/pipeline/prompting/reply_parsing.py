@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Sequence
 from doctest import DocTestParser
 from typing import Annotated, Never, TypeVar
 
@@ -19,7 +18,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValu
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
-    Block,
     blocks,
     json_values,
     parse_list,
@@ -72,16 +70,16 @@ def _subtasks_with_queries(value: object) -> object:
     items = list(value.values()) if isinstance(value, dict) else value
     if not isinstance(items, list):
         return _texts(items)
-    return [item for item in map(_with_query, items) if item]
-
-
-def _with_query(item: object) -> object:
-    title = _text_of(item)
-    query = next((item[key] for key in _QUERY_KEYS if key in item), None) if isinstance(item, dict) else None
-    query = title if query is True else query
-    if not title or not isinstance(query, str) or _NO_QUERY.fullmatch(query):
-        return title
-    return {"subtask": title, "search": strip_markdown(query)}
+    found: list[object] = []
+    for item in items:
+        title = _text_of(item)
+        query = next((item[key] for key in _QUERY_KEYS if key in item), None) if isinstance(item, dict) else None
+        query = title if query is True else query
+        if title and isinstance(query, str) and not _NO_QUERY.fullmatch(query):
+            found.append({"subtask": title, "search": strip_markdown(query)})
+        elif title:
+            found.append(title)
+    return found
 
 
 def _paths(value: object) -> object:
@@ -222,21 +220,15 @@ def parse_code(text: str) -> str:
         raise ReplyError(
             "the reply is neither a fenced code block nor valid Python." if text else "the reply is empty."
         )
-    code = "\n".join(block.body.strip("\n") for block in _python_blocks(found)) if found else text
+    marked = [block for block in found if block.language in _PYTHON]
+    unmarked = [block for block in found if block.language in _UNMARKED]
+    # One block that does not compile is still the candidate: its error is what the model can repair.
+    used = marked or [block for block in unmarked if is_python(_without_prompts(block.body))] or unmarked
+    code = "\n".join(block.body.strip("\n") for block in used) if found else text
     code = _without_prompts(code).strip("\n")
     if not code.strip():
         raise ReplyError("the reply holds no Python code.")
     return code
-
-
-def _python_blocks(found: Sequence[Block]) -> Sequence[Block]:
-    marked = [block for block in found if block.language in _PYTHON]
-    if marked:
-        return marked
-    unmarked = [block for block in found if block.language in _UNMARKED]
-    sound = [block for block in unmarked if is_python(_without_prompts(block.body))]
-    # One block that does not compile is still the candidate: its error is what the model can repair.
-    return sound or unmarked
 
 
 def _without_prompts(code: str) -> str:

@@ -55,12 +55,17 @@ def add_suggestions(run: Run, observation: Observation) -> Observation:
     if error is None or missing is None:
         return observation
     paths = [re.split(r"[(:\s]", line, maxsplit=1)[0] for line in error.nearest]
-    suggested = {known.path if (known := knowledge.lookup(path)) else path for path in paths}
+    suggested = {indexed.path if (indexed := knowledge.lookup(path)) else path for path in paths}
     if missing.exact and suggested:
         return observation
     found = [api for api in _ranked(missing, knowledge.apis) if api.path not in suggested]
-    more = map(_line, found[:_MOST_MORE])
-    return replace(observation, error=replace(error, nearest=(*error.nearest, *more)))
+    lines = list(error.nearest)
+    for api in found[:_MOST_MORE]:
+        known = api.kind in ("property", "module", "constant")
+        what = f" ({api.kind})" if known else api.signature[:_LONGEST_SIGNATURE]
+        summary = api.summary[:_LONGEST_SUMMARY]
+        lines.append(f"{api.path}{what}" + (f": {summary}" if summary else ""))
+    return replace(observation, error=replace(error, nearest=tuple(lines)))
 
 
 @heuristic("looking for similar names", lambda path, apis: [])
@@ -109,9 +114,3 @@ def _is_misspelling(name: str, other: str) -> bool:
         return one == another
     same = sum(block.size for block in SequenceMatcher(None, one, another, autojunk=False).get_matching_blocks())
     return max(len(one), len(another)) - same <= 1
-
-
-def _line(api: ApiDoc) -> str:
-    what = f" ({api.kind})" if api.kind in ("property", "module", "constant") else api.signature[:_LONGEST_SIGNATURE]
-    summary = api.summary[:_LONGEST_SUMMARY]
-    return f"{api.path}{what}" + (f": {summary}" if summary else "")

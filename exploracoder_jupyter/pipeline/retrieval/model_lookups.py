@@ -18,7 +18,7 @@ import anyio
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.events import LookedUp
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.core.types import ApiDoc, Call, Message, Parameter, SourceKind
+from exploracoder_jupyter.core.types import ApiDoc, Call, Message, SourceKind
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Reply, Tool
 from exploracoder_jupyter.pipeline.prompting import inline_lookups
@@ -187,30 +187,24 @@ def _signature(api: ApiDoc, most: int = _LONGEST_SIGNATURE) -> str:
     """Describe how the API is called, most important facts first; all parameters fit, with shorter descriptions."""
     text = ""
     for about in _ABOUT:
-        text = _describe_call(api, about)
+        lines = []
+        for one in api.parameters:
+            type_, default = f": {one.type}" if one.type else "", f" = {one.default}" if one.default else ""
+            description = one.about if len(one.about) <= about else f"{one.about[:about]}..."
+            lines.append(f"- {one.name}{type_}{default}" + (f": {description}" if one.about else ""))
+        parts = (
+            f"{api.path}{api.signature}" + (f" ({api.kind})" if not api.signature else ""),
+            f"Deprecated: {api.deprecated}" if api.deprecated else "",
+            api.summary if api.parameters else api.description,
+            "\n".join(lines),
+            f"Returns {api.returns}" if api.returns else "",
+            "\n".join(api.notes),
+            f"See also: {', '.join(api.see_also)}" if api.see_also else "",
+        )
+        text = "\n".join(filter(None, parts))
         if len(text) <= most:
             break
     return shorten(text, most)
-
-
-def _describe_call(api: ApiDoc, about: int) -> str:
-    parts = (
-        f"{api.path}{api.signature}" + (f" ({api.kind})" if not api.signature else ""),
-        f"Deprecated: {api.deprecated}" if api.deprecated else "",
-        api.summary if api.parameters else api.description,
-        "\n".join(_parameter(parameter, about) for parameter in api.parameters),
-        f"Returns {api.returns}" if api.returns else "",
-        "\n".join(api.notes),
-        f"See also: {', '.join(api.see_also)}" if api.see_also else "",
-    )
-    return "\n".join(filter(None, parts))
-
-
-def _parameter(parameter: Parameter, about: int) -> str:
-    type_ = f": {parameter.type}" if parameter.type else ""
-    default = f" = {parameter.default}" if parameter.default else ""
-    description = parameter.about if len(parameter.about) <= about else f"{parameter.about[:about]}..."
-    return f"- {parameter.name}{type_}{default}" + (f": {description}" if parameter.about else "")
 
 
 def _code_block(code: str) -> str:

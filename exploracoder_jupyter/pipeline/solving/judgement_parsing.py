@@ -116,7 +116,12 @@ def _parse_lines(text: str, ids: Sequence[str]) -> tuple[list[tuple[Ruling, str]
         elif bare and not re.fullmatch(_WORDS["right"], bare["word"], re.I) and _ENDED.match(bare["rest"]):
             verdicts.append(_ruling_and_reason(bare))
         below = None if one or (bare and below) else _heading(line, ids, below)
-    return verdicts, _combine_opinions(opinions)
+    found = dict[str, Opinion]()  # the worst of several about one input
+    for item in opinions:
+        known = found.get(item.input)
+        if known is None or _worst((known.ruling, item.ruling)) != known.ruling:
+            found[item.input] = item
+    return verdicts, tuple(found.values())
 
 
 def _ruling_and_reason(found: re.Match[str]) -> tuple[Ruling, str]:
@@ -126,16 +131,6 @@ def _ruling_and_reason(found: re.Match[str]) -> tuple[Ruling, str]:
     if ruling == "right" and not (_ENDED.match(rest) and not _DOUBT.search(rest)):
         ruling = "unsure"
     return ruling, rest.lstrip(" .:;,*|—–-").rstrip(" |")[:_MOST_REASON]
-
-
-def _combine_opinions(opinions: Iterable[Opinion]) -> tuple[Opinion, ...]:
-    """Return one opinion per input: the worst of several."""
-    found = dict[str, Opinion]()
-    for item in opinions:
-        known = found.get(item.input)
-        if known is None or _worst((known.ruling, item.ruling)) != known.ruling:
-            found[item.input] = item
-    return tuple(found.values())
 
 
 def _worst(rulings: Iterable[Ruling]) -> Ruling:

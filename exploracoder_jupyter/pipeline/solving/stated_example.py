@@ -48,8 +48,9 @@ def stated_check(task: Task) -> CheckCode | None:
     for call, result in list(dict.fromkeys(_stated_results(text, task)))[:_MOST]:
         places = re.fullmatch(r"-?\d+\.(\d+)", result)  # a decimal number is compared to as many places
         comparisons.append(f"assert {f'round({call}, {len(places[1])})' if places else call} == {result}")
-    stated = "\n".join(comparisons)
-    for check in filter(None, (_doctests(text), _assertions(text), stated)):
+    lines = (line.strip().strip("`") for line in text.splitlines())
+    assertions = [line for line in lines if line.startswith("assert ") and parse_check(f"if 1: {line}")]
+    for check in filter(None, (_doctests(text), "\n".join(assertions), "\n".join(comparisons))):
         with suppress(UsageError):  # it compares nothing
             code = check_code(replace(task, check=check))
             if code and re.search(rf"\b{re.escape(task.solution_name or '')}\b", check):
@@ -70,11 +71,6 @@ def _doctests(text: str) -> str:
         first, *rest = example.source.splitlines()
         sessions.append("\n".join([f">>> {first}", *(f"... {line}" for line in rest), example.want]))
     return "".join(sessions)
-
-
-def _assertions(text: str) -> str:
-    lines = (line.strip().strip("`") for line in text.splitlines())
-    return "\n".join(line for line in lines if line.startswith("assert ") and parse_check(f"if 1: {line}"))
 
 
 def _stated_results(text: str, task: Task) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 
 from exploracoder_jupyter.core.errors import UsageError
@@ -31,11 +30,15 @@ def unmentioned_names(task: Task) -> tuple[str, ...]:
         mentioned = {*_IDENTIFIER.findall(task.text), *task.uses, task.solution_name, *libraries}
         names = names_in(code)
         free = names.read - names.bound - ALWAYS_DEFINED - mentioned
-        uses = list(_name_uses(parse_python(code)))
-        order = dict.fromkeys(name for name, _ in uses)
-        plain = {name for name, dotted in uses if not dotted}
+        uses = [
+            (child.lineno, child.col_offset, child.id, isinstance(node, ast.Attribute))
+            for node in ast.walk(parse_python(code))
+            for child in ast.iter_child_nodes(node)
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
+        ]
+        plain = {name for *_, name, dotted in uses if not dotted}
         modules = {*sys.stdlib_module_names, *_ALIASES} - plain  # well-known modules that are used like ones
-        return tuple(name for name in order if name in free - modules)
+        return tuple(dict.fromkeys(name for *_, name, _ in sorted(uses) if name in free - modules))
     return ()
 
 
@@ -50,14 +53,3 @@ def missing_names_notice(task: Task) -> str:
         f"{'' if len(names) == 1 else 's'}, so a solution may pass only by chance. Say in the task what belongs there,"
         f" for example: “store it in {names[0]}”."
     )
-
-
-def _name_uses(tree: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Yield each name that is read, in text order, and whether it is read only for an attribute."""
-    found = [
-        (child.lineno, child.col_offset, child.id, isinstance(node, ast.Attribute))
-        for node in ast.walk(tree)
-        for child in ast.iter_child_nodes(node)
-        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
-    ]
-    yield from ((name, dotted) for _, _, name, dotted in sorted(found))

@@ -46,7 +46,10 @@ def rewrite_assertions(tree: ast.Module, text: str) -> str:
     plain = [node for node in body if not isinstance(node, _DEFINITIONS)]
     helpers = {node.name: node for node in body if isinstance(node, _DEFINITIONS)}
     sure = _can_fail([*plain, *tests], helpers)
-    conditions = [node for node in body if _is_bare_condition(node, last=node is body[-1] and not sure)]
+    expressions = [node for node in body if isinstance(node, ast.Expr)]
+    conditions = [node for node in expressions if isinstance(node.value, _CONDITIONS)]
+    if not sure and expressions and expressions[-1] is body[-1] and not isinstance(body[-1].value, _NO_CONDITIONS):
+        conditions = [*(node for node in conditions if node is not body[-1]), expressions[-1]]
     if not sure and not conditions:
         raise no_assertion_error()
     rewritten = conditions or len(body) < len(tree.body)
@@ -72,7 +75,10 @@ def _can_fail(roots: Sequence[ast.AST], helpers: Mapping[str, ast.AST]) -> bool:
     waiting, seen = list(roots), set[str]()
     while waiting:
         for node in ast.walk(waiting.pop()):
-            if _is_failing(node):
+            if isinstance(node, ast.Assert) and not isinstance(node.test, _NO_CONDITIONS):
+                return True
+            name = _last_name(node.func) if isinstance(node, ast.Call) else ""
+            if isinstance(node, ast.Raise) or name.startswith("assert") or name in _FAILING:
                 return True
             if isinstance(node, ast.Name) and node.id in helpers and node.id not in seen:
                 seen.add(node.id)
@@ -80,24 +86,10 @@ def _can_fail(roots: Sequence[ast.AST], helpers: Mapping[str, ast.AST]) -> bool:
     return False
 
 
-def _is_failing(node: ast.AST) -> bool:
-    if isinstance(node, ast.Assert):
-        return not isinstance(node.test, _NO_CONDITIONS)
-    name = _last_name(node.func) if isinstance(node, ast.Call) else ""
-    return isinstance(node, ast.Raise) or name.startswith("assert") or name in _FAILING
-
-
 def _last_name(node: ast.expr) -> str:
     if isinstance(node, ast.Call):
         return _last_name(node.func)
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_bare_condition(node: ast.stmt, *, last: bool) -> bool:
-    """Whether the statement is an expression whose truth value is meant but discarded."""
-    if not isinstance(node, ast.Expr):
-        return False
-    return isinstance(node.value, _CONDITIONS) or (last and not isinstance(node.value, _NO_CONDITIONS))
 
 
 def _assertion(node: ast.stmt) -> str:
