@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.types import Candidate, ErrorInfo, Experience, Ob
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_names
 from exploracoder_jupyter.pipeline.retrieval.query_rewriting import error_query, web_query
-from tests.unit.pipeline.test_task_run import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced, ran
 from tests.unit.world import FewPassages, a_run, api, happened
 
 APIS = (
@@ -50,8 +50,7 @@ def searches(run, *, anew=True):
 
 async def test_a_subtask_that_fails_with_the_first_retrieval_is_done_after_another_search():
     debugged = []
-    run = a_run(failing_at_first(debugged), apis=APIS, retrieved=6)
-    await run_task(run)
+    run, _ = await ran(failing_at_first(debugged), apis=APIS, retrieved=6)
     first, whole = searches(run, anew=False)
     assert (whole.subject, whole.query) == ("solution", "the root of a number")
     assert "math.isqrt" in whole.apis
@@ -122,16 +121,14 @@ async def test_a_candidate_that_shows_nothing_is_written_anew_once_after_a_searc
         assert "it ran, and showed nothing" in request.messages[1].content
         return fenced("x = 4\nprint(x)")
 
-    run = a_run(answers(propose=[fenced("x = 4"), fenced("import math")], debug=debug), apis=APIS)
-    await run_task(run)
+    run, _ = await ran(answers(propose=[fenced("x = 4"), fenced("import math")], debug=debug), apis=APIS)
     assert len(searches(run)) == 1
     assert happened(run, "candidate_selected")[0].selection.candidate == "1.1r1"
     assert run.meter.by_step["debug"].calls == 1
 
 
 async def test_what_ran_is_kept_where_its_second_writing_fails():
-    run = a_run(answers(propose=[fenced("x = 4")], debug=fenced("1 / 0")), apis=APIS)
-    await run_task(run)
+    run, _ = await ran(answers(propose=[fenced("x = 4")], debug=fenced("1 / 0")), apis=APIS)
     assert happened(run, "candidate_selected")[0].selection.candidate == "1.1"
 
 
@@ -143,8 +140,7 @@ async def test_a_solution_that_failed_is_searched_by_before_it_is_repaired():
         return fenced("import math\nroot = math.isqrt(16)")
 
     model = answers(solve="import math\nroot = math.introot(16)", repair=repair, explain="truncation integer part")
-    run = a_run(model, apis=APIS, check="assert root == 4")
-    ending = await run_task(run)
+    run, ending = await ran(model, apis=APIS, check="assert root == 4")
     assert ending.verdict.outcome == "solved"
     [again] = searches(run)
     assert (again.subject, again.round, again.apis[0]) == ("s1", 1, "math.isqrt")

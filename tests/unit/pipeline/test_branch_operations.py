@@ -7,7 +7,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import BranchingChanged
 from exploracoder_jupyter.pipeline import run_task
-from tests.unit.pipeline.test_task_run import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced, ran
 from tests.unit.world import InlineBranch, a_run, happened
 
 HANGS = "polars hangs in a fork."
@@ -101,8 +101,7 @@ async def test_the_files_of_an_accepted_solution_are_kept(tmp_path):
 
 
 async def test_without_the_wish_or_a_solution_no_files_are_kept(tmp_path):
-    run = a_run(answers(solve=WRITES))
-    await run_task(run)
+    run, _ = await ran(answers(solve=WRITES))
     assert happened(run, "files_kept") == []
     run = replace(a_run(answers(solve=f"{WRITES}\nraise ValueError"), solution_rounds=1), files=tmp_path / "f")
     await run_task(run)

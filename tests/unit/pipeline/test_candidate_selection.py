@@ -178,20 +178,6 @@ def test_a_stated_result_that_the_code_contains_is_not_computed():
     assert chosen(*tries, task="area(3, 4) is 12.5")[0] == "1.1"
 
 
-def test_every_selection_is_explained_in_one_clause():
-    cases = [
-        [tried(1, "4")],
-        [tried(1, "4"), tried(2, ran=False)],
-        [tried(1, "4"), tried(2, "4")],
-        [tried(1, "4"), tried(2, "9")],
-        [tried(1), tried(2)],
-        [tried(1, ran=False)],
-    ]
-    reasons = [chosen(*case)[1] for case in cases]
-    assert all(len(reason) == 1 and reason[0] for reason in reasons)
-    assert len(set(reasons)) == len(cases)
-
-
 NO_EFFECT = "UserWarning: Pandas doesn't allow columns to be created via a new attribute name - see"
 
 

@@ -36,6 +36,11 @@ def a_tested_run(solve=NAIVE, *, judge=RIGHT, invent=INPUTS, check=None, **more)
     return a_run(model, "Take the whole root", check=check, name="root", tests=True, **more)
 
 
+async def tested(*solve, **more):
+    run = a_tested_run(*solve, **more)
+    return run, await run_task(run)
+
+
 def asked(run, step):
     return [request for request in run.model.requests if request.step == step]
 
@@ -45,8 +50,7 @@ def solutions(run):
 
 
 async def test_outputs_that_are_judged_right_solve_a_task_without_a_check():
-    run = a_tested_run(judge=RIGHT)
-    ending = await run_task(run)
+    run, ending = await tested(judge=RIGHT)
     assert ending.verdict.outcome == "solved"
     assert ending.verdict.reason == "Judged right on 2 generated inputs; no check was given."
     [event] = happened(run, "solution_tested")
@@ -67,8 +71,7 @@ async def test_the_files_of_the_corrected_program_are_the_ones_that_are_kept(tmp
 
 
 async def test_a_program_that_is_judged_wrong_by_its_output_is_corrected():
-    run = a_tested_run(judge=[f"{WRONG}\n{fenced(SOUND)}", RIGHT])
-    ending = await run_task(run)
+    run, ending = await tested(judge=[f"{WRONG}\n{fenced(SOUND)}", RIGHT])
     assert (ending.solution.candidate, ending.solution.code) == ("s2", SOUND)
     assert ending.verdict.outcome == "solved"
     assert [(c.id, c.repairs, c.round) for c in solutions(run)] == [("s1", None, 0), ("s2", "s1", 1)]
@@ -80,8 +83,7 @@ async def test_a_program_that_is_judged_wrong_by_its_output_is_corrected():
 
 async def test_rounds_end_when_they_are_used_up_and_the_last_program_stays_unchecked():
     programs = [NAIVE + f" + {n}" for n in range(9)]
-    run = a_tested_run(judge=[f"{WRONG}\n{fenced(code)}" for code in programs], test_rounds=2)
-    ending = await run_task(run)
+    run, ending = await tested(judge=[f"{WRONG}\n{fenced(code)}" for code in programs], test_rounds=2)
     assert [candidate.id for candidate in solutions(run)] == ["s1", "s2", "s3"]
     assert ending.solution.candidate == "s3"
     assert ending.verdict.outcome == "unchecked"
@@ -91,8 +93,7 @@ async def test_rounds_end_when_they_are_used_up_and_the_last_program_stays_unche
 
 
 async def test_the_same_program_again_ends_the_rounds_and_is_not_run_again():
-    run = a_tested_run(judge=[f"{WRONG}\n{fenced('# once more' + chr(10) + NAIVE)}"])
-    ending = await run_task(run)
+    run, ending = await tested(judge=[f"{WRONG}\n{fenced('# once more' + chr(10) + NAIVE)}"])
     assert [(c.id, c.duplicate_of) for c in solutions(run)] == [("s1", None), ("s2", "s1")]
     assert ending.verdict.outcome == "unchecked"
     assert "the model had no other program to offer" in ending.verdict.reason
@@ -100,31 +101,27 @@ async def test_the_same_program_again_ends_the_rounds_and_is_not_run_again():
 
 @pytest.mark.parametrize("reply", ["unsure", "t1: unsure, cannot be seen\nVerdict: unsure", "wrong"])
 async def test_what_is_judged_unsure_or_wrong_without_a_better_program_is_never_solved(reply):
-    run = a_tested_run(judge=reply)
-    ending = await run_task(run)
+    _, ending = await tested(judge=reply)
     assert ending.verdict.outcome == "unchecked"
     assert ending.solution.candidate == "s1"
 
 
 async def test_replies_that_cannot_be_parsed_are_unsure_and_reported():
-    run = a_tested_run(judge=["I like it.", "I still like it."])
-    ending = await run_task(run)
+    run, ending = await tested(judge=["I like it.", "I still like it."])
     assert ending.verdict.outcome == "unchecked"
     assert any("could not be parsed" in event.text for event in happened(run, "notice"))
 
 
 async def test_a_program_that_fails_the_users_check_is_repaired_before_anything_is_invented():
     steps = {"repair": fenced(SOUND)}
-    run = a_tested_run(NAIVE, check="assert root(10) == 3", steps=steps)
-    ending = await run_task(run)
+    run, ending = await tested(NAIVE, check="assert root(10) == 3", steps=steps)
     assert ending.verdict.outcome == "solved"
     assert ending.verdict.reason == "Its check passed; judged right on 2 generated inputs."
     assert [request.inputs.program.candidate.id for request in asked(run, "invent")] == ["s2"]
 
 
 async def test_a_correction_that_fails_the_users_check_is_not_taken():
-    run = a_tested_run(check="assert root(9) == 3", judge=[f"{WRONG}\n{fenced('def root(x): return 0')}", RIGHT])
-    ending = await run_task(run)
+    _, ending = await tested(check="assert root(9) == 3", judge=[f"{WRONG}\n{fenced('def root(x): return 0')}", RIGHT])
     assert ending.solution.code == NAIVE
     assert ending.verdict.outcome == "solved"
     assert ending.verdict.reason == (
@@ -134,8 +131,7 @@ async def test_a_correction_that_fails_the_users_check_is_not_taken():
 
 async def test_a_correction_that_fails_is_judged_too_and_corrected_again():
     judge = [f"{WRONG}\n{fenced('def root(x): return 1 / 0')}", f"wrong\n{fenced(SOUND)}", RIGHT]
-    run = a_tested_run(check="assert root(9) == 3", judge=judge)
-    ending = await run_task(run)
+    run, ending = await tested(check="assert root(9) == 3", judge=judge)
     assert (ending.solution.candidate, ending.verdict.outcome) == ("s3", "solved")
     assert asked(run, "judge")[1].inputs.program.observation.error.name == "ZeroDivisionError"
 
@@ -152,8 +148,7 @@ async def test_errors_among_the_results_are_looked_up():
 
     knowledge = Searched()
     invent = json.dumps({"tests": [{"title": "text", "after": "root('nine')"}, {"title": "one", "after": "root(1)"}]})
-    run = a_tested_run(invent=invent, knowledge=knowledge)
-    ending = await run_task(run)
+    run, ending = await tested(invent=invent, knowledge=knowledge)
     [(query, k)] = [(query, k) for query, k in knowledge.queries if "TypeError" in query]
     assert "unsupported operand" in query and k == 5
     [request] = asked(run, "judge")
@@ -187,8 +182,7 @@ async def test_only_inputs_with_an_opinion_of_their_own_are_judged_right(reply, 
 
 async def test_an_input_that_fails_by_itself_is_dropped_and_reported():
     tests = [{"title": "broken", "before": "1 / 0", "after": "root(1)"}, {"title": "one", "after": "print(root(1))"}]
-    run = a_tested_run(invent=json.dumps({"tests": tests}), judge="t2: right\nright")
-    ending = await run_task(run)
+    run, ending = await tested(invent=json.dumps({"tests": tests}), judge="t2: right\nright")
     assert [item.subtask.id for item in asked(run, "judge")[0].inputs.results] == ["t2"]
     assert any("“broken” was skipped" in event.text for event in happened(run, "notice"))
     assert ending.verdict.reason == "Judged right on 1 generated input (1 could not be run); no check was given."
@@ -196,16 +190,14 @@ async def test_an_input_that_fails_by_itself_is_dropped_and_reported():
 
 async def test_expected_values_are_removed_from_inputs_and_this_is_reported():
     invent = json.dumps({"tests": [{"title": "nine", "after": "assert root(9) == 4\nassert root(16) == 5"}]})
-    run = a_tested_run(invent=invent)
-    await run_task(run)
+    run, _ = await tested(invent=invent)
     [event] = happened(run, "inputs_invented")
     assert event.inputs[0].after == "print(root(9))\nroot(16)"
     assert any("Assertions were removed" in event.text for event in happened(run, "notice"))
 
 
 async def test_no_usable_reply_leaves_the_solution_as_it_is():
-    run = a_tested_run(invent=["", ""], check="assert root(9) == 3")
-    ending = await run_task(run)
+    _, ending = await tested(invent=["", ""], check="assert root(9) == 3")
     assert ending.verdict.outcome == "solved"
     assert (
         ending.verdict.reason == "Its check passed; its outputs were not judged, because no usable input was generated."
@@ -247,8 +239,7 @@ async def test_the_end_of_the_time_keeps_a_program_that_ran(check, outcome):
 
 async def test_where_branches_are_made_in_another_way_all_inputs_are_tried_again(monkeypatch):
     changing(monkeypatch, 5)
-    run = a_tested_run(candidates=1)
-    ending = await run_task(run)
+    run, ending = await tested(candidates=1)
     assert ending.verdict.outcome == "solved"
     assert len(happened(run, "solution_tested")) == 1
 

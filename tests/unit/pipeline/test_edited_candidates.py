@@ -8,7 +8,7 @@ from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.protocol.run_controls import Choose, Retry, RunEdited
 from exploracoder_jupyter.trace.recorded_executions import executions
 from tests.unit.factories import recorded
-from tests.unit.pipeline.test_steering import ends, steered, texts, warnings
+from tests.unit.pipeline.test_steering import drive, ends, steered, texts, warnings
 from tests.unit.pipeline.test_task_run import fenced
 from tests.unit.world import InlineBranch, happened
 
@@ -25,8 +25,7 @@ def proposals(run):
 
 @pytest.mark.parametrize("moment", [("propose", "2"), ("propose", "3"), ("solve", "solution")])
 async def test_an_edited_candidate_runs_in_the_state_before_its_subtask_and_nothing_else_changes(moment):
-    run, watch = steered({moment: [edit("1.2")]}, holds=False)
-    await run_task(run)
+    run, watch, _ = await drive({moment: [edit("1.2")]}, holds=False)
     mine = proposals(run)["1.3"]
     assert (mine.edits, mine.code, mine.subtask, mine.parent) == ("1.2", MINE, "1", "")
     assert texts(run)["1.3"] == "['mine']"
@@ -54,8 +53,7 @@ async def test_an_edited_candidate_is_carried_forward_when_the_user_chooses_it()
 
 @pytest.mark.parametrize(("given", "words"), [(edit("9.1"), "9.1"), (edit("3.1"), "3.1")])
 async def test_an_edit_for_a_subtask_that_has_not_begun_is_refused(given, words):
-    run, _ = steered({("propose", "2"): [given]}, holds=False)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "2"): [given]}, holds=False)
     assert len(warnings(run)) == 1
     assert words in warnings(run)[0]
     assert not [one for one in proposals(run).values() if one.edits]
@@ -70,8 +68,7 @@ async def test_going_back_before_its_subtask_cancels_it(monkeypatch):
         return await original(self, code, timeout=timeout)
 
     monkeypatch.setattr(InlineBranch, "run", hanging)
-    run, _ = steered({("propose", "3"): [edit("2.1"), Retry("1")]}, holds=True)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "3"): [edit("2.1"), Retry("1")]}, holds=True)
     assert "2.3" in proposals(run)
     assert "2.3" not in texts(run)
 
@@ -85,8 +82,7 @@ async def test_an_edited_candidate_whose_kernel_fails_does_not_end_the_run(monke
         return await original(self, code, timeout=timeout)
 
     monkeypatch.setattr(InlineBranch, "run", broken)
-    run, _ = steered({("propose", "3"): [edit("1.1")]}, holds=False)
-    result = await run_task(run)
+    run, _, result = await drive({("propose", "3"): [edit("1.1")]}, holds=False)
     [observed] = [e.observation for e in happened(run, "candidate_observed") if e.candidate == "1.3"]
     assert (observed.status, observed.note) == ("interrupted", "The kernel is gone.")
     assert result.verdict.outcome == "unchecked"
@@ -95,8 +91,7 @@ async def test_an_edited_candidate_whose_kernel_fails_does_not_end_the_run(monke
 async def test_candidates_that_computed_the_same_are_recorded_as_such():
     same = lambda request: [fenced(f"{name} = 4096.5\nprint({name})") for name in ("total", "amount")]  # noqa: E731
     asked = {("solve", "solution"): [edit("1.1", "print(4096.5 * 1)"), edit("1.1", "print('different', 77.25)")]}
-    run, _ = steered(asked, holds=False, plan=("a",), propose=same)
-    await run_task(run)
+    run, _, _ = await drive(asked, holds=False, plan=("a",), propose=same)
     agreeing = {e.candidate: e.agrees_with for e in happened(run, "candidate_observed")}
     assert [agreeing[id_] for id_ in ("1.1", "1.2", "1.3", "1.4")] == ["", "1.1", "1.1", ""]
 

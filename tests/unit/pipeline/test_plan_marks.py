@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Introduction
-from exploracoder_jupyter.llm.endpoint.request_body import strict_schema
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.exploring.planning import make_plan, revise
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import MarkedReply, SearchingPlanReply, parse_json
@@ -50,13 +49,6 @@ def test_words_for_no_search_are_no_query(query):
 
 def test_a_subtask_that_is_only_marked_is_searched_by_its_own_words():
     assert planned(json.dumps([{"subtask": PLAIN, "search": True}])) == [(PLAIN, PLAIN)]
-
-
-def test_the_schema_offers_both_forms_to_strict_servers():
-    schema = strict_schema(SearchingPlanReply.model_json_schema())
-    kinds = schema["properties"]["subtasks"]["items"]["anyOf"]
-    assert {"type": "string"} in kinds and len(kinds) == 2
-    assert schema["$defs"]["MarkedReply"]["required"] == ["subtask", "search"]
 
 
 async def plan_of(reply, sources):

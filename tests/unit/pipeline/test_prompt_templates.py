@@ -158,11 +158,6 @@ def test_a_program_that_starts_from_variables_is_not_asked_for_a_session_without
     assert "fresh session" not in there and "exist before anything else runs" in there
 
 
-def test_the_request_for_the_global_list_shows_which_calls_ran():
-    text = prompt_templates.render("recommend_global", INPUTS["recommend_global"])[1].content
-    assert "ran: beanlib.fill" in text[: text.index("beanlib.fill(jar, n)")]
-
-
 @pytest.mark.parametrize("step", ["debug", "explain"])
 def test_a_repair_names_what_contradicts_the_subtask(step):
     warned = replace(FAILED, observation=Observation("ok", text="3", warnings=("UserWarning: it has no effect",)))

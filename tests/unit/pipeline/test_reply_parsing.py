@@ -78,12 +78,9 @@ PLAN = ["Make a graph", "Draw it"]
         "{'subtasks': ['Make a graph', 'Draw it']}",
         '{"subtasks": ["Make a graph", "Draw it"',
         '["Make a graph", "Draw it"]',
-        '{"plan": ["Make a graph", "Draw it"]}',
         '{"steps": [{"step": 1, "title": "Make a graph"}, {"step": 2, "title": "Draw it"}]}',
-        '[{"subtask": "Make a graph"}, {"subtask": "Draw it"}]',
         '[{"step1": "Make a graph"}, {"step2": "Draw it"}]',
         '{"title": "Make a graph"}, {"title": "Draw it"}',
-        '{"1": "Make a graph", "2": "Draw it"}',
         '{"subtasks": "1. Make a graph\\n2. Draw it"}',
         '{"subtasks": {"1": "Make a graph", "2": "Draw it"}}',
         '{"subtasks": [null, "Make a graph", "", "Draw it"], "note": null}',
@@ -93,8 +90,6 @@ PLAN = ["Make a graph", "Draw it"]
         "Here is the plan:\n\n1) Make a graph\n   - with nodes\n\n2) Draw it\n\nThat is all.",
         "1. Make a graph\n   1. with nodes\n   2. with edges\n2. Draw it",
         "**1. Make a graph**\n**2. Draw it**",
-        "Step 1: Make a graph\nStep 2: Draw it",
-        "- Make a graph\n- Draw it",
         "* **Make a graph**\n* Draw it",
         "```\n1. Make a graph\n2. Draw it\n```",
         '```json\n{"subtasks": ["Make a graph", "Draw it"]}',
@@ -121,13 +116,6 @@ def test_items_of_a_numbered_plan_may_hold_brackets():
 def test_what_holds_no_plan_is_a_reply_error(text):
     with pytest.raises(ReplyError):
         parse_json(text, PlanReply)
-
-
-def test_the_error_says_what_is_wrong_in_words_for_the_model():
-    with pytest.raises(ReplyError, match="no JSON object was found"):
-        parse_json("Sorry.", PlanReply)
-    with pytest.raises(ReplyError, match=r"planners\.0\.requirement: Field required"):
-        parse_json('{"planners": [{"steps": ["a"]}]}', PlannersReply)
 
 
 def test_apis_are_paths_however_they_are_written():
@@ -171,23 +159,19 @@ def test_the_schemas_ask_for_what_is_read(form):
     [
         ("```python\nx = 1\n```", "x = 1"),
         ("```Python title=a\r\nx = 1\r\n```", "x = 1"),
-        ("~~~py\nx = 1\n~~~", "x = 1"),
         ("Sure!\n```\nx = 1\n```\nThis sets x.", "x = 1"),
         ("```python\nx = 1", "x = 1"),
-        ("x = 1\ny = 2", "x = 1\ny = 2"),
         ("x = '\\d' is 1", "x = '\\d' is 1"),
         ("```python\nx = 1\n```\nthen\n```python\ny = 2\n```", "x = 1\ny = 2"),
         ("```bash\npip install a\n```\n```python\nx = 1\n```\nprints\n```\n1\n```", "x = 1"),
         ("```\nx = 1\n```\nprints\n```\nTraceback (most recent\n```", "x = 1"),
         ("```text\nx = 1\n```", "x = 1"),
         ("```python\nx = = 1\n```", "x = = 1"),
-        ("```\nx = = 1\n```", "x = = 1"),
         ("1. Do it:\n   ```python\n   if x:\n       y = 2\n   ```", "if x:\n    y = 2"),
         ("````python\ns = '''\n```\n'''\n````", "s = '''\n```\n'''"),
         ("```python\n>>> x = [1,\n...      2]\n>>> x\n[1, 2]\n```", "x = [1,\n     2]\nx"),
         (">>> x = 1\n>>> x\n1", "x = 1\nx"),
         ("<think>\n```python\nno\n```\n</think>\n```python\nx = 1\n```", "x = 1"),
-        ("hm, well</think>\n```python\nx = 1\n```", "x = 1"),
         ("```python\ntag = '<think>'\n```", "tag = '<think>'"),
         ("```python\nimport re\nre.match('\\d', x) is 1\n```", "import re\nre.match('\\d', x) is 1"),
     ],

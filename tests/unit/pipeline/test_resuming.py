@@ -65,6 +65,12 @@ async def gone(model, *, given=None, first=None, lookups=3, **more):
     return run, recorded([first or started(), *run.emit.__self__]), ending
 
 
+@pytest.fixture
+async def whole():
+    """The records of a run to its end."""
+    return (await gone(ScriptedModel(script())))[1]
+
+
 def asked(records):
     """What was asked of the model and answered."""
     return [(one.step, one.messages, one.sampling) for one in recorded_exchanges(records) if one.replies]
@@ -136,8 +142,7 @@ async def test_a_steered_run_interrupted_anywhere_resumes():
         assert not known & {(one.step, one.messages) for one in inner.requests}
 
 
-async def test_what_is_remembered_costs_nothing_and_is_on_record():
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_what_is_remembered_costs_nothing_and_is_on_record(whole):
     inner = ScriptedModel(script())
     run, after, _ = await gone(RecordedRepliesModel(inner, recorded_exchanges(whole)))
     assert inner.requests == []
@@ -145,8 +150,7 @@ async def test_what_is_remembered_costs_nothing_and_is_on_record():
     assert run.meter.total.tokens == 0
 
 
-async def test_what_is_asked_in_other_words_or_of_another_model_is_asked():
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_what_is_asked_in_other_words_or_of_another_model_is_asked(whole):
     other = ScriptedModel(script(), name="other")
     await gone(RecordedRepliesModel(other, recorded_exchanges(whole)))
     assert len(other.requests) == len(asked(whole))
@@ -170,8 +174,7 @@ async def test_how_many_look_ups_a_run_can_afford_makes_it_ask_nothing_again(the
     assert (f"{now} times at most" in prompt) == (now > 0)
 
 
-async def test_what_was_cut_short_is_asked_again():
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_what_was_cut_short_is_asked_again(whole):
     cut = [replace(one, problem="interrupted") if one.step == "plan" else one for one in recorded_exchanges(whole)]
     inner = ScriptedModel(script())
     await gone(RecordedRepliesModel(inner, cut))
@@ -228,8 +231,7 @@ async def test_a_subtask_is_explored_again_with_a_hint():
         ("s1", "s1 is a solution, and a run cannot continue from it. Use --from solution to write a new solution."),
     ],
 )
-async def test_a_cell_that_a_run_cannot_continue_from_is_reported_with_those_that_it_can(cell, sentence):
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_a_cell_that_a_run_cannot_continue_from_is_reported_with_those_that_it_can(cell, sentence, whole):
     with pytest.raises(UsageError) as caught:
         recorded_progress(whole, fold_all(whole), cell=cell)
     assert str(caught.value) == sentence
@@ -238,15 +240,13 @@ async def test_a_cell_that_a_run_cannot_continue_from_is_reported_with_those_tha
 # ---- replay
 
 
-async def test_a_replay_takes_the_same_course():
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_a_replay_takes_the_same_course(whole):
     _, again, _ = await gone(ReplayModel(recorded_exchanges(whole)))
     assert compare_course(fold_all(again), fold_all(whole)) == SAME_COURSE
 
 
 @pytest.mark.parametrize("cell", ["", "1.2", "3", "solution"])
-async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path, cell):
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path, cell, whole):
     before = whole if cell else whole[: len(whole) // 2]
     hint = "look at gcd" if cell == "3" else ""
     begin = with_hint(recorded_progress(before, fold_all(before), cell=cell), hint)
@@ -256,21 +256,6 @@ async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path
     _, again, _ = await gone(shown.recording.model, given=shown.given)
     assert compare_course(fold_all(again), fold_all(after)) in SAME_COURSES
     assert steps(again) == steps(after)
-
-
-async def test_a_plan_that_was_revised_on_the_way_is_revised_in_the_replay(tmp_path):
-    revising = '{"apis": ["math.sqrt"], "remaining": ["something else", "the end"]}'
-    _, whole, _ = await gone(ScriptedModel(script()))
-    begin = with_hint(recorded_progress(whole, fold_all(whole), cell="2"), "look at gcd")
-    first = started(resumes_hint="look at gcd")
-    _, after, _ = await gone(ScriptedModel(script(recommend=revising)), given=begin, first=first)
-    nbformat.write(render(after), tmp_path / "t.ipynb")
-    shown = prepare_replay(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
-    assert shown.given.titles == PLAN
-    assert "by hand" not in shown.recording.message
-    _, again, _ = await gone(shown.recording.model, given=shown.given)
-    assert compare_course(fold_all(again), fold_all(after)) in SAME_COURSES
-    assert fold_all(again).plan == fold_all(after).plan
 
 
 def steps(records):
@@ -295,8 +280,7 @@ def code_by_id(records):
     return {candidate.id: candidate.code for candidate in proposed}
 
 
-async def test_where_a_replay_diverges_is_reported(monkeypatch):
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_where_a_replay_diverges_is_reported(monkeypatch, whole):
     original = InlineBranch.run
 
     async def changed(self, code, *, timeout):
@@ -334,23 +318,12 @@ async def test_a_plan_is_not_needed_to_resume():
     assert [(e.what, e.subtask, e.hint) for e in happened(run, "steered")] == [("retry", "1", "try sqrt")]
 
 
-async def test_a_hint_that_nothing_is_left_for_is_refused():
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_a_hint_that_nothing_is_left_for_is_refused(whole):
     with pytest.raises(UsageError, match="No subtask is left to explore, so the hint cannot be used"):
         resume_state(whole, fold_all(whole), Path("t.ipynb"), cell="solution", hint="use sqrt")
 
 
-async def test_what_the_user_had_chosen_is_carried_forward_where_the_run_was_cut_off_then():
-    _, whole, _ = await gone(ScriptedModel(script()))
-    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished") + 1
-    before = [*whole[:end], Record(end, whole[end].at, Steered("choose", "1", "1.2"))]
-    run, _, _ = await gone(ScriptedModel(script()), given=recorded_progress(before, fold_all(before)))
-    assert texts(run)["1.1"] == "['1b']"
-    assert happened(run, "candidate_selected")[0].selection.reasons == ("chosen by the user",)
-
-
-async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path):
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path, whole):
     end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished") + 1
     before = [*whole[:end], Record(end, whole[end].at, Steered("retry", "1"))]
     begin, known = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
@@ -360,8 +333,7 @@ async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path):
     assert inner.requests[0].subject == "1"
 
 
-async def test_a_plan_that_still_waited_for_the_users_word_waits_again():
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_a_plan_that_still_waited_for_the_users_word_waits_again(whole):
     end = next(place for place, one in enumerate(whole) if one.event.kind == "plan_made") + 1
     before = [*whole[:end], Record(end, whole[end].at, ReviewAsked())]
     assert not recorded_progress(before, fold_all(before)).reviewed

@@ -106,6 +106,12 @@ def steered(moments=(), *, holds=True, plan=("a", "b", "c"), steerable=True, giv
     return run, watch
 
 
+async def drive(moments=(), **more):
+    """The run, its moments and its result."""
+    run, watch = steered(moments, **more)
+    return run, watch, await run_task(run)
+
+
 class Emitted(list):
     """The events of a run."""
 
@@ -161,8 +167,7 @@ def failing_second(request):
     ids=["recommending", "proposing", "running", "debugging"],
 )
 async def test_the_subtask_under_way_is_skipped_at_once(monkeypatch, moment, more):
-    run, watch = steered({moment: [Skip("2")]}, monkeypatch=monkeypatch, **more)
-    ending = await run_task(run)
+    run, watch, ending = await drive({moment: [Skip("2")]}, monkeypatch=monkeypatch, **more)
     assert watch.cancelled == [moment]
     assert ends(run) == [("1", "done"), ("2", "skipped"), ("3", "done")]
     assert happened(run, "subtask_finished")[1].reason == "skipped by the user"
@@ -171,14 +176,12 @@ async def test_the_subtask_under_way_is_skipped_at_once(monkeypatch, moment, mor
 
 
 async def test_what_was_asked_of_the_model_is_recorded_as_interrupted():
-    run, _ = steered({("propose", "2"): [Skip("2")]})
-    await run_task(run)
+    run, _, _ = await drive({("propose", "2"): [Skip("2")]})
     assert requests(run, "propose") == [("1", ""), ("2", "interrupted"), ("3", "")]
 
 
 async def test_a_later_subtask_is_skipped_before_it_begins():
-    run, _ = steered({("propose", "1"): [Skip("2")]}, holds=False)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "1"): [Skip("2")]}, holds=False)
     assert ends(run) == [("2", "skipped"), ("1", "done"), ("3", "done")]
     assert [subject for subject, _ in requests(run, "recommend")] == ["1", "3"]
     assert texts(run)["3.1"] == "['1a', '3a']"
@@ -197,8 +200,7 @@ async def test_a_later_subtask_is_skipped_before_it_begins():
     ],
 )
 async def test_what_cannot_be_done_is_refused_with_the_reason_and_changes_nothing(control, words):
-    run, _ = steered({("propose", "3"): [control]}, holds=False, propose=failing_second, debug=FAILING[0])
-    await run_task(run)
+    run, _, _ = await drive({("propose", "3"): [control]}, holds=False, propose=failing_second, debug=FAILING[0])
     [reason] = warnings(run)
     assert words in reason and happened(run, "steered") == []
     assert ends(run) == [("1", "done"), ("2", "failed"), ("3", "done")]
@@ -221,8 +223,9 @@ async def test_what_cannot_be_done_is_refused_with_the_reason_and_changes_nothin
     ids=["recommending", "proposing", "running", "debugging", "exploring a later one", "looking over", "solving"],
 )
 async def test_a_subtask_is_explored_again_from_the_state_before_it(monkeypatch, moment, more):
-    run, watch = steered({moment: [Retry("1", "try harder")]}, monkeypatch=monkeypatch, debug=FAILING[0], **more)
-    ending = await run_task(run)
+    run, watch, ending = await drive(
+        {moment: [Retry("1", "try harder")]}, monkeypatch=monkeypatch, debug=FAILING[0], **more
+    )
     assert watch.cancelled == [moment]
     assert texts(run)["1.3"] == "['1a']"
     assert ("1", "done") in ends(run)[1:]
@@ -232,8 +235,7 @@ async def test_a_subtask_is_explored_again_from_the_state_before_it(monkeypatch,
 
 
 async def test_the_hint_goes_to_the_model_for_that_subtask_alone():
-    run, _ = steered({("propose", "2"): [Retry("2", "use gcd")]})
-    await run_task(run)
+    run, _, _ = await drive({("propose", "2"): [Retry("2", "use gcd")]})
     hinted = {
         (e.exchange.step, e.exchange.subject)
         for e in happened(run, "model_called")
@@ -243,16 +245,16 @@ async def test_the_hint_goes_to_the_model_for_that_subtask_alone():
 
 
 async def test_ids_are_given_out_once():
-    run, _ = steered({("propose", "3"): [Retry("1")], ("solve", "solution"): [Retry("2")]})
-    await run_task(run)
+    run, _, _ = await drive({("propose", "3"): [Retry("1")], ("solve", "solution"): [Retry("2")]})
     ids = [e.candidate.id for e in happened(run, "candidate_proposed")]
     assert len(ids) == len(set(ids)) == 15 and {"1.4", "2.6", "3.4", "s1"} <= set(ids)
 
 
 async def test_what_the_user_wants_again_is_not_satisfied_already():
     satisfied = '{"apis": ["math.sqrt"], "satisfied": true, "reason": "it is there"}'
-    run, _ = steered({("propose", "3"): [Retry("2")]}, recommend=lambda r: satisfied if r.subject == "2" else "{}")
-    await run_task(run)
+    run, _, _ = await drive(
+        {("propose", "3"): [Retry("2")]}, recommend=lambda r: satisfied if r.subject == "2" else "{}"
+    )
     assert ends(run) == [("1", "done"), ("2", "skipped"), ("2", "done"), ("3", "done")]
 
 
@@ -271,8 +273,7 @@ async def test_another_candidate_is_carried_forward(monkeypatch, moment):
     def propose(request):
         return [marking(request)[0], fenced(HANG)] if request.subject == "2" else marking(request)
 
-    run, watch = steered({moment: [Choose("1.2")]}, monkeypatch=monkeypatch, propose=propose)
-    await run_task(run)
+    run, watch, _ = await drive({moment: [Choose("1.2")]}, monkeypatch=monkeypatch, propose=propose)
     assert watch.cancelled == [moment]
     [choice] = happened(run, "steered")
     assert (choice.what, choice.subtask, choice.candidate) == ("choose", "1", "1.2")
@@ -306,8 +307,7 @@ def plans(run):
 
 
 async def test_what_has_not_begun_is_planned_anew_at_once():
-    run, _ = steered({("propose", "1"): [Replan((" c ", "", "new\nline", "b"))]}, holds=False)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "1"): [Replan((" c ", "", "new\nline", "b"))]}, holds=False)
     assert plans(run)[-1] == [("1", "a"), ("3", "c"), ("4", "new line"), ("5", "b")]
     changed = happened(run, "plan_made")[-1]
     assert (changed.plan.revision, changed.reason) == (1, "changed by the user")
@@ -317,8 +317,7 @@ async def test_what_has_not_begun_is_planned_anew_at_once():
 
 async def test_the_model_does_not_change_what_the_user_has_written():
     revising = '{"apis": ["math.sqrt"], "remaining": ["of the model"], "reason": "learned"}'
-    run, _ = steered({("recommend", "2"): [Replan(("mine", "mine too"))]}, holds=False, recommend=revising)
-    await run_task(run)
+    run, _, _ = await drive({("recommend", "2"): [Replan(("mine", "mine too"))]}, holds=False, recommend=revising)
     assert plans(run)[-1] == [("1", "a"), ("2", "b"), ("4", "mine"), ("5", "mine too")]
 
 
@@ -332,17 +331,14 @@ async def test_the_model_does_not_change_what_the_user_has_written():
     ],
 )
 async def test_what_begins_while_the_plan_is_written_is_not_planned_twice(titles, after):
-    run, _ = steered({("propose", "2"): [Replan(titles)]}, holds=False)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "2"): [Replan(titles)]}, holds=False)
     assert plans(run)[-1] == after
 
 
 async def test_the_user_may_plan_more_than_the_model_but_not_without_end():
-    run, _ = steered({("propose", "1"): [Replan(tuple("x" * n for n in range(1, 21)))]}, holds=False, subtasks=3)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "1"): [Replan(tuple("x" * n for n in range(1, 21)))]}, holds=False, subtasks=3)
     assert warnings(run) == ["A plan can have at most 20 subtasks: nothing was changed."]
-    run, _ = steered({("propose", "1"): [Replan(("x", "y", "z"))]}, holds=False, subtasks=3)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "1"): [Replan(("x", "y", "z"))]}, holds=False, subtasks=3)
     assert len(plans(run)[-1]) == 4
 
 
@@ -361,8 +357,7 @@ async def test_the_user_may_plan_more_than_the_model_but_not_without_end():
     ],
 )
 async def test_two_controls_one_after_the_other(controls, ended):
-    run, watch = steered({("propose", "2"): controls})
-    ending = await run_task(run)
+    run, watch, ending = await drive({("propose", "2"): controls})
     assert watch.cancelled == [("propose", "2")]
     assert ends(run) == ended
     assert len(happened(run, "steered")) == 2
@@ -371,8 +366,7 @@ async def test_two_controls_one_after_the_other(controls, ended):
 
 async def test_while_the_plan_is_made_nothing_can_be_steered():
     asked = [Skip("1"), Retry("1"), Choose("1.1"), Replan(("x",))]
-    run, _ = steered({("plan", ""): asked}, holds=False)
-    await run_task(run)
+    run, _, _ = await drive({("plan", ""): asked}, holds=False)
     assert warnings(run) == ["There is no plan yet: nothing was changed."] * 4
     assert happened(run, "steered") == []
     assert len(ends(run)) == 3
@@ -517,13 +511,6 @@ async def test_what_an_earlier_run_came_to_stays_with_its_subtask_when_a_review_
     assert proposed["2.1"] == "kept = 1"
 
 
-async def test_a_plan_that_is_approved_as_it_is_is_no_other_plan():
-    run = reviewing(Replan(("a", "b", "c")))
-    await run_task(run)
-    assert len(plans(run)) == 1
-    assert [id_ for id_, _ in ends(run)] == ["1", "2", "3"]
-
-
 async def test_nothing_else_is_done_during_a_review_and_a_plan_has_a_subtask():
     run = reviewing(Skip("1"), Retry("1"), Replan(()), Replan(("a",)))
     await run_task(run)
@@ -546,22 +533,6 @@ async def test_the_time_of_a_review_does_not_count():
     assert (ending.verdict.outcome, run.meter.elapsed) == ("unchecked", 0.0)
 
 
-async def test_a_stop_ends_a_review():
-    run = reviewing()
-    with anyio.CancelScope() as scope:
-        emit = run.emit
-
-        def stop(event):
-            emit(event)
-            if event.kind == "review_asked":
-                scope.cancel()
-
-        stop.__self__ = emit.__self__
-        run = replace(run, emit=stop)
-        await run_task(run)
-    assert happened(run, "run_finished")[-1].verdict.reason == "The run was stopped by the user."
-
-
 # ---- continuing an earlier run
 
 
@@ -574,8 +545,7 @@ def first_marks(*names):
 
 
 async def test_what_was_selected_before_is_run_again_without_asking_the_model():
-    run, _ = steered(given=ResumePoint(("a", "b", "c"), first_marks("x", "y"), "look at gcd"))
-    await run_task(run)
+    run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), first_marks("x", "y"), "look at gcd"))
     assert requests(run, "plan") == []
     assert [subject for subject, _ in requests(run, "recommend")] == ["3"]
     assert texts(run)["2.1"] == "['x', 'y']"
@@ -589,21 +559,18 @@ async def test_what_was_selected_before_is_run_again_without_asking_the_model():
 
 
 async def test_a_run_that_continues_another_is_not_reviewed_again():
-    run, _ = steered(review=True, given=ResumePoint(("a", "b", "c"), first_marks("x")))
-    await run_task(run)
+    run, _, _ = await drive(review=True, given=ResumePoint(("a", "b", "c"), first_marks("x")))
     assert happened(run, "review_asked") == []
 
 
 async def test_what_follows_a_retry_is_explored_and_not_carried_over():
-    run, _ = steered({("propose", "3"): [Retry("1")]}, given=ResumePoint(("a", "b", "c"), first_marks("x", "y")))
-    await run_task(run)
+    run, _, _ = await drive({("propose", "3"): [Retry("1")]}, given=ResumePoint(("a", "b", "c"), first_marks("x", "y")))
     assert texts(run)["3.1"] == "['1a', '2a', '3a']"
 
 
 async def test_what_had_failed_is_tried_once_and_not_explored_again():
     failed = CarriedSubtask("1/0", "failed", "ZeroDivisionError: division by zero", retrieved=("math.gcd", "math.gone"))
-    run, _ = steered(given=ResumePoint(("a", "b", "c"), (*first_marks("x"), failed)))
-    await run_task(run)
+    run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), (*first_marks("x"), failed)))
     assert ends(run) == [("1", "done"), ("2", "failed"), ("3", "done")]
     assert [subject for subject, _ in requests(run, "recommend")] == ["3"]
     assert texts(run)["3.1"] == "['x', '3a']"
@@ -621,16 +588,14 @@ async def test_what_was_skipped_or_had_no_code_stays_so_wherever_it_stands():
         CarriedSubtask(status="skipped", reason="by the user"),
         CarriedSubtask(status="failed", reason="no code"),
     )
-    run, _ = steered(given=ResumePoint(("a", "b", "c"), (codeless, None, skipped), "look at gcd"))
-    await run_task(run)
+    run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), (codeless, None, skipped), "look at gcd"))
     assert ends(run) == [("1", "failed"), ("2", "done"), ("3", "skipped")]
     assert [(e.subtask, e.hint) for e in happened(run, "steered")] == [("2", "look at gcd")]
 
 
 async def test_without_a_plan_one_is_made_and_the_introduction_is_kept():
     known = Introduction("It is about numbers.")
-    run, _ = steered(given=ResumePoint(introduction=known))
-    await run_task(run)
+    run, _, _ = await drive(given=ResumePoint(introduction=known))
     assert [event.introduction for event in happened(run, "library_read")] == [known]
     assert requests(run, "introduce") == []
     assert requests(run, "plan") == [("", "")]
@@ -639,28 +604,11 @@ async def test_without_a_plan_one_is_made_and_the_introduction_is_kept():
 async def test_a_plan_that_was_revised_enough_or_written_by_the_user_is_not_revised():
     again = {"recommend": '{"apis": ["math.gcd"], "remaining": ["other"]}'}
     for limits in ({"revisions": 2}, {"fixed": True}):
-        run, _ = steered(given=ResumePoint(("a", "b", "c"), first_marks("x"), **limits), **again)
-        await run_task(run)
+        run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), first_marks("x"), **limits), **again)
         assert len(happened(run, "plan_made")) == 1
 
 
 # ---- what is left behind
-
-
-async def test_branches_that_were_left_are_closed_and_states_are_kept_to_go_back_to(monkeypatch):
-    made = []
-    original = InlineBranch.fork
-
-    async def fork(self, n):
-        made.extend(forks := await original(self, n))
-        return forks
-
-    monkeypatch.setattr(InlineBranch, "fork", fork)
-    run, watch = steered({("propose", "3"): [Retry("2")], ("solve", "solution"): [Choose("1.2")]})
-    await run_task(run)
-    assert len(watch.cancelled) == 2
-    assert all(branch.closed for branch in made)
-    assert not run.root.closed
 
 
 # ---- from other threads
@@ -692,14 +640,3 @@ async def test_waiting_that_is_cancelled_loses_no_control():
         await steering.next()
     steering.send(Skip("1"))
     assert await steering.next() == Skip("1")
-
-
-def test_controls_after_the_end_are_passed_over():
-    steering = RunSteering()
-
-    async def bound():
-        steering.bind(anyio.CancelScope())
-
-    anyio.run(bound)
-    steering.send(Skip("1"))
-    steering.stop()
