@@ -50,17 +50,16 @@ def find_called_names(code: str) -> tuple[str, ...]:
     tree = parse_python(code)
     if not tree.body:
         return tuple(dict.fromkeys(re.findall(r"\b([A-Za-z_]\w*)\(", code)))
-    aliases = import_aliases(tree)
-    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    names = (_call_name(func, aliases) for func in calls)
-    return tuple(dict.fromkeys(name for name in names if name and not hasattr(builtins, name)))
-
-
-def _call_name(func: ast.expr, aliases: Mapping[str, str]) -> str:
-    chain = attribute_chain(func)
-    if chain and chain[0] in aliases:
-        return ".".join([aliases[chain[0]], *chain[1:]])
-    return func.attr if isinstance(func, ast.Attribute) else "".join(chain[-1:])
+    aliases, names = import_aliases(tree), dict[str, None]()
+    for func in (node.func for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        chain = attribute_chain(func)
+        if chain and chain[0] in aliases:
+            name = ".".join([aliases[chain[0]], *chain[1:]])
+        else:
+            name = func.attr if isinstance(func, ast.Attribute) else "".join(chain[-1:])
+        if name and not hasattr(builtins, name):
+            names[name] = None
+    return tuple(names)
 
 
 def known_types(experience: Iterable[Experience]) -> dict[str, str]:

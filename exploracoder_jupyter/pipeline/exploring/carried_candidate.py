@@ -24,7 +24,6 @@ from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import emit_finished
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
-from exploracoder_jupyter.pipeline.run_plan import CarriedSubtask
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 
 _CHOSEN = "chosen by the user"
@@ -37,12 +36,9 @@ async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | Non
     if chosen := agenda.chosen.pop(subtask.id, None):
         apis = _lookup_all(run, chosen.apis)
         return await run_candidate(run, state, Search(run, subtask, apis), chosen.candidate, _CHOSEN)
-    if carried := agenda.carried.pop(subtask.id, None):
-        return await _take_over(run, state, subtask, carried)
-    return None
-
-
-async def _take_over(run: Run, state: State, subtask: Subtask, carried: CarriedSubtask) -> State | None:
+    carried = agenda.carried.pop(subtask.id, None)
+    if carried is None:
+        return None
     recommended = tuple(run.knowledge.lookup(item.api.path) or item.api for item in carried.apis)
     extended = replace(
         state,
@@ -54,7 +50,7 @@ async def _take_over(run: Run, state: State, subtask: Subtask, carried: CarriedS
         return extended
     found = {*carried.retrieved, *(api.path for api in recommended)}
     run.progress.looked_up |= {api.path: api for api in _lookup_all(run, carried.used) if api.path not in found}
-    id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
+    id_ = f"{subtask.id}.{agenda.next_number(subtask.id)}"
     candidate = Candidate(id_, subtask.id, carried.code, parent=state.parent)
     run.emit(SubtaskStarted(subtask.id, tuple(item.listed for item in carried.apis)))
     run.emit(CandidateProposed(candidate))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.core.events import KnowledgeSearched, LibraryRead, Notice, PlanMade
+from exploracoder_jupyter.core.events import LibraryRead, Notice, PlanMade
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, Plan, Planner, Subtask
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_parsed, ask_text
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs, PlanInputs, PlannersInputs
@@ -21,7 +21,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
 )
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 from exploracoder_jupyter.pipeline.retrieval.known_words_filter import filter_queries
-from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
+from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_for_task
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _LONGEST_README: Final = 9000
@@ -86,14 +86,11 @@ async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ..
     """
     attempts = run.progress.seen[-SHOWN_ATTEMPTS:]
     may_be_empty = run.progress.may_suffice and run.sharing == "values"
-    passages = () if attempts else await gather_passages(run, run.task.text)
-    if passages:
-        run.emit(KnowledgeSearched("plan", 0, "task", run.task.text, (), passages))
     inputs = PlanInputs(
         run.task,
         Introduction("") if attempts else introduction,
         run.settings.subtasks,
-        passages,
+        () if attempts else await gather_for_task(run, "plan"),
         apis=apis,
         attempts=attempts,
         may_be_empty=may_be_empty,

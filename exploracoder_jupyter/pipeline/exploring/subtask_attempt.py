@@ -22,7 +22,6 @@ from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informa
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection, with_objection
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.step_context import Run, State
@@ -164,10 +163,3 @@ def fingerprint(code: str) -> str:
         if (tree := parse_python(code)).body:
             return ast.dump(tree)
     return code.strip()
-
-
-def new_candidate(
-    id_: str, state: State, subtask: Subtask, draft: Draft, *, round_: int = 0, repairs: str | None = None
-) -> Candidate:
-    """Return a draft as a candidate of a subtask, in a debugging round if it is a repair."""
-    return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem, parent=state.parent)

@@ -15,12 +15,12 @@ from typing import Final
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
-from exploracoder_jupyter.core.types import Experience, Subtask, SubtaskStatus
+from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, SubtaskStatus
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
 from exploracoder_jupyter.pipeline.exploring.output_similarity import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.planning import SHOWN_ATTEMPTS, revise
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt, new_candidate
+from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs, ProposeInputs
@@ -145,7 +145,8 @@ async def _propose(attempt: Attempt, count: int) -> bool:
                 continue
             proposed += 1
             id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
-            group.start_soon(attempt.try_candidate, new_candidate(id_, state, subtask, draft))
+            candidate = Candidate(id_, subtask.id, draft.code, problem=draft.problem, parent=state.parent)
+            group.start_soon(attempt.try_candidate, candidate)
     await attempt.rerun_outdated()
     return done > 0 and not proposed
 
@@ -210,5 +211,7 @@ async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
     id_ = f"{failed_id.partition('r')[0]}r{round_}"
     drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed_id)]
     for draft in drafts[:1]:
-        candidate = new_candidate(id_, attempt.state, subtask, draft, round_=round_, repairs=failed_id)
-        await attempt.try_candidate(candidate)
+        parent = attempt.state.parent
+        await attempt.try_candidate(
+            Candidate(id_, subtask.id, draft.code, round_, failed_id, problem=draft.problem, parent=parent)
+        )

@@ -37,7 +37,7 @@ from exploracoder_jupyter.pipeline.solving.generated_inputs import (
     display_last_value,
     strip_assertions,
 )
-from exploracoder_jupyter.pipeline.solving.judgement_parsing import ParsedJudgement, parse_judgement
+from exploracoder_jupyter.pipeline.solving.judgement_parsing import parse_judgement
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION, try_inputs, try_solution
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
@@ -106,16 +106,16 @@ async def _run_rounds(run: Run, state: State, tested: TestingResult, check: Chec
         results = await _run_on_inputs(run, tested, program)
         if not results:
             return
-        parsed = await judge(run, state, program, tested.inputs, results)
+        judgement, code = await judge(run, state, program, tested.inputs, results)
         if program is tested.program:
-            tested.results, tested.judgement = results, parsed.judgement
-        if parsed.code is None or round_ == run.settings.test_rounds:
+            tested.results, tested.judgement = results, judgement
+        if code is None or round_ == run.settings.test_rounds:
             return
-        known, tried = fingerprint(parsed.code), [item.candidate for item in tested.programs]
+        known, tried = fingerprint(code), [item.candidate for item in tested.programs]
         candidate = Candidate(
             f"s{run.agenda.next_number(SOLUTION.id)}",
             SOLUTION.id,
-            parsed.code,
+            code,
             tried[0].round + round_ + 1,
             tried[-1].id,
             duplicate_of=next((item.id for item in tried if fingerprint(item.code) == known), None),
@@ -182,8 +182,8 @@ def _clean_input(run: Run, reply: InputReply, number: int) -> InventedInput | No
 
 async def judge(
     run: Run, state: State, program: Experience, inputs: Sequence[InventedInput], results: Sequence[InputRun]
-) -> ParsedJudgement:
-    """Return the model's judgement of the results; unsure, with a notice, if its replies cannot be parsed."""
+) -> tuple[Judgement, str | None]:
+    """Return the model's judgement of the results and its correction; unsure, with a notice, if it is unreadable."""
     experiences = []
     for one, result in zip(inputs, results, strict=True):
         parts = (one.before, "# the program runs here", one.after)
@@ -194,14 +194,14 @@ async def judge(
     question = replace(question, apis=await _look_up_errors(run, question))
     ids = [test_input.id for test_input in inputs]
     try:
-        parsed = await ask_parsed(
+        judgement, code = await ask_parsed(
             run, "judge", question, lambda text: parse_judgement(text, ids), subject=program.candidate.id
         )
     except ReplyError as error:
         run.emit(Notice(f"The model's judgement of the outputs could not be parsed: {error.message}", "warning"))
-        parsed = ParsedJudgement(Judgement("unsure", "the model's replies could not be parsed"))
-    run.emit(SolutionJudged(program.candidate.id, parsed.judgement))
-    return parsed
+        judgement, code = Judgement("unsure", "the model's replies could not be parsed"), None
+    run.emit(SolutionJudged(program.candidate.id, judgement))
+    return judgement, code
 
 
 @heuristic("searching the documentation", lambda run, question: ())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Judgement, Opinion, Ruling
@@ -52,17 +51,9 @@ _PYTHON = ("python", "py", "python3", "ipython")
 _MOST_REASON = 400
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedJudgement:
-    """A judgement, and the corrected program if one was given."""
-
-    judgement: Judgement
-    code: str | None = None
-
-
 @heuristic("reading a reply", raise_unreadable)
-def parse_judgement(text: str, ids: Sequence[str]) -> ParsedJudgement:
-    """Parse the judgement in a reply about the inputs with these ids; ReplyError without verdict and program.
+def parse_judgement(text: str, ids: Sequence[str]) -> tuple[Judgement, str | None]:
+    """Parse a judgement about the inputs with these ids and the corrected program, if any; ReplyError without both.
 
     A reply that calls the whole `right` but some input not right is unsure, or wrong if it corrects the program.
     """
@@ -85,7 +76,7 @@ def parse_judgement(text: str, ids: Sequence[str]) -> ParsedJudgement:
     else:
         raise ReplyError("there is no line with the verdict: right, wrong or unsure.")
     reason = reason or next((item.reason for item in opinions if item.ruling == ruling and item.reason), "")
-    return ParsedJudgement(Judgement(ruling, reason, opinions), code if ruling == "wrong" else None)
+    return Judgement(ruling, reason, opinions), code if ruling == "wrong" else None
 
 
 def _program(text: str) -> str | None:

@@ -19,8 +19,7 @@ from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_co
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs
 from exploracoder_jupyter.pipeline.solution_verdict import CheckResult, RunResult, accept_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION, passes_without_solution, try_with_example
-from exploracoder_jupyter.pipeline.solving.stated_example import stated_check
-from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
+from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check, stated_check
 from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
 
 UNCHANGED: Final = "unchanged"

@@ -43,12 +43,13 @@ async def act(run: Run, template: str, rules: Rules) -> RunResult:
     """Take steps until the agent finishes or none is left, then request the program, run it and return the result."""
     run = limit_retrieval(run)
     announce_libraries(run)
-    session = AgentSession.start(run, template, rules)
+    lookups = ApiLookups(run, SOLUTION.id, run.settings.subtasks)
+    session = AgentSession(run, template, rules, State(Introduction(""), run.root), lookups)
     try:
         while session.steps_left:
             await session.step()
     finally:
-        await session.close()
+        await session.close(session.state.branch)
     attempts = await SolutionAttempts.begin(run, session.state)
     candidate = await attempts.propose("strategy", session.inputs("agent_program"))
     attempt = await attempts.execute(candidate) if candidate else None
@@ -68,12 +69,6 @@ class AgentSession:
     """By step: the thought and the action, with its result unless it ran a cell."""
     last: str = START
     """The last action that was carried out."""
-
-    @classmethod
-    def start(cls, run: Run, template: str, rules: Rules) -> AgentSession:
-        """Start at the initial state of the run."""
-        lookups = ApiLookups(run, SOLUTION.id, run.settings.subtasks)
-        return cls(run, template, rules, State(Introduction(""), run.root), lookups)
 
     @property
     def steps_left(self) -> int:
@@ -106,9 +101,10 @@ class AgentSession:
         done = f"Action: {action.name}: {action.argument}" if action.name in _TOOLS else f"Action: {action.name}"
         self.notes.append("\n".join(filter(None, [title, done if action.name else "", result])))
 
-    async def close(self) -> None:
-        """Close the branch of the session; the program starts from the root again."""
-        await self._close(self.state.branch)
+    async def close(self, branch: Branch) -> None:
+        """Close a branch of the session, which is not the root: the program starts from there again."""
+        if branch is not self.run.root:
+            await close_branches([branch])
 
     async def _run_cell(self, code: str, title: str) -> None:
         run, state = self.run, self.state
@@ -123,8 +119,4 @@ class AgentSession:
         )
         run.progress.experience = self.state.experience
         if self.state.branch is not state.branch:
-            await self._close(state.branch)
-
-    async def _close(self, branch: Branch) -> None:
-        if branch is not self.run.root:
-            await close_branches([branch])
+            await self.close(state.branch)

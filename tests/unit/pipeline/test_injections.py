@@ -147,18 +147,8 @@ def doings(run, model, sources):
     searches = [(event.subject, event.formulation) for event in run.emit.__self__ if event.kind == "knowledge_searched"]
     web = [query for query, kinds in sources.asked if "web" in kinds]
     learned = [(one.title, one.code) for one in sources.learned]
-    total = run.meter.total
-    return (
-        requests,
-        events,
-        run.root.log,
-        searches,
-        web,
-        learned,
-        (total.calls, total.executions),
-        run.sharing,
-        run.settings,
-    )
+    spent = run.meter.total.calls, run.meter.total.executions
+    return requests, events, run.root.log, searches, web, learned, spent, run.sharing, run.settings
 
 
 async def test_without_a_planted_text_every_kind_of_step_is_taken():

@@ -72,9 +72,8 @@ def test_a_value_that_is_assigned_last_is_displayed():
 
 
 def verdict(text):
-    ruled = parse_judgement(text, IDS)
-    judgement = ruled.judgement
-    return judgement.ruling, {item.input: item.ruling for item in judgement.opinions}, ruled.code
+    judgement, code = parse_judgement(text, IDS)
+    return judgement.ruling, {item.input: item.ruling for item in judgement.opinions}, code
 
 
 @pytest.mark.parametrize(
@@ -109,9 +108,9 @@ def test_verdicts_are_read_in_many_forms(text, ruling):
 
 def test_each_input_has_its_own_line_and_the_reason_is_the_one_that_decides():
     text = "- **t1**: right, as asked.\n- t2: WRONG — it pairs NaN with NaN.\n- t9: wrong\n\n**wrong**"
-    ruled = parse_judgement(text, IDS)
-    assert [(item.input, item.ruling) for item in ruled.judgement.opinions] == [("t1", "right"), ("t2", "wrong")]
-    assert ruled.judgement.reason == "it pairs NaN with NaN."
+    judgement, _ = parse_judgement(text, IDS)
+    assert [(item.input, item.ruling) for item in judgement.opinions] == [("t1", "right"), ("t2", "wrong")]
+    assert judgement.reason == "it pairs NaN with NaN."
 
 
 @pytest.mark.parametrize(
@@ -133,10 +132,9 @@ def test_an_opinion_is_right_only_where_that_is_all_it_says(text, opinions):
 
 
 def test_the_reason_for_a_contradictory_reply_is_given():
-    assert parse_judgement("t1: right\nt2: wrong\nVerdict: right, as asked", IDS).judgement.reason.startswith(
-        "the whole is judged right"
-    )
-    assert parse_judgement("wrong\nright", IDS).judgement.reason == "different verdicts are given"
+    judgement, _ = parse_judgement("t1: right\nt2: wrong\nVerdict: right, as asked", IDS)
+    assert judgement.reason.startswith("the whole is judged right")
+    assert parse_judgement("wrong\nright", IDS)[0].reason == "different verdicts are given"
 
 
 def test_a_verdict_in_a_fence_is_no_program():

@@ -176,24 +176,18 @@ def test_in_schema_a_message_that_may_hold_data_is_left_out(name, message):
     ("name", "message", "kept"),
     [
         ("NameError", "name 'nx' is not defined. Did you mean: 'x'?", "name 'nx' is not defined"),
-        ("AttributeError", "'Graph' object has no attribute 'size_'", "'Graph' object has no attribute 'size_'"),
-        ("AttributeError", "module 'nx.sub' has no attribute 'f'", "module 'nx.sub' has no attribute 'f'"),
-        ("ModuleNotFoundError", "No module named 'nx.sub'", "No module named 'nx.sub'"),
+        ("AttributeError", "'Graph' object has no attribute 'size_'", ""),
+        ("AttributeError", "module 'nx.sub' has no attribute 'f'", ""),
+        ("ModuleNotFoundError", "No module named 'nx.sub'", ""),
         ("ImportError", "cannot import name 'f' from 'nx' (/home/Miller/nx.py)", "cannot import name 'f' from 'nx'"),
-        ("TypeError", "f() got an unexpected keyword argument 'n'", "f() got an unexpected keyword argument 'n'"),
-        (
-            "TypeError",
-            "A.__init__() missing 2 required positional arguments: 'a' and 'b'",
-            "A.__init__() missing 2 required positional arguments: 'a' and 'b'",
-        ),
-        (
-            "TypeError",
-            "f() takes 1 positional argument but 2 were given",
-            "f() takes 1 positional argument but 2 were given",
-        ),
+        ("TypeError", "f() got an unexpected keyword argument 'n'", ""),
+        ("TypeError", "A.__init__() missing 2 required positional arguments: 'a' and 'b'", ""),
+        ("TypeError", "f() takes 1 positional argument but 2 were given", ""),
     ],
 )
 def test_in_schema_a_message_about_code_is_kept(name, message, kept):
+    """All of it, if not the part given here."""
+    kept = kept or message
     assert filtered_error(name, message, "nx.size_(n=1); import nx.sub; nx.sub.f()") == ErrorInfo(name, kept)
 
 

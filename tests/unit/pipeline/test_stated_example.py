@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.pipeline.solving.stated_example import stated_check
+from exploracoder_jupyter.pipeline.solving.user_check import stated_check
 
 
 def found(text, uses=()):
