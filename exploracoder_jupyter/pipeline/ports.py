@@ -41,9 +41,7 @@ class Tool:
     name: str
     about: str
     parameter: str
-    """Name of the argument."""
     wanted: str
-    """Description of the argument."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,6 @@ class CheckResult:
     """What the user's check shows about a solution that ran."""
 
     has_check: bool
-    """Whether there is a check."""
     stale: bool = False
     """Whether the check passes without any solution too."""
     remark: str = ""

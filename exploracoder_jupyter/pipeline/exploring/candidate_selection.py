@@ -34,7 +34,6 @@ _STATES: Final = re.compile(
     r"\s*(?:exactly\s+|about\s+)?`?(?P<value>[-\[({'\"\d][^\n;`]{0,200})"
 )
 _NEXT: Final = re.compile(r"\. |,? (?:and|but|where|when|if|for|with|which|because|so)\b")
-"""Where a stated value ends at the latest."""
 _TRIVIAL: Final = (0.0, 1.0, True, False, "")
 _NONE_RAN: Final = "none ran, and its error shows what to avoid"
 
@@ -49,7 +48,6 @@ class Evidence:
     stated: int
     """How many results that the task states are shown by the candidates that computed the same."""
     agreeing: int
-    """How many other candidates computed the same."""
     asserted: bool
     """Whether it contains an assertion about its result, which passed."""
     informative: bool

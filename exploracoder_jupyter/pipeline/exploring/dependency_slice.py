@@ -16,7 +16,6 @@ from exploracoder_jupyter.core.types import Experience
 from exploracoder_jupyter.text.python_code import parse_python
 
 ALWAYS_DEFINED: Final = frozenset({*dir(builtins), "display", "get_ipython", "__name__", "__file__"})
-"""Names that are defined in every cell."""
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 

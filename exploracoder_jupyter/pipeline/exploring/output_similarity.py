@@ -25,7 +25,6 @@ _NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _GENERIC = frozenset(
     "the and for with value result answer output number count total size length len type int float list dict".split()  # noqa: SIM905
 )
-"""Words that name no quantity."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _TYPE = re.compile(r"[A-Za-z_][\w.]*:? ")
 _NO_ROWS = re.compile(r"Empty DataFrame\s+Columns: [^\n]*\s+Index: \[[^\n]*")

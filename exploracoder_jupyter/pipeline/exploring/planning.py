@@ -25,9 +25,7 @@ from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_for
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _LONGEST_README: Final = 9000
-"""Maximum number of characters of the libraries' own text in the request for a briefing."""
 _LONGEST_OVERVIEW: Final = 3000
-"""Maximum number of characters of the libraries' own text in a plan's prompt."""
 SHOWN_ATTEMPTS: Final = 2
 
 

@@ -19,7 +19,6 @@ BEGIN: Final = "<API>APISearch("
 ARROW: Final = ")->"
 END: Final = "</API>"
 MOST_FOUND: Final = 4
-"""Number of APIs in an answer."""
 NOTHING_FOUND: Final = "Nothing is found."
 
 _LONGEST_SIGNATURE: Final = 90
@@ -38,7 +37,6 @@ class InlineRequest:
     """The text up to the arrow; whatever follows it was made up by the model."""
     query: str
     code: str
-    """What stands before the look-up."""
 
 
 @dataclass(frozen=True, slots=True)

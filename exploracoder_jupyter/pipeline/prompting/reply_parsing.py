@@ -36,9 +36,7 @@ _UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
 _TITLE_KEYS = ("title", "subtask", "task", "step", "description", "path", "api", "name")
 """Keys whose value names an object that was sent instead of a text; the first one present is used."""
 _QUERY_KEYS = ("search", "query", "online")
-"""Keys for the web search query of a subtask."""
 _NO_QUERY = re.compile(r"\W*(?:null|none|no|false|not needed|no (?:need (?:to|for) )?search(?: needed)?)?\W*", re.I)
-"""Words that mean no search."""
 
 
 def encodable(text: str) -> str:
@@ -147,7 +145,6 @@ class RecommendReply(BaseModel):
     apis: Paths
     """Paths, most useful first; omitted ones are dropped."""
     satisfied: bool = False
-    """Whether the experience so far already covers this subtask."""
     reason: Text = ""
 
 

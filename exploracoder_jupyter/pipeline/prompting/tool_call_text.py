@@ -24,7 +24,6 @@ from exploracoder_jupyter.pipeline.prompting.reply_parsing import is_python, par
 
 SEARCH: Final = "search_api"
 TOOLS: Final = (SEARCH, "get_signature", "get_source", "get_examples")
-"""Names of the available tools."""
 _FORMS: Final = dict(zip(("APISearch", "APISignature", "APISource", "APIExamples"), TOOLS, strict=True))
 """The tools as they are written in text."""
 _FORM: Final = "|".join(_FORMS)
@@ -54,9 +53,7 @@ class ParsedReply:
     """The look-ups of a reply and its remaining text."""
 
     calls: tuple[Call, ...]
-    """In the order in which they were written."""
     rest: str
-    """The text without the look-ups."""
     last: bool
     """Whether the text ends with a look-up."""
 

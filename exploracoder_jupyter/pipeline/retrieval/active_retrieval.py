@@ -36,7 +36,6 @@ class Search:
     latest: tuple[ApiDoc, ...] = ()
     """Results of the latest search, best first."""
     rounds: int = 0
-    """Number of repeated searches."""
     converged: bool = False
     searched: set[str] = field(default_factory=set)
     """Candidates that were searched for, and queries that were sent to the web."""

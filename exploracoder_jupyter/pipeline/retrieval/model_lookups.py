@@ -36,7 +36,6 @@ INLINE: Final = "inline"
 """Stands for a tool: look-ups in the middle of the code, whose answers are shorter."""
 _MOST_FOUND: Final = 6
 _MOST_MEMBERS: Final = 40
-"""Maximum number of members of a class that are listed."""
 _LONGEST_QUERY: Final = 400
 _LONGEST_SIGNATURE: Final = 3000
 _LONGEST_SOURCE: Final = 6000

@@ -16,7 +16,6 @@ from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 from exploracoder_jupyter.pipeline.step_context import Run, raise_if_cancelled
 
 _FOUND: Final = 5
-"""Number of passages per search."""
 _FOUND_ONLINE: Final = 3
 _LONGEST: Final = 6000
 """Characters kept of one passage, also in the trace; a prompt shows fewer."""

@@ -24,7 +24,6 @@ from exploracoder_jupyter.pipeline.retrieval.known_words_filter import find_know
 from exploracoder_jupyter.pipeline.step_context import Run
 
 LONGEST_QUERY: Final = 600
-"""Maximum number of characters of a query."""
 _ENOUGH_TOKENS: Final = 8000
 """If fewer tokens are left in the budget, nothing is explained."""
 _MOST_NAMES: Final = 8

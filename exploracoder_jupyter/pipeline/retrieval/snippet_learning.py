@@ -25,7 +25,6 @@ from exploracoder_jupyter.text.python_code import parse_python
 
 _LONGEST_SHOWN: Final = 400
 _PATIENCE: Final = 5.0
-"""Time limit in seconds for storing code."""
 _OF_API: Final = ("AttributeError", "ImportError", "ModuleNotFoundError", "TypeError")
 """Errors that a call raises if its API was removed or its signature changed."""
 

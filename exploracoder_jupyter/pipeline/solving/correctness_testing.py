@@ -65,13 +65,11 @@ class TestingResult:
     results: tuple[InputRun, ...] = ()
     """What the program gave for the inputs, if it was tested."""
     judgement: Judgement | None = None
-    """The judgement of the program, if it was judged."""
     unusable: int = 0
     """How many inputs failed without the program."""
     stop_reason: str = ""
     """Why there was no further round, if something was lacking; part of a sentence."""
     programs: list[Experience] = field(default_factory=list)
-    """All programs that ran, the first one first."""
 
 
 def can_test(run: Run) -> bool:

@@ -36,7 +36,6 @@ _ALONE = re.compile(rf"^\W*(?:{_LABEL}\W+(?:is\W+)?)?(?P<word>{_ANY})(?P<rest>[^
 _LABELLED = re.compile(rf"^\W*{_LABEL}\W+(?:is\W+)?{_WORD_AND_REST}", re.I)
 _ONE = re.compile(rf"^\W*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b[^:=|—–-]*[:=|—–-]+\W*{_WORD_AND_REST}", re.I)
 _BARE = re.compile(rf"^\W*{_WORD_AND_REST}", re.I | re.S)
-"""A verdict below a heading."""
 _ENDED = re.compile(r"\W*$|[*_)\]\"']*(?:\s*[.:;,|!—–]|\s+[-(]|-\s|\s+(?:because|since|as)\b)")
 """What may follow the word `right` if it is the verdict; `correct output would be 3` is none."""
 _DOUBT = re.compile(

@@ -31,7 +31,6 @@ from exploracoder_jupyter.pipeline.step_context import Run, State
 SOLUTION = Subtask("solution", "The whole task")
 EXAMPLE = replace(SOLUTION, title="An example, after that program")
 RunCode = Callable[[str], Awaitable[Observation]]
-"""Runs code in one branch, changing its state."""
 _T = TypeVar("_T")
 
 

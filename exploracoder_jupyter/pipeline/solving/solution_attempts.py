@@ -37,7 +37,6 @@ _NEXT = {
     True: "Choose a language model with --model, or state in the task which calls to make.",
     False: "Rephrase the task, or give an example of the result.",
 }
-"""The suggested next step, for the offline model and for a language model."""
 
 
 @dataclass(slots=True)
@@ -51,9 +50,7 @@ class SolutionAttempts:
     checked: CheckResult
     """What passing that shows."""
     tried: list[Experience] = field(default_factory=list)
-    """Programs that were executed, in order."""
     proposed: int = 0
-    """How many programs were proposed."""
     repeated: int = 0
     """How many of the latest proposals were the same as earlier ones."""
 

@@ -31,7 +31,6 @@ from exploracoder_jupyter.pipeline.solving.user_check_rewrite import can_fail, n
 _CAME_OUT: Final = "The example that the task states came out."
 _MISSED: Final = "The program ran, but the example of the task did not give what the task states."
 _LONGEST: Final = 1000
-"""Maximum number of characters on either side of a stated result."""
 _MOST: Final = 5
 _STATES = re.compile(
     r"""`?\s*(?:(?:->|→|=>)\s*                                           # f(3) -> 9
@@ -39,7 +38,6 @@ _STATES = re.compile(
         )`?(?=[\[({'"\d\-TFN])""",
     re.VERBOSE,
 )
-"""What stands between a call and its result."""
 _END = re.compile(r"`?\s*(?:$|[.;)](?:\s|$)|,(?=\s+[^\W\d])|(?:and|for|but|while|because|since)\b)")
 """What may follow a result: "is 3 rows" and "is 1, 2" state none."""
 

@@ -15,7 +15,6 @@ from exploracoder_jupyter.text.python_code import parse_python
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _ALIASES = {"np", "pd", "plt", "nx", "pl", "xr", "sns", "tf", "torch", "scipy", "numpy", "pandas", "pytest"}
-"""Names by which libraries are commonly imported."""
 
 
 def unmentioned_names(task: Task) -> tuple[str, ...]:

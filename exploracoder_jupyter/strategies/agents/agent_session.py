@@ -30,9 +30,7 @@ from exploracoder_jupyter.strategies.agents.agent_actions import FINISH, LOOK_UP
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
 
 START: Final = "start"
-"""Stands for the action before the first one."""
 Rules = Mapping[str, Sequence[str]]
-"""The actions that may follow an action, or the start."""
 
 _PACKAGE: Final = "exploracoder_jupyter.strategies"
 _TOOLS = {SEARCH: SEARCH_TOOL, LOOK_UP: "get_signature"}
@@ -68,7 +66,6 @@ class AgentSession:
     notes: list[str] = field(default_factory=list)
     """By step: the thought and the action, with its result unless it ran a cell."""
     last: str = START
-    """The last action that was carried out."""
 
     @property
     def steps_left(self) -> int:
