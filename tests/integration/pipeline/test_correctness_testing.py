@@ -13,6 +13,7 @@ from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from tests.patience import patience
+from tests.unit.strategies.replies import fenced
 from tests.unit.world import MATH, FewApis, NoSteering, happened
 
 pytestmark = pytest.mark.parametrize("branching", ["fork", "rerun"])
@@ -36,10 +37,6 @@ INPUTS = json.dumps(
         ]
     }
 )
-
-
-def fenced(code):
-    return f"```python\n{code}\n```"
 
 
 def judging(request):

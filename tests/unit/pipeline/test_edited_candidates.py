@@ -51,6 +51,18 @@ async def test_an_edited_candidate_is_carried_forward_when_the_user_chooses_it()
     assert texts(run)["3.1"] == "['1a', 'mine', '3a']"
 
 
+def before_mine(monkeypatch, act):
+    """Let something happen before the edited code is run."""
+    original = InlineBranch.run
+
+    async def run(self, code, *, timeout):
+        if code == MINE:
+            await act()
+        return await original(self, code, timeout=timeout)
+
+    monkeypatch.setattr(InlineBranch, "run", run)
+
+
 @pytest.mark.parametrize(("given", "words"), [(edit("9.1"), "9.1"), (edit("3.1"), "3.1")])
 async def test_an_edit_for_a_subtask_that_has_not_begun_is_refused(given, words):
     run, _, _ = await drive({("propose", "2"): [given]}, holds=False)
@@ -60,28 +72,17 @@ async def test_an_edit_for_a_subtask_that_has_not_begun_is_refused(given, words)
 
 
 async def test_going_back_before_its_subtask_cancels_it(monkeypatch):
-    original = InlineBranch.run
-
-    async def hanging(self, code, *, timeout):
-        if code == MINE:
-            await anyio.sleep_forever()
-        return await original(self, code, timeout=timeout)
-
-    monkeypatch.setattr(InlineBranch, "run", hanging)
+    before_mine(monkeypatch, anyio.sleep_forever)
     run, _, _ = await drive({("propose", "3"): [edit("2.1"), Retry("1")]}, holds=True)
     assert "2.3" in proposals(run)
     assert "2.3" not in texts(run)
 
 
 async def test_an_edited_candidate_whose_kernel_fails_does_not_end_the_run(monkeypatch):
-    original = InlineBranch.run
+    async def fail():
+        raise KernelError("The kernel is gone.")
 
-    async def broken(self, code, *, timeout):
-        if code == MINE:
-            raise KernelError("The kernel is gone.")
-        return await original(self, code, timeout=timeout)
-
-    monkeypatch.setattr(InlineBranch, "run", broken)
+    before_mine(monkeypatch, fail)
     run, _, result = await drive({("propose", "3"): [edit("1.1")]}, holds=False)
     [observed] = [e.observation for e in happened(run, "candidate_observed") if e.candidate == "1.3"]
     assert (observed.status, observed.note) == ("interrupted", "The kernel is gone.")
@@ -97,15 +98,8 @@ async def test_candidates_that_computed_the_same_are_recorded_as_such():
 
 
 async def test_an_edited_candidate_ends_after_its_subtask_was_explored_again(monkeypatch):
-    original = InlineBranch.run
     again = anyio.Event()
-
-    async def late(self, code, *, timeout):
-        if code == MINE:
-            await again.wait()
-        return await original(self, code, timeout=timeout)
-
-    monkeypatch.setattr(InlineBranch, "run", late)
+    before_mine(monkeypatch, again.wait)
     run, _ = steered({("propose", "3"): [edit("2.1"), Retry("2")]}, holds=True)
     events = run.emit.__self__
 

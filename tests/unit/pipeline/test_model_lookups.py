@@ -202,11 +202,11 @@ async def test_of_many_parameters_each_is_described_rather_than_a_few_at_length(
 
 
 class Sources(FewApis):
-    """Knows the source of two libraries: one that is installed, and one of the user's."""
+    """Knows the source of two libraries, one that is installed and one of the user's, and of one that may be either."""
 
     async def source(self, path):
-        where = INSTALLED if path == "beans.count" else USER_OWN
-        return f"{where}beans:\nLIMIT = 'hunter2'\n"
+        where = {"beans.count": f"{INSTALLED}beans:\n", "beans.Jar.pour": f"{USER_OWN}beans:\n"}.get(path, "")
+        return f"{where}LIMIT = 'hunter2'\n"
 
 
 @pytest.mark.parametrize(
@@ -215,6 +215,7 @@ class Sources(FewApis):
         ("beans.Jar.pour", "values", True),
         ("beans.Jar.pour", "schema", False),
         ("beans.Jar.pour", "none", False),
+        ("beans.Jar.fill", "schema", False),
         ("beans.count", "schema", True),
         ("beans.count", "none", True),
     ],
@@ -226,15 +227,6 @@ async def test_source_of_the_users_own_is_sent_only_with_values(path, sharing, s
     assert any("hunter2" in message.content for message in model.requests[-1].messages) is sent
     [event] = happened(run, "looked_up")
     assert sent or ("the user's own and not shared" in event.answer and path in event.answer)
-
-
-async def test_source_of_which_nothing_says_whose_it_is_counts_as_the_users():
-    run = replace(
-        looking_up(ScriptedModel([Call("get_source", "beans.count", "c1"), ROOT]), apis=BEANS), sharing="schema"
-    )
-    await drafts(run)
-    [event] = happened(run, "looked_up")
-    assert "def count" not in event.answer
 
 
 class Stuck(FewApis):

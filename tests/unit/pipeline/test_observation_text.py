@@ -99,15 +99,6 @@ def test_a_message_that_the_report_lacks_is_shown_and_the_note_not_again():
     ]
 
 
-def test_a_report_that_has_the_message_in_its_own_words_is_not_given_another():
-    error = ErrorInfo("UsageError", "no such (cell.py, line 1)", report="IPython.UsageError: no such\n  line 1:")
-    assert lines(replace(FAILED, error=error))[1:4] == ["Error:", "IPython.UsageError: no such", "  line 1:"]
-
-
-def test_old_observations_have_names_and_types():
-    assert lines(Observation("ok", text="1", names=(("G", "nx.Graph"),)))[-1] == "New names: G: nx.Graph"
-
-
 MANY = replace(
     FAILED,
     status="ok",

@@ -215,14 +215,6 @@ async def test_another_candidate_is_carried_forward_and_what_follows_is_explored
     assert [e.exchange.subject for e in happened(run, "model_called") if e.exchange.step == "recommend"] == ["2", "3"]
 
 
-async def test_a_subtask_is_explored_again_with_a_hint():
-    run = await branched("3", hint="look at gcd")
-    assert [(e.what, e.subtask, e.hint) for e in happened(run, "steered")] == [("retry", "3", "look at gcd")]
-    [propose] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
-    assert "look at gcd" in propose.messages[-1].content
-    assert texts(run)["1.1"] == "['1a']"
-
-
 @pytest.mark.parametrize(
     ("cell", "sentence"),
     [

@@ -194,19 +194,6 @@ async def test_an_example_that_holds_without_the_solution_proves_nothing():
     assert result.verdict.outcome == "unchecked"
 
 
-async def test_an_example_that_does_not_use_the_function_asked_for_proves_nothing():
-    function = "import math\ndef other(x):\n    return math.sqrt(x)"
-    text = "Write `root`. Before it, `other(16)` -> `4.0`"
-    _, run = await solved(steps(strategy=fenced(function), plan=plan("take the root"), propose=fenced(GOOD),
-                                repair=fenced(function)), text, name="root")  # fmt: skip
-    assert "solved" not in [event.verdict.outcome for event in happened(run, "run_finished")]
-
-
-async def test_a_stated_number_with_places_is_compared_to_as_many():
-    result, _ = await solved(steps(solve=fenced(FUNCTION)), "Write `root(x)`. Example: `root(2)` -> `1.414`")
-    assert result.verdict.outcome == "solved"
-
-
 @pytest.mark.parametrize("reply", [fenced(GOOD), "unchanged"])
 async def test_a_program_that_ran_is_kept_if_the_model_leaves_it_as_it_is_after_exploring(reply):
     model = steps(strategy=fenced(GOOD), plan=plan("take the root"), propose=fenced("print(2)"), repair=reply)
