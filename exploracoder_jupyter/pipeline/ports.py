@@ -6,7 +6,7 @@ at least one working fake (`llm.scripted_model`, ...), so everything above a por
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -208,11 +208,8 @@ class Branch(Protocol):
         """Close the branch and end every process that it started. Idempotent."""
 
 
-class Emit(Protocol):
-    """Receives the events of a run, in order. Must not block for long and must not raise."""
-
-    def __call__(self, event: Event) -> None:
-        """Receive one event."""
+Emit = Callable[[Event], None]
+"""Receives the events of a run, in order. Must not block for long and must not raise."""
 
 
 class Steering(Protocol):

@@ -87,9 +87,16 @@ def redact_experience(experience: Experience, sharing: Sharing) -> Experience:
     error = observation.error
     if error:
         report = "\n".join(_without_foreign_source(error.schema, code))
-        message = _redact_message(error, code)
+        form = _FORMS.get(error.name)
+        found = re.match(form, error.message) if form else None
+        words = {*_WORD.findall(code)}
+
+        def keep_known(match: re.Match[str]) -> str:
+            return match[0] if {*_WORD.findall(match[2])} <= words else f"{match[1]} '...'"
+
+        message = _GIVEN.sub(keep_known, found.group()) if found else ""
         error = ErrorInfo(error.name, message, report=report, schema=report, nearest=error.nearest)
-    categories = map(_WARNING.match, observation.warnings)
+    categories = [_WARNING.match(warning) for warning in observation.warnings]
     return replace(
         experience,
         observation=Observation(
@@ -102,7 +109,7 @@ def redact_experience(experience: Experience, sharing: Sharing) -> Experience:
             unmet=observation.unmet,
             changes=tuple(replace(change, summary=change.schema) for change in observation.changes),
             schema=observation.schema,
-            warnings=tuple(dict.fromkeys(found.group() if found else "a warning" for found in categories)),
+            warnings=tuple(dict.fromkeys(one.group() if one else "a warning" for one in categories)),
             files=observation.files,
             memory=observation.memory,
         ),
@@ -132,14 +139,3 @@ def _without_foreign_source(report: str, code: str) -> Iterator[str]:
                 yield line
         else:
             yield line
-
-
-def _redact_message(error: ErrorInfo, code: str) -> str:
-    form = _FORMS.get(error.name)
-    found = re.match(form, error.message) if form else None
-    if found is None:
-        return ""
-    words = {*_WORD.findall(code)}
-    return _GIVEN.sub(
-        lambda match: match[0] if {*_WORD.findall(match[2])} <= words else f"{match[1]} '...'", found.group()
-    )

@@ -9,6 +9,7 @@ query never contains a value of the user's.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
@@ -50,23 +51,16 @@ async def build_query(run: Run, subtask: Subtask, failed: Experience) -> Query:
     """Build the query of a search after this experience, using the formulation from the settings if possible."""
     wanted = run.retrieval.formulation
     texts = {"task": run.task.text, "subtask": subtask.title, "code": failed.candidate.code, "error": ""}
-    text = await _explain(run, subtask, failed) if wanted == "explained" else texts[wanted]
+    text = texts.get(wanted, "")
+    if wanted == "explained" and run.model.name != OFFLINE and run.meter.tokens_left >= _ENOUGH_TOKENS:
+        inputs = ExplainInputs(run.task, subtask, failed)
+        with suppress(ReplyError, EndpointError):  # if the endpoint is gone for good, the next request reports it
+            reply = await ask_parsed(run, "explain", inputs, lambda reply: reply, subject=failed.candidate.id)
+            text = " ".join(reply.split())
     if text.strip():
         return Query(wanted, text[:LONGEST_QUERY], _error(run, failed) if wanted == "explained" else "")
     error = error_query(run, failed)
     return Query("error", error) if error else Query("subtask", subtask.title)
-
-
-async def _explain(run: Run, subtask: Subtask, failed: Experience) -> str:
-    """Return the model's description of what the code was meant to do; empty if there is none."""
-    if run.model.name == OFFLINE or run.meter.tokens_left < _ENOUGH_TOKENS:
-        return ""
-    inputs = ExplainInputs(run.task, subtask, failed)
-    try:
-        text = await ask_parsed(run, "explain", inputs, lambda reply: reply, subject=failed.candidate.id)
-    except (ReplyError, EndpointError):  # if the endpoint is gone for good, the next request reports it
-        return ""
-    return " ".join(text.split())
 
 
 @heuristic("writing a search query", lambda run, failed: "")

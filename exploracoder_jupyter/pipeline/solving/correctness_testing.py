@@ -192,14 +192,14 @@ async def judge(
     question = replace(question, apis=await _look_up_errors(run, question))
     ids = [test_input.id for test_input in inputs]
     try:
-        judgement, code = await ask_parsed(
+        parsed: tuple[Judgement, str | None] = await ask_parsed(
             run, "judge", question, lambda text: parse_judgement(text, ids), subject=program.candidate.id
         )
     except ReplyError as error:
         run.emit(Notice(f"The model's judgement of the outputs could not be parsed: {error.message}", "warning"))
-        judgement, code = Judgement("unsure", "the model's replies could not be parsed"), None
-    run.emit(SolutionJudged(program.candidate.id, judgement))
-    return judgement, code
+        parsed = Judgement("unsure", "the model's replies could not be parsed"), None
+    run.emit(SolutionJudged(program.candidate.id, parsed[0]))
+    return parsed
 
 
 @heuristic("searching the documentation", lambda run, question: ())

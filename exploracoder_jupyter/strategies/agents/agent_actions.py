@@ -56,21 +56,17 @@ def parse_action(text: str) -> Action:
         return Action(thought, problem=f"{unknown} The actions are {', '.join(ACTIONS)}.")
     if name == FINISH:
         return Action(thought, name)
-    if name == RUN:
-        return _with_code(thought, text[found.end() :])
+    if name == RUN:  # the code after it: in the first block, or up to the next label
+        after = text[found.end() :]
+        lead, block = next(iter(split_fenced(after)), (after, None))
+        label = _LABEL.search(lead)
+        code = after[: label.start()] if label else f"```python\n{block.body}\n```" if block else after
+        try:
+            return Action(thought, RUN, parse_code(code))
+        except ReplyError:
+            return Action(thought, RUN, problem="The action run needs one fenced Python block after it.")
     argument = found["rest"].strip(_AROUND)
     if argument.startswith("(") and argument.endswith(")"):
         argument = argument[1:-1].strip(_AROUND)
     problem = "" if argument else f"The action {name} needs a text on the same line."
     return Action(thought, name, argument, problem)
-
-
-def _with_code(thought: str, after: str) -> Action:
-    """Return the action that runs the code after it: in the first block, or up to the next label."""
-    lead, block = next(iter(split_fenced(after)), (after, None))
-    label = _LABEL.search(lead)
-    code = after[: label.start()] if label else f"```python\n{block.body}\n```" if block else after
-    try:
-        return Action(thought, RUN, parse_code(code))
-    except ReplyError:
-        return Action(thought, RUN, problem="The action run needs one fenced Python block after it.")

@@ -1,4 +1,4 @@
-"""What the method asks of branches beside running code: to be made ready, to change their making, to keep files."""
+"""What the method asks of branches beside running code: to change their making, to keep files."""
 
 from dataclasses import replace
 
@@ -71,22 +71,6 @@ async def test_a_solution_is_run_again_in_a_branch_made_otherwise(monkeypatch, m
     run = a_run(answers(), check="assert root == 4")
     assert (await run_task(run)).verdict.outcome == ends
     assert warnings(run) == [HANGS] * len(moments)
-
-
-async def test_branches_are_expected_before_the_model_is_asked():
-    expected = {}
-
-    def noting(step, reply):
-        def answer(request):
-            expected[step] = tuple(run.root.expected)
-            return reply
-
-        return answer
-
-    plan = noting("plan", '{"subtasks": ["a"]}')
-    run = a_run(answers(plan=plan, solve=noting("solve", fenced("print(4)"))))
-    await run_task(run)
-    assert expected == {"plan": (3,), "solve": (3, 1)}
 
 
 WRITES = "written = {'a.csv': '1', 'b.csv': '2'}"

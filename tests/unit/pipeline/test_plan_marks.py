@@ -47,10 +47,6 @@ def test_words_for_no_search_are_no_query(query):
     assert planned(json.dumps({"subtasks": [{"subtask": PLAIN, "search": query}]})) == [(PLAIN, "")]
 
 
-def test_a_subtask_that_is_only_marked_is_searched_by_its_own_words():
-    assert planned(json.dumps([{"subtask": PLAIN, "search": True}])) == [(PLAIN, PLAIN)]
-
-
 async def plan_of(reply, sources):
     asked = []
 

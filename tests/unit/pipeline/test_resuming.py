@@ -142,14 +142,6 @@ async def test_a_steered_run_interrupted_anywhere_resumes():
         assert not known & {(one.step, one.messages) for one in inner.requests}
 
 
-async def test_what_is_remembered_costs_nothing_and_is_on_record(whole):
-    inner = ScriptedModel(script())
-    run, after, _ = await gone(RecordedRepliesModel(inner, recorded_exchanges(whole)))
-    assert inner.requests == []
-    assert asked(after) == asked(whole)
-    assert run.meter.total.tokens == 0
-
-
 async def test_what_is_asked_in_other_words_or_of_another_model_is_asked(whole):
     other = ScriptedModel(script(), name="other")
     await gone(RecordedRepliesModel(other, recorded_exchanges(whole)))

@@ -563,11 +563,6 @@ async def test_a_run_that_continues_another_is_not_reviewed_again():
     assert happened(run, "review_asked") == []
 
 
-async def test_what_follows_a_retry_is_explored_and_not_carried_over():
-    run, _, _ = await drive({("propose", "3"): [Retry("1")]}, given=ResumePoint(("a", "b", "c"), first_marks("x", "y")))
-    assert texts(run)["3.1"] == "['1a', '2a', '3a']"
-
-
 async def test_what_had_failed_is_tried_once_and_not_explored_again():
     failed = CarriedSubtask("1/0", "failed", "ZeroDivisionError: division by zero", retrieved=("math.gcd", "math.gone"))
     run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), (*first_marks("x"), failed)))

@@ -75,14 +75,3 @@ async def test_a_program_that_ran_is_refined_by_its_outputs():
     assert result.solution.code == RIGHT and result.verdict.outcome == "solved"
     assert "-4" in asked(run, "judge")[0]
     assert [event.judgement.ruling for event in happened(run, "solution_judged")] == ["wrong", "right"]
-
-
-async def test_there_are_no_more_programs_and_refinements_than_wanted():
-    wrong = [fenced(f"{WRONG}\n{number}") for number in range(5)]
-    run = cocost_run(wrong, solution_rounds=2)
-    assert (await run_task(run, cocost)).verdict.outcome == "unsolved"
-    assert len(happened(run, "candidate_observed")) == 2
-    other = [JUDGED_WRONG.replace("16", str(number)) for number in range(5)]
-    run = cocost_run([fenced("root = -4")], other, test_rounds=2)
-    await run_task(run, cocost)
-    assert len(happened(run, "solution_judged")) == 3
