@@ -1,4 +1,4 @@
-"""Branch operations besides running code: copying files out, and handling a change of the branching method.
+"""Branch operations besides running code: closing, copying files out, handling a change of the branching method.
 
 A branch may hang because of something that the forked kernel had loaded. From then on branches are made with another
 method, and everything observed in the old ones is observed again: candidates of a subtask are compared with one
@@ -8,18 +8,17 @@ another, so all of them have to start alike.
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
+from collections.abc import Iterable
+
+import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.events import FilesKept, Notice
-from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.step_context import Run
 
 MOST_CHANGES = 2
 """How often the branching method may change within one subtask."""
-
-_AGAIN = "Run again in a branch made in another way."
 
 
 def notify_branching_change(run: Run, change: BranchingChanged) -> None:
@@ -27,16 +26,15 @@ def notify_branching_change(run: Run, change: BranchingChanged) -> None:
     run.emit(Notice(f"{change.message} {run.unsent}".strip(), "warning"))
 
 
-def mark_rerun(observation: Observation) -> Observation:
-    """Mark the observation as one that replaces an earlier one of the same candidate."""
-    return replace(observation, note=f"{observation.note} {_AGAIN}".strip())
+async def close_branches(branches: Iterable[Branch]) -> None:
+    """Close the branches, also while the run is being cancelled."""
+    with anyio.CancelScope(shield=True):
+        for branch in branches:
+            await branch.close()
 
 
 async def keep_files(run: Run, branch: Branch) -> None:
-    """Copy the solution's files out of its branch if requested, replacing those of an earlier solution.
-
-    A failure is reported as a notice and has no other effect.
-    """
+    """Copy the solution's files out of its branch if requested, replacing earlier ones; a failure is only a notice."""
     if run.files is None:
         return
     try:

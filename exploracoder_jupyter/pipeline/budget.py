@@ -44,12 +44,7 @@ class Meter:
     def use_model(self, name: str, *, required: bool = True) -> None:
         """From now on, price tokens by this model; without a price they have no cost.
 
-        Args:
-            name: the model's name, as in the settings.
-            required: whether a budget in money requires a price; not for a replay, which costs nothing.
-
-        Raises:
-            UsageError: there is a budget in money, but no price.
+        With `required`, a budget in money requires a price (UsageError); a replay costs nothing.
         """
         self._price = self._prices.models.get(name)
         if required and self._budget.cost and self._price is None and name != OFFLINE:
@@ -128,15 +123,10 @@ class Meter:
 
     def out_of_time(self) -> BudgetExceeded:
         """Return the error for a run whose time budget is spent."""
-        spent = f"The budget of {plural(self._budget.seconds, 'second')} is spent."
-        return BudgetExceeded(spent, remedy="Raise --budget-seconds.")
+        return _spent(plural(self._budget.seconds, "second"), "--budget-seconds")
 
     def reserve(self) -> None:
-        """Count one execution before it starts, so that concurrent executions keep to the budget.
-
-        Raises:
-            BudgetExceeded: the budget is exhausted.
-        """
+        """Count one execution before it starts, so that concurrent executions keep to the budget (BudgetExceeded)."""
         self.check()
         self.charge("execute", Usage(executions=1))
 
@@ -144,18 +134,14 @@ class Meter:
         """Raise BudgetExceeded if the budget is exhausted, or does not allow that many executions."""
         spent = self.total
         if spent.tokens >= self._budget.tokens:
-            raise BudgetExceeded(
-                f"The budget of {plural(self._budget.tokens, 'token')} is spent.", remedy="Raise --budget-tokens."
-            )
+            raise _spent(plural(self._budget.tokens, "token"), "--budget-tokens")
         if self._budget.cost and (spent.cost or 0.0) >= self._budget.cost:
-            raise BudgetExceeded(
-                f"The budget of {money(self._budget.cost, self._prices.currency)} is spent.",
-                remedy="Raise --budget-cost.",
-            )
+            raise _spent(money(self._budget.cost, self._prices.currency), "--budget-cost")
         if spent.seconds >= self._budget.seconds:
             raise self.out_of_time()
         if spent.executions + executions > self._budget.executions:
-            raise BudgetExceeded(
-                f"The budget of {plural(self._budget.executions, 'execution')} is spent.",
-                remedy="Raise budget.executions in the config file.",
-            )
+            raise _spent(plural(self._budget.executions, "execution"), "budget.executions in the config file")
+
+
+def _spent(limit: str, option: str) -> BudgetExceeded:
+    return BudgetExceeded(f"The budget of {limit} is spent.", remedy=f"Raise {option}.")

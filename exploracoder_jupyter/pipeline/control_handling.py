@@ -7,7 +7,7 @@ from functools import partial
 from exploracoder_jupyter.core.errors import BudgetExceeded
 from exploracoder_jupyter.core.events import EffortChosen, Notice, PlanMade, Steered, SubtaskFinished
 from exploracoder_jupyter.core.types import Plan, Subtask
-from exploracoder_jupyter.pipeline.exploring.edited_candidate import run_edited
+from exploracoder_jupyter.pipeline.exploring.carried_candidate import run_edited
 from exploracoder_jupyter.pipeline.exploring.planning import clean_titles
 from exploracoder_jupyter.pipeline.phase_loop import PhaseLoop
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER, CHOSEN_BY_USER
@@ -37,7 +37,11 @@ class ControlHandler:
         if self._loop.finished:
             return "The run has finished: nothing was changed."
         if isinstance(control, Explore):
-            return self._explore()
+            if not self._loop.in_first_phase:
+                return "The run explores already."
+            self._run.emit(EffortChosen("explore", CHOSEN_BY_USER))
+            self._loop.restart_phase()
+            return ""
         if not self._loop.states:
             return "There is no plan yet: nothing was changed."
         if self._loop.reviewing and not isinstance(control, Replan):
@@ -53,13 +57,6 @@ class ControlHandler:
                 return self._run_edited(control)
             case Replan():
                 return self._replan(clean_titles(control.titles))
-
-    def _explore(self) -> str:
-        if not self._loop.in_first_phase:
-            return "The run explores already."
-        self._run.emit(EffortChosen("explore", CHOSEN_BY_USER))
-        self._loop.restart_phase()
-        return ""
 
     def _skip(self, subtask: str) -> str:
         position = self._position(subtask)
@@ -127,16 +124,12 @@ class ControlHandler:
             subtasks = (*done, *self._match_titles(rest, titles))
             if self._loop.reviewing:
                 subtasks = self._agenda.renumber(subtasks)
-            self._set_plan(Plan(subtasks, plan.revision + 1))
+            self._agenda.plan, self._agenda.fixed = Plan(subtasks, plan.revision + 1), True
+            self._run.emit(PlanMade(self._agenda.plan, CHANGED_BY_USER))
+            if self._loop.current == len(plan.subtasks):  # the solution is being written
+                self._loop.restart_phase()
         self._loop.end_review()
         return ""
-
-    def _set_plan(self, plan: Plan) -> None:
-        solving = self._loop.current == len(self._agenda.plan.subtasks)
-        self._agenda.plan, self._agenda.fixed = plan, True
-        self._run.emit(PlanMade(plan, CHANGED_BY_USER))
-        if solving:
-            self._loop.restart_phase()
 
     def _match_titles(self, rest: tuple[Subtask, ...], titles: list[str]) -> list[Subtask]:
         """Return the subtasks with these titles; those that stay in order keep their ids."""
@@ -162,10 +155,7 @@ class ControlHandler:
 
 
 def _drop_begun(done: tuple[Subtask, ...], titles: list[str]) -> list[str]:
-    """Drop the titles of subtasks that started while the user was editing.
-
-    They lead the list and match the most recently started ones.
-    """
+    """Drop the titles of subtasks that started while the user was editing: those that lead the list."""
     begun = [subtask.title for subtask in done]
     most = min(len(begun), len(titles))
     known = max(count for count in range(most + 1) if begun[len(begun) - count :] == titles[:count])

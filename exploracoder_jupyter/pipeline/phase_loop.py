@@ -7,21 +7,25 @@ once; if that makes the current phase pointless, the phase is cancelled and the 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
+from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.events import PlanMade, ReviewAsked, Steered
-from exploracoder_jupyter.core.types import ApiDoc, Introduction, Subtask
+from exploracoder_jupyter.core.types import Introduction
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
+from exploracoder_jupyter.pipeline.branch_operations import close_branches
 from exploracoder_jupyter.pipeline.cost_estimate import announce_exploration
 from exploracoder_jupyter.pipeline.exploring.carried_candidate import carry_forward
+from exploracoder_jupyter.pipeline.exploring.output_similarity import failure_kind
 from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_plan
-from exploracoder_jupyter.pipeline.exploring.run_stop_criteria import stop_if_futile
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import explore_subtask, first_candidates
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
@@ -30,6 +34,10 @@ from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 
 FirstPhase = Callable[[], Awaitable[RunResult | None]]
 """A phase before the exploration, which may return the result of the run."""
+
+
+class Futile(ExploraError):
+    """Exploration cannot succeed; the message states why."""
 
 
 class PhaseLoop:
@@ -61,22 +69,8 @@ class PhaseLoop:
         """Whether the run waits for the user to review the plan."""
         return self._approval is not None and not self._approval.is_set()
 
-    @property
-    def _has_recorded_plan(self) -> bool:
-        """Whether the plan comes from an earlier run."""
-        return self.run.given is not None and bool(self.run.given.titles)
-
-    @property
-    def _was_reviewed(self) -> bool:
-        """Whether the user has already reviewed that plan."""
-        return self._has_recorded_plan and self.run.given is not None and self.run.given.reviewed
-
     async def execute(self, listen: Callable[[], Coroutine[Any, Any, None]]) -> RunResult:
-        """Run all phases; `listen` handles user controls meanwhile.
-
-        Raises:
-            BudgetExceeded, Futile: the run stops with what it has.
-        """
+        """Run all phases; `listen` handles user controls meanwhile."""
         async with task_group() as group:
             group.start_soon(listen)
             async with task_group() as self._group:  # waits for what runs beside the last phase
@@ -86,10 +80,7 @@ class PhaseLoop:
         return result
 
     def run_beside(self, position: int, work: Callable[[], Awaitable[None]]) -> None:
-        """Run something in the state before the subtask at this position, while the phases go on.
-
-        It is cancelled if the run returns to an earlier subtask, since that state is given up then.
-        """
+        """Run something in the state before the subtask at this position, until the run returns to an earlier one."""
         scope = anyio.CancelScope()
 
         async def run() -> None:
@@ -131,7 +122,7 @@ class PhaseLoop:
 
     async def close(self) -> None:
         """Close the branches of all states."""
-        await self._close_branches(self._branches)
+        await close_branches(self._branches)
 
     async def _execute(self) -> RunResult:
         if self._first and (result := await self._run_phase(self._first)):
@@ -139,10 +130,19 @@ class PhaseLoop:
         self._first = None
         if result := await self._run_phase(self._prepare):
             return result
-        if self.run.settings.review and self.run.steerable and not self._was_reviewed:
-            await self._review()
+        given = self.run.given
+        reviewed = given is not None and given.titles and given.reviewed
+        if self.run.settings.review and self.run.steerable and not reviewed:
+            self._approval = anyio.Event()
+            self.run.emit(ReviewAsked())
+            with self.run.meter.paused():
+                await self._approval.wait()
         while True:
-            await self._close_unreachable()
+            # No candidate will start again from other branches than the last, unless the run can be steered.
+            reachable = [state.branch for state in (self.states if self.run.steerable else self.states[-1:])]
+            unreachable = [branch for branch in self._branches if branch not in reachable]
+            self._branches = [branch for branch in self._branches if branch in reachable]
+            await close_branches(unreachable)
             self.run.progress.experience = self.states[-1].experience
             at_end = self.current == len(self.run.agenda.plan.subtasks)
             if result := await self._run_phase(self._solve if at_end else self._explore):
@@ -159,18 +159,19 @@ class PhaseLoop:
     async def _prepare(self) -> RunResult | None:
         """Introduce and plan; return the result if the plan is empty."""
         run, given = self.run, self.run.given
-        if not self._has_recorded_plan:
+        if given is None or not given.titles:
             announce_exploration(run, run.settings.subtasks, at_most=True)
         introduction = await introduce(run)
         state = State(introduction if run.asks_always else Introduction(""), run.root)
-        if given is not None and self._has_recorded_plan:
+        if given is not None and given.titles:
             run.agenda.adopt(given)
             run.emit(PlanMade(run.agenda.plan))
         else:
             run.root.expect(first_candidates(run))
-            apis = () if run.asks_always else await self._find_for_task()
-            state = replace(state, retrieved=apis)
-            await make_plan(run, introduction, apis)
+            if not run.asks_always:  # APIs for the task as a whole: those found when it was tried at once come first
+                found = await run.knowledge.search(run.task.text, run.settings.retrieved)
+                state = replace(state, retrieved=merge_apis(run.progress.found, tuple(item.api for item in found)))
+            await make_plan(run, introduction, state.retrieved)
             run.agenda.add_hint(given.hint if given else "")
         if not run.agenda.plan.subtasks:
             return await accept_tried_program(run)
@@ -178,37 +179,22 @@ class PhaseLoop:
         self.states.append(state)
         return None
 
-    async def _find_for_task(self) -> tuple[ApiDoc, ...]:
-        """Return APIs for the task as a whole: those found when it was tried at once, then those found now."""
-        found = await self.run.knowledge.search(self.run.task.text, self.run.settings.retrieved)
-        return merge_apis(self.run.progress.found, tuple(item.api for item in found))
-
-    async def _review(self) -> None:
-        self._approval = anyio.Event()
-        self.run.emit(ReviewAsked())
-        with self.run.meter.paused():
-            await self._approval.wait()
-
     async def _explore(self) -> None:
-        before, subtask = self.states[-1], self.run.agenda.plan.subtasks[self.current]
-        carried = await self._carry_over(before, subtask)
-        after = carried or await explore_subtask(self.run, before, subtask)
+        run, before = self.run, self.states[-1]
+        subtask = run.agenda.plan.subtasks[self.current]
+        carried: State | None = before
+        if subtask.id not in run.agenda.skipped:
+            if hint := run.agenda.unannounced.pop(subtask.id, ""):
+                run.emit(Steered("retry", subtask=subtask.id, hint=hint))
+            carried = await carry_forward(run, before, subtask)
+        after = carried or await explore_subtask(run, before, subtask)
         if after.branch is not before.branch:
             self._branches.append(after.branch)
         if not self._restarting:
             self.states.append(after)
-            if (
-                carried is None and not self.run.as_published
-            ):  # failures carried over from an earlier run do not count as futile
-                stop_if_futile(self.run, after)
-
-    async def _carry_over(self, state: State, subtask: Subtask) -> State | None:
-        """Return the state after a subtask that need not be explored; `None` if it has to be."""
-        if subtask.id in self.run.agenda.skipped:
-            return state
-        if hint := self.run.agenda.unannounced.pop(subtask.id, ""):
-            self.run.emit(Steered("retry", subtask=subtask.id, hint=hint))
-        return await carry_forward(self.run, state, subtask)
+            # Failures carried over from an earlier run do not count as futile.
+            if carried is None and not run.as_published:
+                _stop_if_futile(run, after)
 
     async def _solve(self) -> RunResult:
         state = self.states[-1]
@@ -216,15 +202,24 @@ class PhaseLoop:
         await store_snippets(self.run, state.experience, result)
         return result
 
-    async def _close_unreachable(self) -> None:
-        """Close branches that no candidate will start from again: all but the last, unless the run can be steered."""
-        states = self.states if self.run.steerable else self.states[-1:]
-        reachable = [state.branch for state in states]
-        unreachable = [branch for branch in self._branches if branch not in reachable]
-        self._branches = [branch for branch in self._branches if branch in reachable]
-        await self._close_branches(unreachable)
 
-    async def _close_branches(self, branches: Sequence[Branch]) -> None:
-        with anyio.CancelScope(shield=True):
-            for branch in branches:
-                await branch.close()
+@heuristic("checking whether to stop", lambda run, state: None)
+def _stop_if_futile(run: Run, state: State) -> None:
+    """Raise Futile if the same failure keeps recurring (future work of the paper).
+
+    That is when the last two subtasks got no code or failed in the same way, or when the library cannot be imported at
+    all.
+    """
+    if len(state.no_code_problems) > 1:
+        if run.model.name == OFFLINE:
+            raise Futile("The offline model found no documented calls for two subtasks in a row.")
+        raise Futile(f"The model gave no code for two subtasks in a row: {state.no_code_problems[-1]}")
+    failed = [item for item in state.experience[-2:] if not item.observation.ran]
+    if not failed or failed[-1] is not state.experience[-1]:
+        return
+    kind, error = failure_kind(failed[-1]), failed[-1].observation.error
+    roots = {info.name.partition(".")[0] for info in run.knowledge.libraries}
+    if error and error.name == "ModuleNotFoundError" and any(f"'{root}'" in error.message for root in roots):
+        raise Futile(f"Every candidate failed to import the library: {error.headline}.")
+    if len(failed) > 1 and failure_kind(failed[0]) == kind:
+        raise Futile(f"Two subtasks in a row failed in the same way: {kind}.")

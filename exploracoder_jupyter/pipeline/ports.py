@@ -6,7 +6,7 @@ at least one working fake (`llm.scripted_model`, ...), so everything above a por
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -41,9 +41,7 @@ class Tool:
     name: str
     about: str
     parameter: str
-    """Name of the argument."""
     wanted: str
-    """Description of the argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,6 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """Name shown to the user and recorded, such as `qwen3-coder` or `offline`."""
-        ...
 
     def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
         """Yield `request.sampling.n` replies (fewer if the model has fewer to give), each as soon as it is complete.
@@ -101,7 +98,6 @@ class Model(Protocol):
         Raises:
             EndpointError: the endpoint refused, or stayed unreachable within the retry limits.
         """
-        ...
 
 
 class Knowledge(Protocol):
@@ -110,33 +106,26 @@ class Knowledge(Protocol):
     @property
     def libraries(self) -> Sequence[LibraryInfo]:
         """The libraries, as found in the siblings' environment."""
-        ...
 
     @property
     def size(self) -> int:
         """Number of indexed APIs."""
-        ...
 
     @property
     def apis(self) -> Sequence[ApiDoc]:
         """All indexed APIs."""
-        ...
 
     def overview(self) -> Overview:
         """Return README text and example programs of the libraries, for the introduction and the planners."""
-        ...
 
     async def search(self, query: str, k: int) -> Sequence[ScoredApi]:
         """Return the k APIs nearest to the query, best first."""
-        ...
 
     async def search_together(self, queries: Sequence[str], k: int) -> Sequence[ScoredApi]:
         """Return the k APIs that best serve several queries of one task, best first (ExploraCoder, section 3.3)."""
-        ...
 
     def lookup(self, path: str) -> ApiDoc | None:
         """Return the API with this path (public, or an alias of it), if it is indexed."""
-        ...
 
     async def source(self, path: str) -> str:
         """Return the source code of the API with this path, truncated if it is long. Never runs code of the library.
@@ -145,15 +134,12 @@ class Knowledge(Protocol):
         line is a comment that names the origin. It begins with `privacy_filter.INSTALLED` if the source is publicly
         available; all other source counts as the user's own.
         """
-        ...
 
     def introduction(self, model: str) -> Introduction | None:
         """Return the stored introduction for these library versions and this model, if there is one."""
-        ...
 
     def keep_introduction(self, model: str, introduction: Introduction) -> None:
         """Store an introduction for later runs."""
-        ...
 
 
 class Source(Protocol):
@@ -162,40 +148,31 @@ class Source(Protocol):
     @property
     def kind(self) -> SourceKind:
         """Kind of its passages."""
-        ...
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
         """Return at most k passages that may help, best first.
 
         Does not raise if the source fails: a source that cannot be searched returns nothing.
         """
-        ...
 
 
 class PassageSearch(Protocol):
-    """All sources of a run behind one search: the "soup" of ARKS (section 2.1).
-
-    Implementation: `knowledge.SourceSearch`.
-    """
+    """All sources of a run behind one search: the "soup" of ARKS (section 2.1); `knowledge.SourceSearch`."""
 
     @property
     def kinds(self) -> frozenset[SourceKind]:
         """Kinds of the sources that can be searched."""
-        ...
 
     async def search(
         self, query: str, k: int, *, among: Collection[SourceKind] | None = None
     ) -> Sequence[ScoredPassage]:
         """Return the k passages nearest to the query from the sources of these kinds (default: all), best first."""
-        ...
 
     async def learn(self, snippets: Sequence[Snippet]) -> None:
         """Store code that ran for later tasks, if enabled."""
-        ...
 
     async def forget(self, origins: Sequence[str]) -> None:
         """Drop stored snippets that no longer run, by the origin of their passages."""
-        ...
 
 
 class Branch(Protocol):
@@ -211,14 +188,9 @@ class Branch(Protocol):
             KernelError: the sibling could not be started at all.
             BranchingChanged: branches of this state hang, and are made with another method from now on; see the error.
         """
-        ...
 
     def expect(self, n: int) -> None:
-        """Announce that `n` forks of this state will be requested soon, so that they can be prepared.
-
-        Only a hint; returns at once.
-        """
-        ...
+        """Announce that `n` forks of this state will be requested soon, so that they can be prepared."""
 
     async def files(self, folder: Path) -> tuple[str, ...]:
         """Copy the files written in this branch since the root into a new folder; return their relative paths, sorted.
@@ -228,23 +200,16 @@ class Branch(Protocol):
         Raises:
             OSError: the files could not be copied.
         """
-        ...
 
     async def fork(self, n: int) -> Sequence[Branch]:
         """Return `n` new branches that start from exactly this state, which stays unchanged."""
-        ...
 
     async def close(self) -> None:
         """Close the branch and end every process that it started. Idempotent."""
-        ...
 
 
-class Emit(Protocol):
-    """Receives the events of a run, in order. Must not block for long and must not raise."""
-
-    def __call__(self, event: Event) -> None:
-        """Receive one event."""
-        ...
+Emit = Callable[[Event], None]
+"""Receives the events of a run, in order. Must not block for long and must not raise."""
 
 
 class Steering(Protocol):
@@ -252,4 +217,3 @@ class Steering(Protocol):
 
     async def next(self) -> Control:
         """Wait for the next control. Cancelling the wait loses none."""
-        ...

@@ -15,9 +15,7 @@ from typing import Literal
 from exploracoder_jupyter.core.types import Experience, Introduction, Passage, Plan, ScoredApi, Subtask
 
 CHANGED_BY_USER = "changed by the user"
-"""Reason of a plan revision that the user made."""
 CHOSEN_BY_USER = "You chose to explore."
-"""The reason of the effort that the user chose during the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +29,11 @@ class CarriedSubtask:
     reason: str = ""
     """Why the subtask was not done, if it was not."""
     apis: tuple[ScoredApi, ...] = ()
-    """APIs recommended for the subtask."""
     retrieved: tuple[str, ...] = ()
     """Paths of the APIs retrieved for the subtask, best first."""
     used: tuple[str, ...] = ()
-    """Paths of the APIs that the snippet called."""
     passages: tuple[Passage, ...] = ()
-    """Passages found for the subtask."""
     chosen: bool = False
-    """Whether the user chose the snippet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +49,6 @@ class ResumePoint:
     queries: tuple[str, ...] = ()
     """Web search queries for the first subtasks, in order; may be empty."""
     revisions: int = 0
-    """How often the model had changed the plan."""
     fixed: bool = False
     """Whether the user had written the plan."""
     reviewed: bool = True
@@ -72,7 +65,6 @@ class Agenda:
 
     plan: Plan = field(default_factory=lambda: Plan(()))
     revisions: int = 0
-    """How often the model has changed the plan."""
     fixed: bool = False
     """Whether the user wrote the plan; the model may no longer change it then."""
     hints: dict[str, str] = field(default_factory=dict)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
-from exploracoder_jupyter.core.types import Experience, Opinion, Outcome, Solution, Verdict
+from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.core.types import Experience, Outcome, Solution, Verdict
 from exploracoder_jupyter.pipeline.solving.correctness_testing import TestingResult
 
 _UNCHECKED = "The solution ran, but nothing checked that its result is right; give a check with --check."
@@ -32,7 +33,6 @@ class CheckResult:
     """What the user's check shows about a solution that ran."""
 
     has_check: bool
-    """Whether there is a check."""
     stale: bool = False
     """Whether the check passes without any solution too."""
     remark: str = ""
@@ -50,23 +50,19 @@ class CheckResult:
 
 def accept_solution(attempt: Experience, checked: CheckResult) -> tuple[RunResult, tuple[str, ...]]:
     """Return the result with a solution that ran, and the reasons for accepting it."""
-    passed = "gave what the task states for its example" if checked.stated else "passed its check"
-    reasons = (
-        f"it ran in a new session and {passed}" if checked.proves else "it ran in a new session; nothing checked it",
-    )
-    verdict = Verdict("unchecked", _describe_unchecked(checked))
     if checked.proves:
+        passed = "gave what the task states for its example" if checked.stated else "passed its check"
         verdict = Verdict("solved", f"The solution ran and {passed}. {checked.remark}".strip())
-    return RunResult(to_solution(attempt), verdict), reasons
-
-
-def _describe_unchecked(checked: CheckResult) -> str:
+        return RunResult(to_solution(attempt), verdict), (f"it ran in a new session and {passed}",)
+    reason = _STALE if checked.stale else _UNCHECKED
     if checked.missing:
-        return (
+        reason = (
             f"The solution ran, but it does not set `{checked.missing}`, where the task wants its result. Check that "
             "the variables that the task names exist, or rephrase the task."
         )
-    return _STALE if checked.stale else _UNCHECKED
+    return RunResult(to_solution(attempt), Verdict("unchecked", reason)), (
+        "it ran in a new session; nothing checked it",
+    )
 
 
 def accept_tested_solution(
@@ -74,13 +70,14 @@ def accept_tested_solution(
 ) -> tuple[RunResult, tuple[str, ...]]:
     """Return the result with the program that correctness testing ended with, and the reasons for accepting it."""
     result, reasons = accept_solution(tested.program, checked)
+    ran = sum(item.observation.ran for item in tested.results)
     right = _count_right(tested) if sharing == "values" else 0
-    finding = _describe_testing(tested, right, sharing)
+    finding = _describe_testing(tested, right, ran, sharing)
     check = "its check also passes without it" if checked.has_check else "no check was given"
     passed = "the example of the task came out" if checked.stated else "its check passed"
     sentence = "; ".join([passed, finding] if checked.proves else [finding, check])
     reason = f"{sentence[:1].upper()}{sentence[1:]}. {checked.remark}".strip()
-    outcome: Outcome = "solved" if checked.proves or 0 < right == _count_ran(tested) else "unchecked"
+    outcome: Outcome = "solved" if checked.proves or 0 < right == ran else "unchecked"
     return RunResult(result.solution, Verdict(outcome, reason)), (*reasons, finding)
 
 
@@ -97,53 +94,25 @@ def _count_right(tested: TestingResult) -> int:
     return sum(item.observation.ran and item.input in right for item in tested.results)
 
 
-def _count_ran(tested: TestingResult) -> int:
-    return sum(item.observation.ran for item in tested.results)
-
-
-def _describe_testing(tested: TestingResult, right: int, sharing: Sharing) -> str:
+def _describe_testing(tested: TestingResult, right: int, ran: int, sharing: Sharing) -> str:
     """Describe the outcome of the testing as part of a sentence."""
     judgement = tested.judgement
     stopped = f" ({tested.stop_reason})" if tested.stop_reason else ""
     if judgement is None:
-        return f"its outputs were not judged{stopped or _why_not_judged(tested)}"
+        why = f", because {plural(tested.unusable, 'generated input')} could not be run" if tested.unusable else ""
+        if not (why or tested.results):
+            why = ", because no usable input was generated"
+        return f"its outputs were not judged{stopped or why}"
     if right:
-        return f"judged right on {_number_of_inputs(right)}{_describe_rest(tested, right)}"
+        failed = tested.unusable + len(tested.results) - ran
+        parts = [f"{failed} could not be run"] * bool(failed) + [f"{ran - right} not judged"] * (ran > right)
+        rest = f" ({', '.join(parts)})" if parts else ""
+        return f"judged right on {plural(right, 'generated input')}{rest}"
     if judgement.ruling == "right":
-        return f"judged right, but {_why_right_is_void(tested, sharing)}"
-    opinion = next((item for item in judgement.opinions if item.ruling == judgement.ruling), None)
-    return f"judged {judgement.ruling}{_describe_input(tested, opinion)}{_describe_reason(judgement.reason)}{stopped}"
-
-
-def _why_right_is_void(tested: TestingResult, sharing: Sharing) -> str:
-    """Explain why a verdict of right is worthless."""
-    if sharing != "values":
-        return "without seeing any of its values"
-    return "no input was judged individually" if _count_ran(tested) else "it ran to completion on no generated input"
-
-
-def _why_not_judged(tested: TestingResult) -> str:
-    if tested.unusable:
-        return f", because {_number_of_inputs(tested.unusable)} could not be run"
-    return ", because no usable input was generated" if not tested.results else ""
-
-
-def _number_of_inputs(number: int) -> str:
-    return f"{number} generated input{'' if number == 1 else 's'}"
-
-
-def _describe_rest(tested: TestingResult, right: int) -> str:
-    failed = tested.unusable + len(tested.results) - _count_ran(tested)
-    left = _count_ran(tested) - right
-    parts = [f"{failed} could not be run" if failed else "", f"{left} not judged" if left else ""]
-    text = ", ".join(part for part in parts if part)
-    return f" ({text})" if text else ""
-
-
-def _describe_input(tested: TestingResult, opinion: Opinion | None) -> str:
-    title = next((test_input.title for test_input in tested.inputs if opinion and test_input.id == opinion.input), "")
-    return f" on the generated input “{title}”" if title else ""
-
-
-def _describe_reason(reason: str) -> str:
-    return f": {' '.join(reason.split()).rstrip('.')}" if reason.strip() else ""
+        why = "no input was judged individually" if ran else "it ran to completion on no generated input"
+        return f"judged right, but {why if sharing == 'values' else 'without seeing any of its values'}"
+    about = {opinion.input for opinion in judgement.opinions if opinion.ruling == judgement.ruling}
+    title = next((one.title for one in tested.inputs if one.id in about), "")
+    where = f" on the generated input “{title}”" if title else ""
+    reason = " ".join(judgement.reason.split()).rstrip(".")
+    return f"judged {judgement.ruling}{where}{f': {reason}' if reason else ''}{stopped}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,11 +11,37 @@ import anyio.lowlevel
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE, Sharing
 from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
-from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Task
+from exploracoder_jupyter.core.types import (
+    ApiDoc,
+    Experience,
+    Introduction,
+    Passage,
+    ScoredPassage,
+    Snippet,
+    SourceKind,
+    Task,
+)
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, PassageSearch, Steering
-from exploracoder_jupyter.pipeline.retrieval.no_sources import NoSources
 from exploracoder_jupyter.pipeline.run_plan import Agenda, ResumePoint
+
+
+class NoSources:
+    """The search of a run without sources, which finds and stores nothing. Satisfies `ports.PassageSearch`."""
+
+    kinds: frozenset[SourceKind] = frozenset()
+
+    async def search(
+        self, query: str, k: int, *, among: Collection[SourceKind] | None = None
+    ) -> Sequence[ScoredPassage]:
+        """Return nothing."""
+        return ()
+
+    async def learn(self, snippets: Sequence[Snippet]) -> None:
+        """Store nothing."""
+
+    async def forget(self, origins: Sequence[str]) -> None:
+        """Drop nothing."""
 
 
 @dataclass(slots=True)
@@ -22,11 +49,9 @@ class Progress:
     """What a run has learned so far: the result of a run that ends early is made from it."""
 
     experience: tuple[Experience, ...] = ()
-    """The experience that led here, in order."""
     announced: bool = False
     """Whether an event has recorded which libraries the run is about."""
     attempts: tuple[Experience, ...] = ()
-    """Whole programs that were executed, in order."""
     seen: tuple[Experience, ...] = ()
     """These programs and the examples that ran after them, in order."""
     may_suffice: bool = False
@@ -54,7 +79,6 @@ class Run:
     meter: Meter
     sharing: Sharing = "values"
     parallel: int = 4
-    """How many candidates run at the same time."""
     files: Path | None = None
     """New folder for the files that the solution writes; `None`: they are not copied."""
     unsent: str = ""
@@ -65,7 +89,6 @@ class Run:
     steerable: bool = False
     """Whether the run can be steered: then the states before the subtasks are kept, and the plan may be reviewed."""
     given: ResumePoint | None = None
-    """Set if the run resumes an earlier one."""
     retrieval: Retrieval = field(default_factory=Retrieval)
     sources: PassageSearch = field(default_factory=NoSources)
     """Sources that are searched besides the index of the libraries' APIs."""
@@ -99,7 +122,6 @@ class State:
     retrieved: tuple[ApiDoc, ...] = ()
     """APIs retrieved for all subtasks, best first, without repeats: the pool of the global re-rank."""
     passages: tuple[Passage, ...] = ()
-    """Passages found for all subtasks."""
     no_code_problems: tuple[str, ...] = ()
     """What was wrong with the replies for the latest subtasks, if none contained code."""
 

@@ -25,4 +25,3 @@ class Strategy(Protocol):
             BudgetExceeded: the budget of the run is used up.
             EndpointError, KernelError: the endpoint or a kernel failed.
         """
-        ...

@@ -10,11 +10,10 @@ import anyio
 
 from exploracoder_jupyter.core.errors import BudgetExceeded, ExploraError, format_error
 from exploracoder_jupyter.core.events import RunFinished
-from exploracoder_jupyter.core.types import Experience, Solution, StopCause, Verdict
+from exploracoder_jupyter.core.types import Solution, StopCause, Verdict
 from exploracoder_jupyter.pipeline.control_handling import ControlHandler
-from exploracoder_jupyter.pipeline.exploring.run_stop_criteria import Futile
 from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice, reporting
-from exploracoder_jupyter.pipeline.phase_loop import FirstPhase, PhaseLoop
+from exploracoder_jupyter.pipeline.phase_loop import FirstPhase, Futile, PhaseLoop
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult, to_solution
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.strategy import Strategy
@@ -23,9 +22,7 @@ from exploracoder_jupyter.pipeline.strategy import Strategy
 async def explore(run: Run, *, first: FirstPhase | None = None) -> RunResult:
     """Introduce, plan, explore every subtask, solve (ExploraCoder, section 3). The strategy `explore`.
 
-    Args:
-        run: the run.
-        first: a phase before these, which may return the result.
+    The phase `first`, before these, may return the result.
     """
     loop = PhaseLoop(run, first=first)
     try:
@@ -37,14 +34,14 @@ async def explore(run: Run, *, first: FirstPhase | None = None) -> RunResult:
 async def run_task(run: Run, strategy: Strategy = explore) -> RunResult:
     """Run the task: emit its events and return the result.
 
-    Raises:
-        EndpointError, KernelError, ...: an endpoint or kernel failed, or we have a bug (any other exception).
-            `RunFinished` has been emitted all the same.
+    What an endpoint, a kernel or a bug raises is raised here too, after `RunFinished`.
     """
     result = RunResult(None, Verdict("stopped", "The run was interrupted.", "user"))
     try:
-        with reporting(run.emit):
-            result = await _in_time(run, strategy)
+        with reporting(run.emit), anyio.CancelScope() as scope, run.meter.limiting(scope):
+            result = await strategy(run)
+        if scope.cancelled_caught:
+            raise run.meter.out_of_time()
     except (BudgetExceeded, Futile) as reason:
         result = _stop_result(run, str(reason), "budget" if isinstance(reason, BudgetExceeded) else "futile")
     except ExploraError as error:
@@ -62,24 +59,13 @@ async def run_task(run: Run, strategy: Strategy = explore) -> RunResult:
     return result
 
 
-async def _in_time(run: Run, strategy: Strategy) -> RunResult:
-    """Apply the strategy within the time budget, which is paused while the user reviews the plan."""
-    with anyio.CancelScope() as scope, run.meter.limiting(scope):
-        return await strategy(run)
-    raise run.meter.out_of_time()
-
-
 def _stop_result(run: Run, reason: str, cause: StopCause) -> RunResult:
     """Join what was learned so far into one program, unverified as a whole, so that nothing that ran is lost."""
+    ran = [item for item in run.progress.experience if item.observation.ran]
     attempts = [item for item in run.progress.attempts if item.observation.ran]
-    solution = _join_programs(run.progress.experience) or (to_solution(attempts[-1]) if attempts else None)
+    solution = to_solution(attempts[-1]) if attempts else None
+    if ran:
+        code = "\n\n".join(f"# {item.subtask.title}\n{item.candidate.code}" for item in ran)
+        apis = tuple(dict.fromkeys(path for item in ran for path in item.apis))
+        solution = Solution(code, ran[-1].candidate.id, apis)
     return RunResult(solution, Verdict("stopped", reason, cause))
-
-
-def _join_programs(experience: tuple[Experience, ...]) -> Solution | None:
-    ran = [item for item in experience if item.observation.ran]
-    if not ran:
-        return None
-    code = "\n\n".join(f"# {item.subtask.title}\n{item.candidate.code}" for item in ran)
-    apis = tuple(dict.fromkeys(path for item in ran for path in item.apis))
-    return Solution(code, ran[-1].candidate.id, apis)

@@ -2,5 +2,5 @@
 
 They are registered as entry points in `exploracoder_jupyter.strategies`. They use the product's own steps, and
 differ in method alone. Prompts of their own are in `templates/`, for the step `strategy`. `documented_task` is where
-most of them begin, `unexecuted_result` how those end that execute nothing, `SolutionAttempts` how the others do.
+most of them begin, `SolutionAttempts` how they end.
 """

@@ -9,6 +9,8 @@ found and learned stays known to the exploration. 1 call where the first program
 
 from __future__ import annotations
 
+from functools import partial
+
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import EffortChosen
 from exploracoder_jupyter.pipeline.cost_estimate import announce_programs
@@ -17,20 +19,16 @@ from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snipp
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.task_run import explore
-from exploracoder_jupyter.strategies.example_repair import ExampleRuns, Settled
+from exploracoder_jupyter.strategies.example_repair import ExampleRuns
 from exploracoder_jupyter.strategies.rag import REPAIRS
 
 
 async def adaptive(run: Run) -> RunResult:
     """Try whole programs, and explore where none convinces. The strategy `adaptive`."""
-
-    async def try_at_once() -> RunResult | None:
-        return await _try_at_once(run)
-
     if reason := _why_explore_first(run):
         run.emit(EffortChosen("explore", reason))
         return await explore(run)
-    return await explore(run, first=try_at_once)
+    return await explore(run, first=partial(_try_at_once, run))
 
 
 def _why_explore_first(run: Run) -> str:
@@ -51,7 +49,12 @@ async def _try_at_once(run: Run) -> RunResult | None:
     """Return the result of a program that convinces; `None` if there is none."""
     announce_libraries(run)
     runs = await ExampleRuns.begin(run)
-    run.emit(EffortChosen("direct", _describe_start(runs)))
+    start = "Trying a whole program first; whatever its output leaves open is explored next."
+    if runs.attempts.checked.stated:
+        start = "Trying a whole program first: the example that the task states can check it."
+    elif runs.attempts.checked.proves:
+        start = "Trying a whole program first: the check can show whether it is right."
+    run.emit(EffortChosen("direct", start))
     announce_programs(run, 1 + REPAIRS)
     try:
         settled = await runs.settle()
@@ -64,24 +67,11 @@ async def _try_at_once(run: Run) -> RunResult | None:
         await store_snippets(run, (), result)
         return result
     run.progress.may_suffice = settled == "ran"
-    run.emit(EffortChosen("explore", _why_explore_now(runs, settled)))
-    return None
-
-
-def _describe_start(runs: ExampleRuns) -> str:
-    checked = runs.attempts.checked
-    if checked.stated:
-        return "Trying a whole program first: the example that the task states can check it."
-    if checked.proves:
-        return "Trying a whole program first: the check can show whether it is right."
-    return "Trying a whole program first; whatever its output leaves open is explored next."
-
-
-def _why_explore_now(runs: ExampleRuns, settled: Settled | None) -> str:
-    if settled == "ran":
-        return "The program ran, but nothing could show that it is right: asking the model what is left to do."
     tried = runs.attempts.tried
     error = tried[-1].observation.error if tried else None
-    if error is None:
-        return "No whole program was convincing: exploring step by step."
-    return f"No whole program was convincing (last: {error.headline.rstrip('.')}): exploring step by step."
+    last = f" (last: {error.headline.rstrip('.')})" if error else ""
+    why = f"No whole program was convincing{last}: exploring step by step."
+    if settled == "ran":
+        why = "The program ran, but nothing could show that it is right: asking the model what is left to do."
+    run.emit(EffortChosen("explore", why))
+    return None

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
-from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
-from exploracoder_jupyter.strategies.parts.unexecuted_result import unexecuted_result
+from exploracoder_jupyter.strategies.parts.documented_task import begin_unexecuted
 
 _SEARCHES: Final = 3
 """The most look-ups before the program, as the setting `retrieval.lookups` has by default."""
@@ -26,10 +23,8 @@ _SEARCHES: Final = 3
 
 async def apisearch(run: Run) -> RunResult:
     """Write one program with look-ups. The strategy `apisearch`."""
-    run = limit_retrieval(run, lookups=_SEARCHES)
-    announce_libraries(run)
-    attempts = SolutionAttempts.without_check(run)
+    attempts = begin_unexecuted(run, lookups=_SEARCHES)
     inputs = StrategyInputs("exploracoder_jupyter.strategies:direct", run.task)
-    drafts = [draft async for draft in ask_code(run, "strategy", inputs, subject=SOLUTION.id)]
+    drafts = [draft async for draft in ask_code(attempts.run, "strategy", inputs, subject=SOLUTION.id)]
     usable = [draft for draft in drafts if not draft.problem]
-    return unexecuted_result(attempts, attempts.add(usable[0]) if usable else None)
+    return attempts.accept_unexecuted(attempts.add(usable[0]) if usable else None)

@@ -8,11 +8,11 @@ its error finds; one that runs is tested on inputs that the model writes, and re
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 
 from exploracoder_jupyter.core.types import Candidate
 from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_plan
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import retrieve
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
@@ -20,6 +20,7 @@ from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_solution, propose_until_accepted
 from exploracoder_jupyter.pipeline.step_context import Run, merge_apis
+from exploracoder_jupyter.strategies.epigen import planned_inputs
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
 
 
@@ -28,33 +29,17 @@ async def cocost(run: Run) -> RunResult:
     run = limit_retrieval(run, searches=run.retrieval.rounds, formulation="error")
     run = replace(run, settings=replace(run.settings, tests=True))
     await make_plan(run, await introduce(run))
-    attempts, search = await SolutionAttempts.begin(run), await _search_by_plan(run)
+    attempts = await SolutionAttempts.begin(run)
+    found = [await retrieve(run, subtask, subtask.title, reranked=True) for subtask in run.agenda.plan.subtasks]
+    ranks = zip_longest(*(apis for apis, _ in found))  # the first hits of all steps come before the later ones of any
+    apis = tuple(item.api for rank in ranks for item in rank if item)
+    passages = tuple(passage for _, passages in found for passage in passages)
+    search = Search(run, SOLUTION, merge_apis(apis), deduplicate(passages))
 
     async def propose() -> Candidate | None:
         if not attempts.tried:
-            return await attempts.propose("strategy", _first_inputs(run, search))
+            return await attempts.propose("strategy", planned_inputs(run, search))
         await search.search_again(attempts.tried[-1])
         return await propose_solution(attempts, search)
 
     return await propose_until_accepted(attempts, propose)
-
-
-async def _search_by_plan(run: Run) -> Search:
-    """Search by every step of the plan: the first hits of all steps come before the later ones of any."""
-    found = [await retrieve(run, subtask, subtask.title, reranked=True) for subtask in run.agenda.plan.subtasks]
-    ranks = max((len(apis) for apis, _ in found), default=0)
-    apis = tuple(item.api for rank in range(ranks) for apis, _ in found for item in apis[rank : rank + 1])
-    passages = tuple(passage for _, passages in found for passage in passages)
-    return Search(run, SOLUTION, merge_apis(apis), deduplicate(passages))
-
-
-def _first_inputs(run: Run, search: Search) -> StrategyInputs:
-    """Return the prompt for the first program: the steps of the plan and what they found."""
-    return StrategyInputs(
-        "exploracoder_jupyter.strategies:epigen",
-        run.task,
-        subtasks=run.agenda.plan.subtasks,
-        apis=search.apis,
-        passages=search.passages,
-        context_tokens=run.retrieval.context_tokens,
-    )

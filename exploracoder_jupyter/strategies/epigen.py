@@ -7,19 +7,25 @@ those of its global set. 3 + n calls.
 from __future__ import annotations
 
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
+from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.strategies.capir import retrieve_by_plan
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
-from exploracoder_jupyter.strategies.parts.planned_retrieval import retrieve_by_plan
-from exploracoder_jupyter.strategies.parts.unexecuted_result import unexecuted_result
 
 
 async def epigen(run: Run) -> RunResult:
     """Write a program along the subtasks. The strategy `epigen`."""
     run = limit_retrieval(run)
     found = await retrieve_by_plan(run)
-    inputs = StrategyInputs(
+    attempts = SolutionAttempts.without_check(run)
+    return attempts.accept_unexecuted(await attempts.propose("strategy", planned_inputs(run, found)))
+
+
+def planned_inputs(run: Run, found: Search) -> StrategyInputs:
+    """Return the prompt for a program: the steps of the plan and what was found for them."""
+    return StrategyInputs(
         "exploracoder_jupyter.strategies:epigen",
         run.task,
         subtasks=run.agenda.plan.subtasks,
@@ -27,5 +33,3 @@ async def epigen(run: Run) -> RunResult:
         passages=found.passages,
         context_tokens=run.retrieval.context_tokens,
     )
-    attempts = SolutionAttempts.without_check(run)
-    return unexecuted_result(attempts, await attempts.propose("strategy", inputs))

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from typing import Final, Literal, Self
 
 from exploracoder_jupyter.core.types import Candidate, Experience, Step, Verdict
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs, RepairInputs, SolveInputs, StrategyInputs
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs, RepairInputs, SolveInputs, StrategyInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test
@@ -24,12 +25,12 @@ from exploracoder_jupyter.pipeline.solving.solution_attempts import UNCHANGED, S
 from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_or_test
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval, search_for_task
-from exploracoder_jupyter.strategies.parts.object_inspection import inspection_code
 from exploracoder_jupyter.strategies.rag import REPAIRS, with_repairs
 
 _MARK: Final = re.compile(r"^#\s*-+\s*(example|demonstration)\s*-+\s*$", re.IGNORECASE | re.MULTILINE)
 """The line between a program and the cell after it, as the prompts require it."""
 
+_OBJECTS: Final = "_explora_objects"
 _STANDS = "The solution ran, and the model found that its example gave what the task states; nothing else checked it."
 _OPEN = "The solution ran, but the repairs were used up before its example was found to give what the task states."
 
@@ -79,12 +80,12 @@ class ExampleRuns:
                 return None
             if draft.is_word(UNCHANGED):
                 return "confirmed"
-            code, cell = _split(draft.code)
-            changed = bool(self.seen) and cell.code.strip() not in ("", self.seen[-1].candidate.code.strip())
+            code, cell, states_result = _split(draft.code)
+            changed = bool(self.seen) and cell.strip() not in ("", self.seen[-1].candidate.code.strip())
             candidate = self.attempts.add(replace(draft, code=code), repeatable=changed)
             if candidate.duplicate_of and (self.confirmable or self.attempts.exhausted):
                 return "confirmed" if self.confirmable else None
-            if not candidate.duplicate_of and await self._settles(candidate, cell):
+            if not candidate.duplicate_of and await self._settles(candidate, cell, states_result):
                 return "checked" if self.attempts.checked.proves else "ran"
         return None
 
@@ -94,28 +95,24 @@ class ExampleRuns:
         if settled and program and can_test(run):
             self.attempts.run = run
             return await accept_or_test(self.attempts, program)
-        return self.result(settled)
-
-    def result(self, settled: Settled | None) -> RunResult:
-        """Return the result with the latest program that ran, recorded as selected."""
-        program = self.attempts.latest_that_ran
         if program is None:
             return self.attempts.give_up()
-        if settled == "confirmed":
-            return self._adopt(program, _STANDS, "the model left it as it was")
-        return self.attempts.accept(program) if settled else self._adopt(program, _OPEN, "the latest that ran")
+        if settled and settled != "confirmed":
+            return self.attempts.accept(program)
+        result = RunResult(to_solution(program), Verdict("unchecked", _STANDS if settled else _OPEN))
+        why = "the model left it as it was" if settled else "the latest that ran"
+        return self.attempts.adopt(program.candidate, result, ("ran in a clean branch", why))
 
     async def _request(self) -> Draft | None:
         """Return the model's next reply, after a search for the latest failure."""
         if self.seen and not self.seen[-1].observation.ran:
             await self.search.search_again(self.seen[-1])
         step, inputs = self._inputs()
-        return await self.attempts.request(step, inputs, self._usable)
+        return await self.attempts.request(
+            step, inputs, lambda draft: self.confirmable if draft.is_word(UNCHANGED) else not draft.problem
+        )
 
-    def _usable(self, draft: Draft) -> bool:
-        return self.confirmable if draft.is_word(UNCHANGED) else not draft.problem
-
-    def _inputs(self) -> tuple[Step, Inputs]:
+    def _inputs(self) -> tuple[Step, CodeInputs]:
         run, found, seen = self.run, self.search, tuple(self.seen)
         room = run.retrieval.context_tokens
         if not self.checked:
@@ -127,34 +124,34 @@ class ExampleRuns:
             return "repair", RepairInputs(run.task, found.apis, (), seen, found.passages, context_tokens=room)
         return "solve", SolveInputs(run.task, found.apis, (), found.passages, context_tokens=room)
 
-    async def _settles(self, candidate: Candidate, cell: _Cell) -> bool:
+    async def _settles(self, candidate: Candidate, cell: str, states_result: bool) -> bool:
         """Run the program and the cell after it; return whether nothing is left to repair or to confirm."""
-        code = "" if self.checked else cell.code
-        tried = await self.attempts.execute_with_example(candidate, code, inspection_code(self.run))
+        code = "" if self.checked else cell
+        tried = await self.attempts.execute_with_example(candidate, code, _inspection_code(self.run))
         self.seen += tried
         if tried[0].observation.ran:
             self.run.progress.experience = tried[:1]
-        to_confirm = len(tried) > 1 and cell.states_result and self.run.sharing == "values"
+        to_confirm = len(tried) > 1 and states_result and self.run.sharing == "values"
         return tried[-1].observation.ran and not to_confirm
 
-    def _adopt(self, program: Experience, reason: str, why: str) -> RunResult:
-        result = RunResult(to_solution(program), Verdict("unchecked", reason))
-        return self.attempts.adopt(program.candidate, result, ("ran in a clean branch", why))
 
-
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """What is run after a program; empty for nothing."""
-
-    code: str = ""
-    states_result: bool = False
-    """Whether the task states what comes out."""
-
-
-def _split(code: str) -> tuple[str, _Cell]:
-    """Return the program and the cell after it."""
+def _split(code: str) -> tuple[str, str, bool]:
+    """Return the program, the cell after it, which may be empty, and whether the task states what comes out of that."""
     found = _MARK.search(code)
     program = code[: found.start()].rstrip() if found else ""
     if not (found and program):
-        return code, _Cell()
-    return program, _Cell(code[found.end() :].strip("\n"), found[1].lower() == "example")
+        return code, "", False
+    return program, code[found.end() :].strip("\n"), found[1].lower() == "example"
+
+
+def _inspection_code(run: Run) -> str:
+    """Return code that prints, where a program failed, the library's objects with their members, but no values."""
+    packages = sorted({info.name.partition(".")[0] for info in run.knowledge.libraries})
+    folder = resources.files("exploracoder_jupyter.kernel_agent").joinpath("reporting")
+    source = folder.joinpath("failing_objects.py").read_text(encoding="utf-8")
+    lines = (
+        f"{_OBJECTS} = {{}}",
+        f"exec({source!r}, {_OBJECTS})",
+        f"print({_OBJECTS}['describe_failing_objects']({packages!r}, globals()))",
+    )
+    return "\n".join(lines)

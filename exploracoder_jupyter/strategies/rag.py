@@ -15,8 +15,7 @@ from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_solution, repair_until_accepted
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval, search_for_task
-from exploracoder_jupyter.strategies.parts.unexecuted_result import unexecuted_result
+from exploracoder_jupyter.strategies.parts.documented_task import begin_unexecuted, limit_retrieval, search_for_task
 
 REPAIRS: Final = 3
 """Maximum number of repairs in strategies with self-repair."""
@@ -24,10 +23,8 @@ REPAIRS: Final = 3
 
 async def rag(run: Run) -> RunResult:
     """Write a program from the documentation found for the task. The strategy `rag`."""
-    run = limit_retrieval(run)
-    announce_libraries(run)
-    attempts = SolutionAttempts.without_check(run)
-    return unexecuted_result(attempts, await propose_solution(attempts, await search_for_task(run)))
+    attempts = begin_unexecuted(run)
+    return attempts.accept_unexecuted(await propose_solution(attempts, await search_for_task(attempts.run)))
 
 
 async def rag_repair(run: Run) -> RunResult:

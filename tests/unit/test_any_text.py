@@ -77,12 +77,11 @@ from exploracoder_jupyter.pipeline.exploring import (
     dependency_slice,
     output_similarity,
 )
-from exploracoder_jupyter.pipeline.exploring.failure_kinds import distinct_failures
+from exploracoder_jupyter.pipeline.exploring.output_similarity import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting import (
     api_description,
-    error_redaction,
     observation_text,
     passage_packing,
     privacy_filter,
@@ -217,15 +216,14 @@ def of_code(text):
         called_apis.find_called_names(text),
         called_apis.find_called_apis(text, FewApis(MATH), before=[text]),
         dependency_slice.unbound_names(text),
-        dependency_slice.contained_in(text, text),
+        dependency_slice.same_statements(text, text),
         dependency_slice.slice_dependencies(seen(text)),
-        error_redaction.redact_foreign_source(text, text),
     )
 
 
 def of_test_inputs(text):
     clean = generated_inputs.strip_assertions(text)
-    return clean and generated_inputs.display_last_value(clean.code)
+    return clean and generated_inputs.display_last_value(clean)
 
 
 PIPELINE = {
@@ -234,7 +232,7 @@ PIPELINE = {
     "code": of_code,
     "knowledge": of_a_run,
     "documents": of_documents,
-    "formatted": lambda text: [observation_text.format_experience(seen(text), most) for most in (100, 10_000)],
+    "formatted": lambda text: [observation_text.format_cells(seen(text), most) for most in (100, 10_000)],
     "quoted": each(
         quoting.quote,
         prompt_templates.strip_lookup_offer,
@@ -263,11 +261,12 @@ PIPELINE = {
                 reply_parsing.SearchingPlanReply,
                 reply_parsing.PlannersReply,
                 reply_parsing.RevisingReply,
+                generated_inputs.InventReply,
             )
         )
     ),
     "rulings": each(lambda text: judgement_parsing.parse_judgement(text, ["t1", "t2"])),
-    "test inputs": each(generated_inputs.parse_inputs, of_test_inputs),
+    "test inputs": each(of_test_inputs),
     "checks": each(
         lambda text: user_check.check_code(Task("x", ("m",), check=text, solution_name="f")),
         lambda text: user_check.build_check(Task("x", ("m",), uses=("x",), check=text)),

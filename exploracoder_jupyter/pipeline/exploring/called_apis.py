@@ -11,11 +11,11 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 
 from exploracoder_jupyter.core.types import ApiDoc, Experience
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge
+from exploracoder_jupyter.text.python_code import parse_python
 
 
 @heuristic("looking for the APIs that code calls", lambda *args, **kwargs: ())
@@ -32,18 +32,12 @@ def find_called_apis(
     `types` maps variables to observed type paths (`{"G": "networkx.classes.graph.Graph"}`); `before` is the code that
     ran earlier in the session, whose imports are still valid.
     """
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    aliases = {**_imports_of_cells(before), **import_aliases(tree)}
+    aliases = {name: path for cell in (*before, code) for name, path in import_aliases(parse_python(cell)).items()}
     methods = {api.name: api.path for api in reversed(list(recommended)) if api.kind in ("method", "property")}
     found: dict[str, None] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            path = _resolve(node.func, aliases, types or {}, methods, knowledge)
-            if path:
-                found[path] = None
+    for node in ast.walk(parse_python(code)):
+        if isinstance(node, ast.Call) and (path := _resolve(node.func, aliases, types or {}, methods, knowledge)):
+            found[path] = None
     return tuple(found)
 
 
@@ -53,35 +47,24 @@ def find_called_names(code: str) -> tuple[str, ...]:
 
     Names rooted in imports are given as paths; of method calls only the last part is given.
     """
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_python(code)
+    if not tree.body:
         return tuple(dict.fromkeys(re.findall(r"\b([A-Za-z_]\w*)\(", code)))
-    aliases = import_aliases(tree)
-    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    names = (_call_name(func, aliases) for func in calls)
-    return tuple(dict.fromkeys(name for name in names if name and not hasattr(builtins, name)))
-
-
-def _call_name(func: ast.expr, aliases: Mapping[str, str]) -> str:
-    chain = attribute_chain(func)
-    if chain and chain[0] in aliases:
-        return ".".join([aliases[chain[0]], *chain[1:]])
-    return func.attr if isinstance(func, ast.Attribute) else "".join(chain[-1:])
+    aliases, names = import_aliases(tree), dict[str, None]()
+    for func in (node.func for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        chain = attribute_chain(func)
+        if chain and chain[0] in aliases:
+            name = ".".join([aliases[chain[0]], *chain[1:]])
+        else:
+            name = func.attr if isinstance(func, ast.Attribute) else "".join(chain[-1:])
+        if name and not hasattr(builtins, name):
+            names[name] = None
+    return tuple(names)
 
 
 def known_types(experience: Iterable[Experience]) -> dict[str, str]:
     """Return variables with their observed types; those of failed candidates are gone with their branch."""
     return {name: kind for item in experience if item.observation.ran for name, kind in item.observation.names}
-
-
-def _imports_of_cells(codes: Iterable[str]) -> dict[str, str]:
-    """Return the names that these cells imported, with their paths."""
-    found: dict[str, str] = {}
-    for code in codes:
-        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            found |= import_aliases(ast.parse(code))
-    return found
 
 
 def import_aliases(tree: ast.AST) -> dict[str, str]:
@@ -107,11 +90,10 @@ def _resolve(
 ) -> str | None:
     chain = attribute_chain(func)
     if chain and chain[0] in aliases:
-        return _indexed_path(".".join([aliases[chain[0]], *chain[1:]]), knowledge)
-    if len(chain) == 2 and chain[0] in types:
-        exact = _indexed_path(f"{types[chain[0]]}.{chain[1]}", knowledge)
-        if exact:
-            return exact
+        api = knowledge.lookup(".".join([aliases[chain[0]], *chain[1:]]))
+        return api.path if api else None
+    if len(chain) == 2 and chain[0] in types and (api := knowledge.lookup(f"{types[chain[0]]}.{chain[1]}")):
+        return api.path
     return methods.get(func.attr) if isinstance(func, ast.Attribute) else None
 
 
@@ -122,8 +104,3 @@ def attribute_chain(node: ast.expr) -> list[str]:
         parts.append(node.attr)
         node = node.value
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
-
-
-def _indexed_path(path: str, knowledge: Knowledge) -> str | None:
-    api = knowledge.lookup(path)
-    return api.path if api else None

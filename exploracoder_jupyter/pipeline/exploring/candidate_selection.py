@@ -4,20 +4,38 @@ The paper takes a random candidate that ran, preferring valid output (section 3.
 grouped by what they computed. A group wins whose result the task states, otherwise the largest. Within it the order is:
 its own assertions passed > its output is informative > it uses recommended APIs > it is shorter. What ran but
 contradicts its subtask (`result_objection`) comes after everything else that ran. The reason is one clause for users.
+
+A value counts as stated if the text gives it as a result (`is 42`, `returns "a"`, `-> [1, 2]`) and the code does not
+contain it.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from exploracoder_jupyter.core.types import Experience, Selection
-from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, outputs_agree, result_text
+from exploracoder_jupyter.pipeline.exploring.output_similarity import (
+    find_facts,
+    is_informative,
+    outputs_agree,
+    result_text,
+)
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection
-from exploracoder_jupyter.pipeline.exploring.stated_values import shown_stated_values
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.solving.user_check_rewrite import can_fail
+from exploracoder_jupyter.text.python_code import parse_python
+
+_STATES: Final = re.compile(
+    r"(?:->|=>|→|==|\b(?:is|are|be|equals?|gives?|returns?|yields?|prints?|shows?|results? in|expected)\b:?)"
+    r"\s*(?:exactly\s+|about\s+)?`?(?P<value>[-\[({'\"\d][^\n;`]{0,200})"
+)
+_NEXT: Final = re.compile(r"\. |,? (?:and|but|where|when|if|for|with|which|because|so)\b")
+_TRIVIAL: Final = (0.0, 1.0, True, False, "")
+_NONE_RAN: Final = "none ran, and its error shows what to avoid"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,7 +48,6 @@ class Evidence:
     stated: int
     """How many results that the task states are shown by the candidates that computed the same."""
     agreeing: int
-    """How many other candidates computed the same."""
     asserted: bool
     """Whether it contains an assertion about its result, which passed."""
     informative: bool
@@ -53,9 +70,16 @@ def select(
         best_first: whether the model proposed the likeliest first, as the offline model does; then that decides
             instead of brevity.
     """
-    alone = [_evidence(item, set(recommended), task) for item in experiences]
-    alone = [replace(item, brevity=0) for item in alone] if best_first else alone
-    evidence = [_with_group(alone, group) for group in _groups(experiences)]
+    evidence = [_evidence(item, set(recommended), task) for item in experiences]
+    stated = [item.stated for item in evidence]
+    for index, item in enumerate(experiences):
+        group = [other for other, its in enumerate(experiences) if other != index and outputs_agree(item, its)]
+        evidence[index] = replace(
+            evidence[index],
+            stated=max(stated[other] for other in (index, *group)),
+            agreeing=len(group),
+            brevity=0 if best_first else evidence[index].brevity,
+        )
     best = max(range(len(experiences)), key=lambda i: (evidence[i], -i))
     chosen = experiences[best]
     others = [item for index, item in enumerate(evidence) if index != best]
@@ -63,7 +87,6 @@ def select(
 
 
 def _select_first(experiences: Sequence[Experience]) -> tuple[Experience, Selection]:
-    """Select the first experience that ran, else the first."""
     chosen = next((item for item in experiences if item.observation.ran), experiences[0])
     reason = "it is the first that ran" if chosen.observation.ran else _NONE_RAN
     return chosen, Selection(chosen.subtask.id, chosen.candidate.id, (reason,))
@@ -71,45 +94,40 @@ def _select_first(experiences: Sequence[Experience]) -> tuple[Experience, Select
 
 def _evidence(item: Experience, recommended: set[str], task: str) -> Evidence:
     """Return the evidence of an experience by itself."""
-    observation = item.observation
+    ran = item.observation.ran
     return Evidence(
-        observation.ran,
+        ran,
         not find_objection(item),
-        len(shown_stated_values(item, f"{task}\n{item.subtask.title}")) if observation.ran else 0,
+        _count_stated(item, f"{task}\n{item.subtask.title}") if ran else 0,
         0,
-        observation.ran and _asserts(item.candidate.code),
-        is_informative(result_text(observation)),
+        ran and _asserts(item.candidate.code),
+        is_informative(result_text(item.observation)),
         len(recommended.intersection(item.apis)),
         -len(item.candidate.code),
     )
 
 
-def _groups(experiences: Sequence[Experience]) -> list[list[int]]:
-    """Return for each experience the indices of those that computed the same, its own first."""
-    return [
-        [index, *(other for other, its in enumerate(experiences) if other != index and outputs_agree(item, its))]
-        for index, item in enumerate(experiences)
-    ]
-
-
-def _with_group(alone: Sequence[Evidence], group: Sequence[int]) -> Evidence:
-    stated = max(alone[index].stated for index in group)
-    return replace(alone[group[0]], stated=stated, agreeing=len(group) - 1)
+@heuristic("comparing a result with the task", lambda item, text: 0)
+def _count_stated(item: Experience, text: str) -> int:
+    """Count the results stated in the text that the output shows and the code does not contain."""
+    stated = {fact for match in _STATES.finditer(text) for fact in find_facts(_NEXT.split(match["value"])[0])}
+    if not stated:
+        return 0
+    code = item.candidate.code
+    tree = parse_python(code)
+    constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    negative = (-value for value in constants if isinstance(value, int | float))
+    written = [*constants, *negative] if tree.body else find_facts(code)
+    shown = find_facts(result_text(item.observation))
+    return sum(fact not in _TRIVIAL and fact in shown and fact not in written for fact in stated)
 
 
 @heuristic("looking for assertions", lambda code: False)
 def _asserts(code: str) -> bool:
     """Whether the code contains an assertion that always runs and could fail."""
-    try:
-        body = ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    assertions = [node for node in body if isinstance(node, ast.Assert)]
+    assertions = [node for node in parse_python(code).body if isinstance(node, ast.Assert)]
     names = [inner for node in assertions for inner in ast.walk(node.test) if isinstance(inner, ast.Name)]
     return bool(names) and can_fail(ast.Module([*assertions], []))
-
-
-_NONE_RAN = "none ran, and its error shows what to avoid"
 
 
 def _reason(chosen: Experience, its: Evidence, others: Sequence[Evidence]) -> str:
@@ -125,18 +143,13 @@ def _reason(chosen: Experience, its: Evidence, others: Sequence[Evidence]) -> st
         return f"{its.agreeing} other{'s' if its.agreeing > 1 else ''} computed the same"
     if not rivals:
         return "it is the only one that ran" if others else "it ran"
-    return _advantage(its, rivals)
-
-
-def _advantage(its: Evidence, rivals: Sequence[Evidence]) -> str:
-    """Return in what a candidate is ahead of others with results of their own."""
     if not any(other.unobjectionable for other in rivals):
         return "the results of the others contradict the subtask"
     if not its.informative:
         return "it is the simplest, and none shows a result"
     if its.asserted and not all(other.asserted for other in rivals):
         return "it tested its own result, and each candidate computed something else"
-    if its.informative and not all(other.informative for other in rivals):
+    if not all(other.informative for other in rivals):
         return "it shows its result"
     if its.recommended > min(other.recommended for other in rivals):
         return "it uses more of the recommended APIs, and each candidate computed something else"

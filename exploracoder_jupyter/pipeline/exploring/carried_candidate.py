@@ -1,6 +1,8 @@
-"""Carries a known candidate forward: runs it again in a new branch, without asking the model.
+"""Runs a known candidate in a new branch, without asking the model.
 
-The candidate is one that the user chose, or the outcome of the run that this one resumes.
+One that the user chose, or the outcome of the run that this one resumes, is carried forward. One that the user edited
+runs from the state before its subtask, beside the present phase of the run, and is not selected by itself; the user may
+then choose it like any other.
 """
 
 from __future__ import annotations
@@ -8,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.events import (
+    CandidateObserved,
     CandidateProposed,
     CandidateSelected,
     Notice,
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.core.types import ApiDoc, Candidate, Selection, Subtask
+from exploracoder_jupyter.core.types import ApiDoc, Candidate, Observation, Selection, Subtask
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import emit_finished
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
-from exploracoder_jupyter.pipeline.run_plan import CarriedSubtask
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 
 _CHOSEN = "chosen by the user"
@@ -28,21 +31,14 @@ _GIVEN = "carried over from the earlier run"
 
 
 async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | None:
-    """Return the state after the known candidate of this subtask.
-
-    `None` if there is none, or if it fails now and did not before.
-    """
+    """Return the state after the known candidate of this subtask; `None` if there is none, or if it fails only now."""
     agenda = run.agenda
     if chosen := agenda.chosen.pop(subtask.id, None):
         apis = _lookup_all(run, chosen.apis)
         return await run_candidate(run, state, Search(run, subtask, apis), chosen.candidate, _CHOSEN)
-    if carried := agenda.carried.pop(subtask.id, None):
-        return await _take_over(run, state, subtask, carried)
-    return None
-
-
-async def _take_over(run: Run, state: State, subtask: Subtask, carried: CarriedSubtask) -> State | None:
-    """Return the state after a reused outcome, with the APIs and passages found in the earlier run."""
+    carried = agenda.carried.pop(subtask.id, None)
+    if carried is None:
+        return None
     recommended = tuple(run.knowledge.lookup(item.api.path) or item.api for item in carried.apis)
     extended = replace(
         state,
@@ -54,7 +50,7 @@ async def _take_over(run: Run, state: State, subtask: Subtask, carried: CarriedS
         return extended
     found = {*carried.retrieved, *(api.path for api in recommended)}
     run.progress.looked_up |= {api.path: api for api in _lookup_all(run, carried.used) if api.path not in found}
-    id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
+    id_ = f"{subtask.id}.{agenda.next_number(subtask.id)}"
     candidate = Candidate(id_, subtask.id, carried.code, parent=state.parent)
     run.emit(SubtaskStarted(subtask.id, tuple(item.listed for item in carried.apis)))
     run.emit(CandidateProposed(candidate))
@@ -69,9 +65,6 @@ async def run_candidate(
     """Run a candidate that was proposed, finish its subtask, and return the state after it.
 
     A candidate that fails leaves the branch as it was; without `may_fail`, `None` is returned then.
-
-    Raises:
-        BudgetExceeded: the budget does not allow to run it.
     """
     attempt = Attempt.start(run, state, search)
     winner: str | None = None
@@ -89,6 +82,20 @@ async def run_candidate(
     finally:
         await attempt.close_losers(winner)
     return state.with_experience(attempt.experiences[-1], attempt.branches[winner] if winner else state.branch)
+
+
+async def run_edited(run: Run, state: State, subtask: Subtask, *, edited: str, code: str) -> None:
+    """Run the edited code of the candidate `edited` in a fork of the state before its subtask."""
+    id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
+    candidate = Candidate(id_, subtask.id, code, parent=state.parent, edits=edited)
+    attempt = Attempt.start(run, state, Search(run, subtask, state.retrieved))
+    try:
+        await attempt.try_candidate(candidate)
+        await attempt.rerun_outdated()
+    except KernelError as error:  # the run does not depend on this candidate
+        run.emit(CandidateObserved(id_, Observation("interrupted", note=str(error))))
+    finally:
+        await attempt.close_losers(None)
 
 
 def _lookup_all(run: Run, paths: Iterable[str]) -> tuple[ApiDoc, ...]:

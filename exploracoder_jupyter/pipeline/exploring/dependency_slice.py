@@ -9,12 +9,13 @@ import ast
 import builtins
 import symtable
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from exploracoder_jupyter.core.types import Experience
+from exploracoder_jupyter.text.python_code import parse_python
 
 ALWAYS_DEFINED: Final = frozenset({*dir(builtins), "display", "get_ipython", "__name__", "__file__"})
-"""Names that are defined in every cell."""
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
@@ -37,11 +38,6 @@ def slice_dependencies(cells: Sequence[Experience]) -> str:
     return "\n\n".join(_drop_repeated_imports(included))
 
 
-def is_self_contained(code: str) -> bool:
-    """Whether the code reads no name before binding it, as far as static analysis can show."""
-    return unbound_names(code) == set()
-
-
 def unbound_names(code: str) -> set[str] | None:
     """Return the names that the code reads before binding them; `None` if it cannot be parsed."""
     try:
@@ -56,17 +52,12 @@ def unbound_names(code: str) -> set[str] | None:
     return missing
 
 
-def contained_in(code: str, other: str) -> bool:
-    """Whether every statement of the code also occurs in the other code."""
-    statements = _statements(code)
-    return bool(statements) and statements <= _statements(other)
-
-
-def _statements(code: str) -> set[str]:
-    try:
-        return {ast.dump(statement) for statement in ast.parse(code).body}
-    except _UNREADABLE:
-        return set()
+def same_statements(code: str, other: str) -> bool:
+    """Whether both codes have the same statements, in any order."""
+    with suppress(ValueError, RecursionError):  # a number with too many digits, or code that is nested too deeply
+        one, another = ({ast.dump(node) for node in parse_python(text).body} for text in (code, other))
+        return bool(one) and one == another
+    return False
 
 
 def names_in(code: str) -> Names:
@@ -92,21 +83,11 @@ def _drop_repeated_imports(codes: Iterable[str]) -> Iterator[str]:
     """Yield the codes without top-level imports that an earlier one contains."""
     seen: set[str] = set()
     for code in codes:
-        lines = code.splitlines()
-        for node, alone in _imports(code):
-            if alone and ast.dump(node) in seen:
+        lines, body = code.splitlines(), parse_python(code).body
+        used = [line for node in body for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)]
+        for node in (node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))):
+            if ast.dump(node) in seen and used.count(node.lineno) == 1:  # it has its lines to itself
                 lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
             seen.add(ast.dump(node))
         if text := "\n".join(lines).strip("\n"):
             yield text
-
-
-def _imports(code: str) -> list[tuple[ast.stmt, bool]]:
-    """Return the top-level imports, each with whether it has its lines to itself."""
-    try:
-        body = ast.parse(code).body
-    except _UNREADABLE:
-        return []
-    lines = [line for node in body for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)]
-    found = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return [(node, lines.count(node.lineno) == 1) for node in found]

@@ -1,4 +1,4 @@
-"""What candidates show of their results, whether it is informative, and whether two of them show the same.
+"""What candidates show of their results, whether it is informative, and which show the same result or failure.
 
 Printed output counts first, then the values of changed names. Two values are the same if they are equal, with numbers
 compared as numbers; two texts are the same if most of their facts are the same in the same order, and no name has
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
 
@@ -25,7 +25,6 @@ _NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _GENERIC = frozenset(
     "the and for with value result answer output number count total size length len type int float list dict".split()  # noqa: SIM905
 )
-"""Words that name no quantity."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _TYPE = re.compile(r"[A-Za-z_][\w.]*:? ")
 _NO_ROWS = re.compile(r"Empty DataFrame\s+Columns: [^\n]*\s+Index: \[[^\n]*")
@@ -46,16 +45,44 @@ def outputs_agree(one: Experience, other: Experience) -> bool:
     if not (one.observation.ran and other.observation.ran):
         return False
     left, right = result_text(one.observation), result_text(other.observation)
-    if not (is_informative(left) and is_informative(right)) or _contradict(one.observation, other.observation):
+    if not (is_informative(left) and is_informative(right)):
         return False
-    if _may_coincide(left, right) and _name_differently(one.observation, other.observation):
+    kinds, other_kinds = _kinds(one.observation), _kinds(other.observation)
+    if any(kinds[name] != other_kinds[name] for name in kinds.keys() & other_kinds.keys()):
         return False
+    facts, other_facts = find_facts(left), find_facts(right)
+    all_facts = {*facts, *other_facts}
+    small = all(isinstance(fact, float) and fact.is_integer() and abs(fact) < _SMALL for fact in all_facts)
+    if small and len(all_facts) <= _FEW_FACTS:  # two quantities may have these numbers in common
+        names, others = _quantity_words(one.observation), _quantity_words(other.observation)
+        if names and others and not names & others:
+            return False
     values = _value(left), _value(right)
     if None not in values:
         return values[0] == values[1]
-    return _normalize_text(left) == _normalize_text(right) or (
-        _mostly_equal(find_facts(left), find_facts(right)) and not _share_no_kind(one.observation, other.observation)
-    )
+    if strip_addresses(left).split() == strip_addresses(right).split():
+        return True
+    data, other_data = set(kinds.values()) - {""}, set(other_kinds.values()) - {""}
+    if data and other_data and not data & other_data:
+        return False
+    blocks = SequenceMatcher(None, facts, other_facts, autojunk=False).get_matching_blocks()
+    # Measured against the longer list: one fact does not agree with every richer output.
+    return sum(block.size for block in blocks) * 2 > max(len(facts), len(other_facts))
+
+
+def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
+    """Return one experience per kind of failure, the one with the shortest code, so that each kind is repaired once."""
+    by_kind: dict[str, Experience] = {}
+    for item in sorted(experiences, key=lambda item: len(item.candidate.code)):
+        by_kind.setdefault(failure_kind(item), item)
+    return list(by_kind.values())
+
+
+@heuristic("comparing failures", lambda item: item.observation.status)
+def failure_kind(item: Experience) -> str:
+    """Return the kind of a failure: status and first line of the error."""
+    error = item.observation.error
+    return strip_addresses(f"{item.observation.status} {error.headline if error else ''}".strip())
 
 
 @heuristic("judging how informative an output is", lambda text: bool(text.strip()))
@@ -80,65 +107,37 @@ def result_text(observation: Observation) -> str:
     return "\n".join(change.summary for change in data if change.summary)
 
 
-def _normalize_text(text: str) -> str:
-    return " ".join(strip_addresses(text).split())
-
-
-def _may_coincide(left: str, right: str) -> bool:
-    """Whether the texts have so little in them that two quantities may have it in common: two small integers."""
-    facts = {*find_facts(left), *find_facts(right)}
-    small = all(isinstance(fact, float) and fact.is_integer() and abs(fact) < _SMALL for fact in facts)
-    return small and len(facts) <= _FEW_FACTS
-
-
-def _name_differently(one: Observation, other: Observation) -> bool:
-    """Whether both name what they show, without a word in common."""
-    names, others = _quantity_words(one), _quantity_words(other)
-    return bool(names and others) and not names & others
-
-
 def _quantity_words(observation: Observation) -> frozenset[str]:
     """Return the words that are printed beside the values, or else the words in the names that were bound."""
     text = observation.text if is_informative(observation.text) else ""
     bound = " ".join(change.name for change in observation.changes if _kind(change.type))
-    return _plain_words(_FACT.sub(" ", text)) or _plain_words(bound)
-
-
-def _plain_words(text: str) -> frozenset[str]:
-    words = (word.lower().rstrip("s") for word in _NAME_PART.findall(text))
-    return frozenset(word for word in words if len(word) > 2 and word not in _GENERIC)
+    found = [[word.lower().rstrip("s") for word in _NAME_PART.findall(one)] for one in (_FACT.sub(" ", text), bound)]
+    plain = [frozenset(word for word in words if len(word) > 2 and word not in _GENERIC) for words in found]
+    return plain[0] or plain[1]
 
 
 @heuristic("comparing outputs", lambda text: [])
 def find_facts(text: str) -> list[object]:
     """Return numbers, quoted strings and truth values, in order."""
-    found = islice(_FACT.finditer(strip_addresses(text)), _MOST_FACTS)
-    return [_fact(match.group()) for match in found]
-
-
-def _fact(item: str) -> object:
-    if item[0] in "-0123456789":
-        return float(item)
-    value = _literal(item)
-    return item[1:-1] if value is None else value
-
-
-def _mostly_equal(left: list[object], right: list[object]) -> bool:
-    """Whether most facts match.
-
-    Measured against the longer list, so that a single fact does not agree with every richer output that contains it.
-    """
-    blocks = SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
-    return sum(block.size for block in blocks) * 2 > max(len(left), len(right))
+    found: list[object] = []
+    for match in islice(_FACT.finditer(strip_addresses(text)), _MOST_FACTS):
+        item = match.group()
+        value = float(item) if item[0] in "-0123456789" else _literal(item)
+        found.append(item[1:-1] if value is None else value)
+    return found
 
 
 def _value(text: str) -> object:
-    """Return the value that the text is a literal of, or that a summary shows; `None` if there is none.
-
-    A type may precede the literal.
-    """
-    values = (_literal(literal) for literal in _literal_candidates(text.strip()))
-    return next((value for value in values if value is not None), None)
+    """Return the value that the text is a literal of, perhaps after a type, or that a summary shows; else `None`."""
+    text = text.strip()
+    literals = [text]
+    if type_ := _TYPE.match(text):
+        literals.append(text[type_.end() :])
+    head, _, rest = text.partition("\n")
+    if re.match(r"(?:list|tuple|set|dict): \d+ items?", head):
+        line = rest.partition("\n")[0].strip()
+        literals.append(f"{{{line}}}" if head.startswith("dict") else line)
+    return next((value for value in map(_literal, literals) if value is not None), None)
 
 
 def _literal(text: str) -> object:
@@ -147,16 +146,6 @@ def _literal(text: str) -> object:
         return _normalize_value(ast.literal_eval(text))
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
         return None
-
-
-def _literal_candidates(text: str) -> Iterator[str]:
-    yield text
-    if type_ := _TYPE.match(text):
-        yield text[type_.end() :]
-    head, _, rest = text.partition("\n")
-    if re.match(r"(?:list|tuple|set|dict): \d+ items?", head):
-        line = rest.partition("\n")[0].strip()
-        yield f"{{{line}}}" if head.startswith("dict") else line
 
 
 def _normalize_value(value: object) -> object:
@@ -174,20 +163,9 @@ def _normalize_value(value: object) -> object:
     return value
 
 
-def _contradict(one: Observation, other: Observation) -> bool:
-    """Whether a name has values of different kinds in the two observations."""
-    left, right = _types(one), _types(other)
-    return any(_kind(left[name]) != _kind(right[name]) for name in left.keys() & right.keys())
-
-
-def _share_no_kind(one: Observation, other: Observation) -> bool:
-    """Whether both have results, but none of the same kind."""
-    left, right = (set(filter(None, map(_kind, _types(item).values()))) for item in (one, other))
-    return bool(left and right) and not left & right
-
-
-def _types(observation: Observation) -> Mapping[str, str]:
-    return {**dict(observation.names), **{change.name: change.type for change in observation.changes}}
+def _kinds(observation: Observation) -> Mapping[str, str]:
+    types = {**dict(observation.names), **{change.name: change.type for change in observation.changes}}
+    return {name: _kind(type_) for name, type_ in types.items()}
 
 
 def _kind(type_: str) -> str:

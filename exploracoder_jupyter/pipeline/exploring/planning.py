@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.core.events import KnowledgeSearched, LibraryRead, Notice, PlanMade
-from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, Passage, Plan, Planner, Subtask
+from exploracoder_jupyter.core.events import LibraryRead, Notice, PlanMade
+from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, Plan, Planner, Subtask
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_parsed, ask_text
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs, PlanInputs, PlannersInputs
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import join_lines
@@ -20,13 +21,11 @@ from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
 )
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 from exploracoder_jupyter.pipeline.retrieval.known_words_filter import filter_queries
-from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
+from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_for_task
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _LONGEST_README: Final = 9000
-"""Maximum number of characters of the libraries' own text in the request for a briefing."""
 _LONGEST_OVERVIEW: Final = 3000
-"""Maximum number of characters of the libraries' own text in a plan's prompt."""
 SHOWN_ATTEMPTS: Final = 2
 
 
@@ -49,21 +48,23 @@ async def introduce(run: Run) -> Introduction:
         return Introduction(shorten_overview(run, knowledge.overview(), _LONGEST_OVERVIEW))
     introduction = (run.given and run.given.introduction) or knowledge.introduction(run.model.name)
     if introduction is None:
-        overview = knowledge.overview()
-        introduction = Introduction(await _summarize(run, overview), await _draw_planners(run, overview))
+        overview, planners = knowledge.overview(), tuple[Planner, ...]()
+        text = "(The library has no introductory documentation.)"
+        if overview.text.strip():
+            try:
+                readme = shorten_overview(run, overview, _LONGEST_README)
+                text = await ask_text(run, "introduce", IntroduceInputs(run.task.libraries, readme))
+            except ReplyError:
+                text = shorten_overview(run, overview, 1500)
+        if overview.examples and (count := run.settings.planners):
+            inputs = PlannersInputs(run.task.libraries, overview.examples[:12], count)
+            with suppress(ReplyError):
+                drawn = (await ask_json(run, "planners", inputs, PlannersReply)).planners[:count]
+                planners = tuple(Planner(item.requirement, tuple(item.steps)) for item in drawn)
+        introduction = Introduction(text, planners)
         knowledge.keep_introduction(run.model.name, introduction)
     run.emit(LibraryRead(tuple(knowledge.libraries), knowledge.size, introduction))
     return introduction
-
-
-async def _summarize(run: Run, overview: Overview) -> str:
-    if not overview.text.strip():
-        return "(The library has no introductory documentation.)"
-    try:
-        text = shorten_overview(run, overview, _LONGEST_README)
-        return await ask_text(run, "introduce", IntroduceInputs(run.task.libraries, text))
-    except ReplyError:
-        return shorten_overview(run, overview, 1500)
 
 
 def shorten_overview(run: Run, overview: Overview, most: int) -> str:
@@ -75,28 +76,11 @@ def shorten_overview(run: Run, overview: Overview, most: int) -> str:
     return "\n\n".join(shorten(text, most // len(texts)) for text in texts)
 
 
-async def _draw_planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
-    count = run.settings.planners
-    if not overview.examples or not count:
-        return ()
-    inputs = PlannersInputs(run.task.libraries, overview.examples[:12], count)
-    try:
-        reply = await ask_json(run, "planners", inputs, PlannersReply)
-    except ReplyError:
-        return ()
-    return tuple(Planner(item.requirement, tuple(item.steps)) for item in reply.planners[:count])
-
-
 async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ...] = ()) -> None:
     """Make the plan, which is empty if a program that was tried before already does the whole task.
 
-    Where programs were tried, the documentation that they were written from is not sent again, only a list of APIs. If
-    the reply stays unusable, the task itself becomes the only subtask and a notice reports it.
-
-    Args:
-        run: the run.
-        introduction: the introduction to the libraries.
-        apis: APIs found for the task, listed in the prompt.
+    Where programs were tried, the documentation that they were written from is not sent again, only a list of `apis`.
+    If the reply stays unusable, the task itself becomes the only subtask and a notice reports it.
     """
     attempts = run.progress.seen[-SHOWN_ATTEMPTS:]
     may_be_empty = run.progress.may_suffice and run.sharing == "values"
@@ -104,51 +88,36 @@ async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ..
         run.task,
         Introduction("") if attempts else introduction,
         run.settings.subtasks,
-        () if attempts else await _gather_for_task(run),
+        () if attempts else await gather_for_task(run, "plan"),
         apis=apis,
         attempts=attempts,
         may_be_empty=may_be_empty,
         online="web" in run.sources.kinds,
         context_tokens=run.retrieval.context_tokens,
     )
+    form: type[PlanReply | SearchingPlanReply] = SearchingPlanReply if inputs.online else PlanReply
+
+    def parse(text: str) -> Sequence[str | MarkedReply]:
+        subtasks = parse_json(text, form).subtasks
+        if not (subtasks or may_be_empty):
+            raise ReplyError("the list of subtasks is empty.")
+        return subtasks
+
+    planned: list[tuple[str, str]] = []
     try:
-        planned = _titles_and_queries(await _request_subtasks(run, inputs))[: inputs.most]
+        for item in await ask_parsed(run, "plan", inputs, parse, form=form):
+            text, query = (item, "") if isinstance(item, str) else (item.subtask, item.search)
+            planned += [(title, query) for title in clean_titles([text])]
         if not planned and may_be_empty:
             return
     except ReplyError as error:
         run.emit(
             Notice(f"The plan could not be used ({error.message}) Exploring the task as a single subtask.", "warning")
         )
-        planned = []
+    del planned[inputs.most :]
     titles, queries = [title for title, _ in planned], filter_queries(run, [query for _, query in planned])
     run.agenda.plan = Plan(run.agenda.new_subtasks(titles or [run.task.text.strip()], queries))
     run.emit(PlanMade(run.agenda.plan))
-
-
-async def _gather_for_task(run: Run) -> tuple[Passage, ...]:
-    """Gather passages for the whole task."""
-    passages = await gather_passages(run, run.task.text)
-    if passages:
-        run.emit(KnowledgeSearched("plan", 0, "task", run.task.text, (), passages))
-    return passages
-
-
-async def _request_subtasks(run: Run, inputs: PlanInputs) -> Sequence[str | MarkedReply]:
-    form: type[PlanReply | SearchingPlanReply] = SearchingPlanReply if inputs.online else PlanReply
-
-    def parse(text: str) -> Sequence[str | MarkedReply]:
-        subtasks = parse_json(text, form).subtasks
-        if not (subtasks or inputs.may_be_empty):
-            raise ReplyError("the list of subtasks is empty.")
-        return subtasks
-
-    return await ask_parsed(run, "plan", inputs, parse, form=form)
-
-
-def _titles_and_queries(items: Sequence[str | MarkedReply]) -> list[tuple[str, str]]:
-    """Return the non-blank titles, each with its web search query, which may be empty."""
-    pairs = [(item, "") if isinstance(item, str) else (item.subtask, item.search) for item in items]
-    return [(title, query) for text, query in pairs for title in clean_titles([text])]
 
 
 def revise(
@@ -156,15 +125,8 @@ def revise(
 ) -> Subtask:
     """Replace the subtasks after `subtask`, and it as well, within the limits on revisions and subtasks.
 
-    Args:
-        run: the run.
-        subtask: the one that is about to be explored.
-        titles: the subtasks after it; `None` keeps them.
-        reason: why the plan changes.
-        restated: what is done in place of it; `None` keeps it.
-
-    Returns:
-        The subtask to explore now.
+    `titles` are the subtasks after it, `restated` is what is done in place of it; `None` keeps them. Returns the
+    subtask to explore now.
     """
     agenda, place = run.agenda, run.agenda.plan.subtasks.index(subtask)
     done, now, later = agenda.plan.subtasks[:place], [subtask.title], agenda.plan.subtasks[place + 1 :]

@@ -39,7 +39,15 @@ def find_objection(item: Experience) -> str:
     """Return why the result of a cell that ran is not what its subtask asks for, as a clause; empty if nothing is."""
     if not item.observation.ran:
         return ""
-    return _no_effect(item.observation) or _wrong_size(item)
+    if any(_NO_EFFECT.search(warning) for warning in item.observation.warnings):
+        return "it warned that a statement had no effect"
+    asked, sizes = _asked_size(item.subtask.title), [*_sizes(item.observation)]
+    if asked is None or not sizes or asked in sizes:
+        return ""
+    text = item.observation.text
+    lines = [line for line in text.splitlines() if line.strip()]
+    shown = str(asked) in _WORD.findall(text) or len(lines) == asked
+    return "" if shown else f"its result has {sizes[0]} where the subtask asks for {asked}"
 
 
 def with_objection(item: Experience) -> Experience:
@@ -50,27 +58,11 @@ def with_objection(item: Experience) -> Experience:
     return replace(item, observation=replace(item.observation, note=remark))
 
 
-def _no_effect(observation: Observation) -> str:
-    found = next((warning for warning in observation.warnings if _NO_EFFECT.search(warning)), "")
-    return "it warned that a statement had no effect" if found else ""
-
-
-def _wrong_size(item: Experience) -> str:
-    asked = _asked_size(item.subtask.title)
-    sizes = [*_sizes(item.observation)]
-    if asked is None or not sizes or asked in sizes or _mentions(item.observation.text, asked):
-        return ""
-    return f"its result has {sizes[0]} where the subtask asks for {asked}"
-
-
 def _asked_size(title: str) -> int | None:
     """Return the only number of rows or items that the subtask asks for; `None` if there is none, or several."""
-    found = {_number(match["number"]) for match in _ASKED.finditer(title) if not _OF_INPUT.search(match["between"])}
+    numbers = [match["number"] for match in _ASKED.finditer(title) if not _OF_INPUT.search(match["between"])]
+    found = {_NUMBERS.get(number.lower()) or int(number) for number in numbers}
     return found.pop() if len(found) == 1 else None
-
-
-def _number(text: str) -> int:
-    return _NUMBERS.get(text.lower()) or int(text)
 
 
 def _sizes(observation: Observation) -> Iterator[int]:
@@ -81,9 +73,3 @@ def _sizes(observation: Observation) -> Iterator[int]:
             yield 0
         elif found := _SIZE.search(head):
             yield int((found["size"] or found["length"]).replace(",", ""))
-
-
-def _mentions(text: str, number: int) -> bool:
-    """Whether the output has the number in it, or that many lines."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return str(number) in _WORD.findall(text) or len(lines) == number

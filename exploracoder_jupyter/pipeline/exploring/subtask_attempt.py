@@ -7,7 +7,6 @@ are compared with one another, so all of them have to start alike.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -17,16 +16,18 @@ from exploracoder_jupyter.core.errors import BranchingChanged, BudgetExceeded
 from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, Usage
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
-from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, mark_rerun, notify_branching_change
+from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, close_branches, notify_branching_change
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, outputs_agree, result_text
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection, with_objection
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.step_context import Run, State
+from exploracoder_jupyter.text.python_code import parse_python
+
+_AGAIN = "Run again in a branch made in another way."
 
 
 @dataclass(slots=True)
@@ -78,12 +79,13 @@ class Attempt:
         """Rerun what ran before the branching method changed, and sort the experiences in order of proposal.
 
         The selection must not depend on which of two candidates happened to end first.
-
-        Raises:
-            BranchingChanged: the method has changed too often.
         """
         while outdated := [one for one, changes in self.started.values() if changes < self.changes]:
-            await self._discard(outdated)
+            ids = {candidate.id for candidate in outdated}
+            self.experiences = [item for item in self.experiences if item.candidate.id not in ids]
+            for id_ in ids:
+                self.started.pop(id_)
+            await close_branches([self.branches.pop(id_) for id_ in ids if id_ in self.branches])
             async with task_group() as group:
                 for candidate in outdated:
                     group.start_soon(self._run_candidate, candidate, True)
@@ -99,32 +101,20 @@ class Attempt:
                 try:
                     await self._observe(candidate, again=again)
                 except BranchingChanged as change:
-                    self._handle_change(change, changes)
-
-    def _handle_change(self, change: BranchingChanged, changes: int) -> None:
-        """Count the change reported by the first branch; other branches of the same method report the same change."""
-        if changes < self.changes:
-            return
-        if changes == MOST_CHANGES:
-            raise change
-        self.changes += 1
-        notify_branching_change(self.run, change)
-
-    async def _discard(self, candidates: Sequence[Candidate]) -> None:
-        ids = {candidate.id for candidate in candidates}
-        self.experiences = [item for item in self.experiences if item.candidate.id not in ids]
-        with anyio.CancelScope(shield=True):
-            for id_ in ids:
-                self.started.pop(id_)
-                if branch := self.branches.pop(id_, None):
-                    await branch.close()
+                    if changes == MOST_CHANGES:
+                        raise
+                    if changes == self.changes:  # other branches of the same method report the same change
+                        self.changes += 1
+                        notify_branching_change(self.run, change)
 
     async def _observe(self, candidate: Candidate, *, again: bool) -> None:
         run = self.run
         [branch] = await self.state.branch.fork(1)
         self.branches[candidate.id] = branch
         observation = await branch.run(candidate.code, timeout=run.settings.timeout)
-        observation = add_suggestions(run, mark_rerun(observation) if again else observation)
+        if again:
+            observation = replace(observation, note=f"{observation.note} {_AGAIN}".strip())
+        observation = add_suggestions(run, observation)
         run.meter.charge("execute", Usage(seconds=observation.seconds))
         types = known_types(self.state.experience) | dict(observation.names)
         before = [item.candidate.code for item in self.state.experience if item.observation.ran]
@@ -163,23 +153,13 @@ class Attempt:
 
     async def close_losers(self, winner: str | None) -> None:
         """Close the branches of all candidates but one."""
-        with anyio.CancelScope(shield=True):
-            for candidate, branch in self.branches.items():
-                if candidate != winner:
-                    await branch.close()
+        await close_branches(branch for candidate, branch in self.branches.items() if candidate != winner)
 
 
 @heuristic("comparing code", lambda code: code.strip())
 def fingerprint(code: str) -> str:
     """Return a string that is equal for snippets that differ only in layout and comments."""
-    try:
-        return ast.dump(ast.parse(code))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return code.strip()
-
-
-def new_candidate(
-    id_: str, state: State, subtask: Subtask, draft: Draft, *, round_: int = 0, repairs: str | None = None
-) -> Candidate:
-    """Return a draft as a candidate of a subtask, in a debugging round if it is a repair."""
-    return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem, parent=state.parent)
+    with suppress(ValueError, RecursionError):  # a number with too many digits, or code that is nested too deeply
+        if (tree := parse_python(code)).body:
+            return ast.dump(tree)
+    return code.strip()

@@ -7,21 +7,23 @@ start of the next subtask; the other branches are closed, but their experiences 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
-from exploracoder_jupyter.core.types import Experience, Subtask, SubtaskStatus
+from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, SubtaskStatus
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
-from exploracoder_jupyter.pipeline.exploring.debug_round import run_debug_round
-from exploracoder_jupyter.pipeline.exploring.failure_kinds import distinct_failures
+from exploracoder_jupyter.pipeline.exploring.output_similarity import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.planning import SHOWN_ATTEMPTS, revise
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt, new_candidate
+from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ProposeInputs
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs, ProposeInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import Recommendation, recommend, retrieve
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import drop_stale_snippets
@@ -43,25 +45,18 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
         passages=deduplicate((*state.passages, *advice.passages)),
     )
     now = revise(run, subtask, advice.remaining, advice.reason, advice.restated)
-    if now is not subtask:
-        return await _explore_instead(run, state, now, advice)
-    if advice.satisfied:
+    if now is not subtask:  # the plan was revised: the advice is about what stood in its place
+        found, passages = await retrieve(run, now, now.title, reranked=False)
+        await raise_if_cancelled()
+        chosen = {item.api.path for item in advice.apis}
+        apis = (*advice.apis, *(item for item in found if item.api.path not in chosen))
+        retrieved = merge_apis(tuple(item.api for item in found), advice.retrieved)
+        advice = replace(advice, apis=apis, retrieved=retrieved, passages=deduplicate((*passages, *advice.passages)))
+    elif advice.satisfied:
         run.emit(SubtaskFinished(subtask.id, "skipped", advice.reason or _SHOWN))
         return state
-    run.emit(SubtaskStarted(subtask.id, tuple(item.listed for item in advice.apis)))
-    return await _experiment(run, state, subtask, advice)
-
-
-async def _explore_instead(run: Run, state: State, subtask: Subtask, advice: Recommendation) -> State:
-    """Explore what a revision of the plan put in place of the subtask for which the advice was given."""
-    found, passages = await retrieve(run, subtask, subtask.title, reranked=False)
-    await raise_if_cancelled()
-    chosen = {item.api.path for item in advice.apis}
-    apis = (*advice.apis, *(item for item in found if item.api.path not in chosen))
-    run.emit(SubtaskStarted(subtask.id, tuple(item.listed for item in apis)))
-    retrieved = merge_apis(tuple(item.api for item in found), advice.retrieved)
-    advice = replace(advice, apis=apis, retrieved=retrieved, passages=deduplicate((*passages, *advice.passages)))
-    return await _experiment(run, state, subtask, advice)
+    run.emit(SubtaskStarted(now.id, tuple(item.listed for item in advice.apis)))
+    return await _experiment(run, state, now, advice)
 
 
 async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommendation) -> State:
@@ -84,7 +79,9 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         await drop_stale_snippets(run, search.passages, attempt.experiences)
         await raise_if_cancelled()
         if not attempt.experiences:
-            return _give_up(run, state, subtask, attempt.problem)
+            reason, problem = "the model gave no code that could be run", attempt.problem
+            run.emit(SubtaskFinished(subtask.id, "failed", f"{reason}: {problem}" if problem else reason))
+            return replace(state, no_code_problems=(*state.no_code_problems, problem)) if problem else state
         chosen, selection = select(
             attempt.experiences,
             [api.path for api in search.apis],
@@ -93,7 +90,9 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         )
         run.emit(CandidateSelected(selection))
         winner = chosen.candidate.id if chosen.observation.ran else None
-        _expect_next(attempt, winner)
+        branch = attempt.branches[winner] if winner else state.branch
+        if subtask.id != run.agenda.plan.subtasks[-1].id:  # after the last one the root is forked instead
+            branch.expect(first_candidates(run))
         emit_finished(run, chosen)
     finally:
         await attempt.close_losers(winner)
@@ -102,20 +101,7 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         retrieved=merge_apis(state.retrieved, search.apis),
         passages=deduplicate((*search.passages, *state.passages)),
     )
-    if winner is None:
-        return state.with_experience(chosen, state.branch)
-    return state.with_experience(chosen, attempt.branches[winner])
-
-
-def _expect_next(attempt: Attempt, winner: str | None) -> None:
-    """Announce the forks for the next subtask, so that they are prepared while the model is asked.
-
-    After the last subtask the root is forked instead.
-    """
-    run, state = attempt.run, attempt.state
-    if attempt.subtask.id != run.agenda.plan.subtasks[-1].id:
-        base = attempt.branches[winner] if winner else state.branch
-        base.expect(first_candidates(run))
+    return state.with_experience(chosen, branch)
 
 
 def emit_finished(run: Run, chosen: Experience) -> None:
@@ -124,12 +110,6 @@ def emit_finished(run: Run, chosen: Experience) -> None:
     error = chosen.observation.error
     reason = "" if chosen.observation.ran else (error.headline if error else chosen.observation.note)
     run.emit(SubtaskFinished(chosen.subtask.id, status, reason))
-
-
-def _give_up(run: Run, state: State, subtask: Subtask, problem: str) -> State:
-    reason = "the model gave no code that could be run"
-    run.emit(SubtaskFinished(subtask.id, "failed", f"{reason}: {problem}" if problem else reason))
-    return replace(state, no_code_problems=(*state.no_code_problems, problem)) if problem else state
 
 
 def first_candidates(run: Run) -> int:
@@ -143,7 +123,20 @@ async def _propose(attempt: Attempt, count: int) -> bool:
     if count <= 0:
         return False
     run, state, subtask = attempt.run, attempt.state, attempt.subtask
-    inputs = _propose_inputs(attempt)
+    requested = subtask.id in run.agenda.hints  # the user asked to explore it again, so it is not done
+    inputs = ProposeInputs(
+        run.task,
+        subtask,
+        state.introduction,
+        attempt.search.apis,
+        (*state.experience, *distinct_failures(attempt.experiences)[:_SHOWN_FAILURES]),
+        run.agenda.hints.get(subtask.id, ""),
+        run.settings.tests,
+        passages=attempt.search.passages,
+        context_tokens=run.subtask_context_tokens,
+        attempts=() if state.experience else run.progress.seen[-SHOWN_ATTEMPTS:],
+        may_skip=bool(state.parent) and not (run.asks_always or requested or attempt.experiences),
+    )
     done = proposed = 0
     async with task_group() as group:
         async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=count):
@@ -152,7 +145,8 @@ async def _propose(attempt: Attempt, count: int) -> bool:
                 continue
             proposed += 1
             id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
-            group.start_soon(attempt.try_candidate, new_candidate(id_, state, subtask, draft))
+            candidate = Candidate(id_, subtask.id, draft.code, problem=draft.problem, parent=state.parent)
+            group.start_soon(attempt.try_candidate, candidate)
     await attempt.rerun_outdated()
     return done > 0 and not proposed
 
@@ -173,3 +167,51 @@ def _propose_inputs(attempt: Attempt) -> ProposeInputs:
         attempts=() if state.experience else run.progress.seen[-SHOWN_ATTEMPTS:],
         may_skip=bool(state.parent) and not (run.asks_always or requested or attempt.experiences),
     )
+
+
+async def run_debug_round(attempt: Attempt, round_: int) -> None:
+    """Run one round of self-debugging if needed, after searching again with the failure.
+
+    Each distinct failure of the previous round is repaired once (section 3.4). If candidates ran but none shows a
+    result, or all contradict the subtask, the best of them is rewritten once.
+    """
+    latest = [item for item in attempt.experiences if item.candidate.round == round_ - 1]
+    if attempt.none_ran:
+        await _repair_each(attempt, distinct_failures(latest), round_)
+    elif round_ == 1 and attempt.none_suffices and attempt.run.model.name != OFFLINE:
+        best, _ = select(latest, [api.path for api in attempt.search.apis], attempt.run.task.text)
+        with suppress(BudgetExceeded, EndpointError):  # candidates that ran remain selectable; the next request raises
+            await _repair_each(attempt, [best], round_)
+
+
+async def _repair_each(attempt: Attempt, failures: Sequence[Experience], round_: int) -> None:
+    """Search with the first failure, and repair all of them."""
+    if failures:
+        await attempt.search.search_again(failures[0])
+    attempt.state.branch.expect(len(failures))
+    async with task_group() as group:
+        for failed in failures:
+            group.start_soon(_repair, attempt, failed, round_)
+    await attempt.rerun_outdated()
+
+
+async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
+    run, subtask = attempt.run, attempt.subtask
+    inputs = DebugInputs(
+        run.task,
+        subtask,
+        attempt.search.apis,
+        attempt.state.experience,
+        failed,
+        run.settings.tests,
+        passages=attempt.search.passages,
+        context_tokens=run.subtask_context_tokens,
+    )
+    failed_id = failed.candidate.id
+    id_ = f"{failed_id.partition('r')[0]}r{round_}"
+    drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed_id)]
+    for draft in drafts[:1]:
+        parent = attempt.state.parent
+        await attempt.try_candidate(
+            Candidate(id_, subtask.id, draft.code, round_, failed_id, problem=draft.problem, parent=parent)
+        )

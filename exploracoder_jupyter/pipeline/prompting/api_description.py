@@ -80,7 +80,8 @@ def _parameters(parameters: tuple[Parameter, ...], room: int) -> Iterator[str]:
     """Yield a line for each parameter, in full if all fit, else in brief; those that do not fit are only named."""
     lines = [_line(one, truncate(one.about, _LONGEST_PARAMETER)) for one in parameters]
     if sum(map(len, lines)) > room:
-        lines = [_line(one, _brief(one.about)) for one in parameters]
+        sentences = [_SENTENCE.split(" ".join(one.about.split()), maxsplit=1)[0] for one in parameters]
+        lines = [_line(one, truncate(text, _LONGEST_BRIEF)) for one, text in zip(parameters, sentences, strict=True)]
     yield "Parameters:"
     for index, line in enumerate(lines):
         if len(line) > room:
@@ -94,11 +95,6 @@ def _parameters(parameters: tuple[Parameter, ...], room: int) -> Iterator[str]:
 def _line(parameter: Parameter, about: str) -> str:
     kind = f" ({parameter.type})" if parameter.type else ""
     return f"- {parameter.name}{kind}: {about}".removesuffix(": ")
-
-
-def _brief(text: str) -> str:
-    """Return the first sentence on one line."""
-    return truncate(_SENTENCE.split(" ".join(text.split()), maxsplit=1)[0], _LONGEST_BRIEF)
 
 
 def _example(api: ApiDoc, room: int, above: str = "") -> Iterator[str]:

@@ -19,7 +19,6 @@ BEGIN: Final = "<API>APISearch("
 ARROW: Final = ")->"
 END: Final = "</API>"
 MOST_FOUND: Final = 4
-"""Number of APIs in an answer."""
 NOTHING_FOUND: Final = "Nothing is found."
 
 _LONGEST_SIGNATURE: Final = 90
@@ -38,7 +37,6 @@ class InlineRequest:
     """The text up to the arrow; whatever follows it was made up by the model."""
     query: str
     code: str
-    """What stands before the look-up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +85,8 @@ def begins_anew(text: str) -> bool:
 
 def format_answer(apis: Sequence[ApiDoc]) -> str:
     """Return path, signature and first sentence of the APIs found, one line each."""
-    return "\n".join(map(_line, apis)).replace(END, "") or NOTHING_FOUND
-
-
-def _line(api: ApiDoc) -> str:
-    return f"{api.path}{truncate(api.signature, _LONGEST_SIGNATURE)}: {truncate(api.summary, _LONGEST_SUMMARY)}"
+    lines = (
+        f"{api.path}{truncate(api.signature, _LONGEST_SIGNATURE)}: {truncate(api.summary, _LONGEST_SUMMARY)}"
+        for api in apis
+    )
+    return "\n".join(lines).replace(END, "") or NOTHING_FOUND

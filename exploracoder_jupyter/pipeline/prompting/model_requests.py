@@ -7,7 +7,7 @@ separate requests, one per answer, without blocking the others.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,17 +32,13 @@ from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
 from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
-    DebugInputs,
+    CodeInputs,
     Inputs,
-    ProposeInputs,
-    RepairInputs,
-    SolveInputs,
-    StrategyInputs,
 )
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable, parse_code, parse_json
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_code_without_calls, pending_calls
-from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS, ApiLookups
+from exploracoder_jupyter.pipeline.retrieval.model_lookups import INLINE, TOOLS, ApiLookups
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _R = TypeVar("_R", bound=BaseModel)
@@ -71,11 +67,7 @@ class Draft:
 
 
 async def ask_json(run: Run, step: Step, inputs: Inputs, form: type[_R], *, subject: str = "") -> _R:
-    """Return a structured reply; a malformed one is requested once more, with the error.
-
-    Raises:
-        ReplyError: the second reply was malformed too.
-    """
+    """Return a structured reply; a malformed one is requested once more, with the error (then ReplyError)."""
     return await ask_parsed(run, step, inputs, lambda text: parse_json(text, form), form=form, subject=subject)
 
 
@@ -88,35 +80,30 @@ async def ask_parsed(
     form: type[BaseModel] | None = None,
     subject: str = "",
 ) -> _T:
-    """Return the reply as parsed by `parse`; if that raises ReplyError, it is requested once more.
-
-    Raises:
-        ReplyError: the second reply was rejected too.
-    """
+    """Return the reply as parsed by `parse`; if that raises ReplyError, it is requested once more."""
     request = _build_request(run, step, inputs, subject, PRECISE, form)
-    text = await _request_text(run, request)
+    text = (await _request_reply(run, request)).text
     try:
         return parse(text)
     except ReplyError as error:
-        again = replace(
-            request, messages=(*request.messages, *_retry_messages(text, error, "JSON" if form else "form"))
-        )
-        return parse(await _request_text(run, again))
+        wanted = "with the JSON" if form else "in the form"
+        complaint = f"That reply could not be used: {error.message} Reply again, {wanted} asked for and nothing else."
+    quoted = text if len(text) <= _LONGEST_QUOTED else f"{text[:_LONGEST_QUOTED]}\n... (cut off)"
+    added = Message("assistant", quoted or "(empty)"), Message("user", complaint)
+    return parse((await _request_reply(run, replace(request, messages=(*request.messages, *added)))).text)
 
 
 async def ask_text(run: Run, step: Step, inputs: Inputs, *, subject: str = "") -> str:
-    """Return a reply in prose.
-
-    Raises:
-        ReplyError: the reply is empty.
-    """
-    text = (await _request_text(run, _build_request(run, step, inputs, subject, PRECISE, None))).strip()
+    """Return a reply in prose; ReplyError if it is empty."""
+    text = (await _request_reply(run, _build_request(run, step, inputs, subject, PRECISE, None))).text.strip()
     if not text:
         raise ReplyError("the reply is empty.")
     return text
 
 
-async def ask_code(run: Run, step: Step, inputs: Inputs, *, subject: str, n: int = 1) -> AsyncGenerator[Draft, None]:
+async def ask_code(
+    run: Run, step: Step, inputs: CodeInputs, *, subject: str, n: int = 1
+) -> AsyncGenerator[Draft, None]:
     """Yield up to `n` drafts, each as soon as its reply is complete and all of its look-ups are answered."""
     sampling = Sampling(run.settings.temperature, run.settings.top_p, n=n)
     request = _build_request(run, step, inputs, subject, sampling, None)
@@ -124,7 +111,8 @@ async def ask_code(run: Run, step: Step, inputs: Inputs, *, subject: str, n: int
     if run.retrieval.inline_lookups:  # the model has learned to look up without being offered to
         request = replace(request, inline_lookups=run.retrieval.lookups > 0)
     if lookups:
-        messages = render(step, _with_lookups(request.inputs, lookups))
+        assert isinstance(request.inputs, CodeInputs)
+        messages = render(step, replace(request.inputs, lookups=lookups))
         request = replace(request, messages=messages, tools=TOOLS)
     async with aclosing(merge_streams([partial(_produce_drafts, run, request, lookups)])) as drafts:
         async for draft in drafts:
@@ -132,95 +120,73 @@ async def ask_code(run: Run, step: Step, inputs: Inputs, *, subject: str, n: int
 
 
 def _affordable_lookups(run: Run, request: ModelRequest) -> int:
-    """Return how many APIs may be looked up for one draft: none with the offline model, fewer if tokens are scarce.
-
-    Each look-up of each draft costs the prompt once more, and the remaining steps must be paid for too.
-    """
+    """Return how many APIs may be looked up for one draft: each costs the prompt again, and later steps cost too."""
     if run.model.name == OFFLINE or run.meter.tokens_left < _FEW_TOKENS:
         return 0
     prompt = sum(len(message.content) for message in request.messages) / CHARACTERS_PER_TOKEN
-    share = run.meter.tokens_left / (_steps_left(run, request.subject) + 1)
+    ids, here = [subtask.id for subtask in run.agenda.plan.subtasks], request.subject.partition(".")[0]
+    later = len(ids) - ids.index(here) if here in ids else 0  # the solution counts as the last subtask
+    share = run.meter.tokens_left / (later + 1)
     return min(run.retrieval.lookups, max(int((share - prompt) / (prompt * request.sampling.n)), 0))
-
-
-def _steps_left(run: Run, subject: str) -> int:
-    """Count the subtasks from the subject's on; the solution counts as the last one."""
-    ids = [subtask.id for subtask in run.agenda.plan.subtasks]
-    here = subject.partition(".")[0]
-    return len(ids) - ids.index(here) if here in ids else 0
-
-
-def _with_lookups(inputs: Inputs, lookups: int) -> Inputs:
-    if isinstance(inputs, ProposeInputs | DebugInputs | SolveInputs | RepairInputs | StrategyInputs):
-        return replace(inputs, lookups=lookups)
-    return inputs
 
 
 async def _produce_drafts(run: Run, request: ModelRequest, lookups: int, put: Put[Draft]) -> None:
     """Put the drafts of a request; those with look-ups continue concurrently with the others."""
     known: dict[tuple[str, str], str] = {}
+
+    async def continue_draft(look_up: Callable[[], Awaitable[Draft]]) -> None:
+        try:
+            put(await look_up())
+        except (BudgetExceeded, EndpointError) as error:  # a failure here affects only this draft
+            put(Draft("", f"its API look-up could not be completed: {error.message}"))
+
     async with task_group() as group, aclosing(_request_replies(run, request)) as replies:
         async for reply in replies:
-            if lookups and _pending_calls(reply):
+            if lookups and (reply.calls or pending_calls(reply.text)):
                 api_lookups = ApiLookups(run, request.subject, lookups, known)
-                group.start_soon(_look_up, run, request, reply, api_lookups, put)
+                group.start_soon(continue_draft, partial(_look_up, run, request, reply, api_lookups))
             elif request.inline_lookups and find_request(reply.text):
                 api_lookups = ApiLookups(run, request.subject, _MOST_INLINE, known)
-                group.start_soon(_look_up_inline, run, request, reply, api_lookups, put)
+                group.start_soon(continue_draft, partial(_look_up_inline, run, request, reply, api_lookups))
             else:
                 # With look-ups switched off, a fine-tuned model answers itself.
                 text = strip_lookups(reply.text) if run.retrieval.inline_lookups else reply.text
                 put(_draft(replace(reply, text=text), parse_code_without_calls if lookups else parse_code))
 
 
-async def _look_up(run: Run, request: ModelRequest, reply: Reply, api_lookups: ApiLookups, put: Put[Draft]) -> None:
-    """Answer look-ups until the reply is code or the limit is exceeded; a failure here affects only this draft."""
-    try:
-        while (calls := _pending_calls(reply)) and not api_lookups.exhausted:
-            messages = (*request.messages, *await api_lookups.answered(reply, calls))
-            left = run.meter.tokens_left
-            sampling = _limit_tokens(replace(request.sampling, n=1), left)
-            request = replace(
-                request, messages=messages, sampling=sampling, may_call=api_lookups.left > 0, tokens_left=left
-            )
-            reply = await _request_reply(run, request)
-    except (BudgetExceeded, EndpointError) as error:
-        put(Draft("", f"its API look-up could not be completed: {error.message}"))
-        return
+async def _look_up(run: Run, request: ModelRequest, reply: Reply, api_lookups: ApiLookups) -> Draft:
+    """Answer look-ups until the reply is code or the limit is exceeded."""
+    while (calls := reply.calls or pending_calls(reply.text)) and not api_lookups.exhausted:
+        request = replace(request, messages=(*request.messages, *await api_lookups.answered(reply, calls)))
+        reply = await _request_next(run, replace(request, may_call=api_lookups.left > 0))
     draft = _draft(reply, parse_code_without_calls)
-    put(replace(draft, problem="it asks for more look-ups than allowed") if calls and draft.problem else draft)
+    return replace(draft, problem="it asks for more look-ups than allowed") if calls and draft.problem else draft
 
 
-async def _look_up_inline(
-    run: Run, request: ModelRequest, reply: Reply, api_lookups: ApiLookups, put: Put[Draft]
-) -> None:
+async def _look_up_inline(run: Run, request: ModelRequest, reply: Reply, api_lookups: ApiLookups) -> Draft:
     """Insert the answer where the model wants it and let it continue, until there is no look-up in what it writes.
 
     It stops when the model has searched as often as `retrieval.lookups` allows without writing any code in between.
     """
     written, in_a_row = "", 0
-    try:
-        while (asked := find_request(reply.text)) and api_lookups.left:
-            in_a_row = 1 if has_code(asked.code) else in_a_row + 1
-            if in_a_row > run.retrieval.lookups:
-                break
-            answer = await api_lookups.answer_inline(asked.query)
-            written = f"{written}{asked.written}{answer}{END}"
-            left = run.meter.tokens_left
-            sampling = _limit_tokens(replace(request.sampling, n=1), left)
-            messages = (*request.messages, Message("assistant", written))
-            reply = await _request_reply(run, replace(request, messages=messages, sampling=sampling, tokens_left=left))
-            written = "" if begins_anew(reply.text) else written
-    except (BudgetExceeded, EndpointError) as error:
-        put(Draft("", f"its API look-up could not be completed: {error.message}"))
-        return
+    while (asked := find_request(reply.text)) and api_lookups.left:
+        in_a_row = 1 if has_code(asked.code) else in_a_row + 1
+        if in_a_row > run.retrieval.lookups:
+            break
+        answer = await api_lookups.answer(Call(INLINE, asked.query))
+        written = f"{written}{asked.written}{answer}{END}"
+        messages = (*request.messages, Message("assistant", written))
+        reply = await _request_next(run, replace(request, messages=messages))
+        written = "" if begins_anew(reply.text) else written
     whole = replace(reply, text=strip_lookups(f"{written}{reply.text}"))
-    put(Draft(whole.text, "it searches without writing code") if asked else _draft(whole, parse_code))
+    return Draft(whole.text, "it searches without writing code") if asked else _draft(whole, parse_code)
 
 
-def _pending_calls(reply: Reply) -> tuple[Call, ...]:
-    """Return the calls that must be answered before the reply can continue."""
-    return reply.calls or pending_calls(reply.text)
+async def _request_next(run: Run, request: ModelRequest) -> Reply:
+    """Return one reply with the tokens that are left now."""
+    left = run.meter.tokens_left
+    sampling = _limit_tokens(replace(request.sampling, n=1), left)
+    return await _request_reply(run, replace(request, sampling=sampling, tokens_left=left))
 
 
 def _draft(reply: Reply, read: Callable[[str], str]) -> Draft:
@@ -243,17 +209,6 @@ def _build_request(
 def _limit_tokens(sampling: Sampling, left: int) -> Sampling:
     """Limit the length of replies if the run has few tokens left to pay for them."""
     return sampling if left >= _FEW_TOKENS else replace(sampling, max_tokens=max(left // sampling.n, 1))
-
-
-def _retry_messages(text: str, error: ReplyError, what: str) -> tuple[Message, Message]:
-    wanted = f"{'with' if what == 'JSON' else 'in'} the {what} asked for"
-    request = f"That reply could not be used: {error.message} Reply again, {wanted} and nothing else."
-    quoted = text if len(text) <= _LONGEST_QUOTED else f"{text[:_LONGEST_QUOTED]}\n... (cut off)"
-    return Message("assistant", quoted or "(empty)"), Message("user", request)
-
-
-async def _request_text(run: Run, request: ModelRequest) -> str:
-    return (await _request_reply(run, request)).text
 
 
 async def _request_reply(run: Run, request: ModelRequest) -> Reply:

@@ -1,15 +1,27 @@
-"""Renders observations for prompts: the most informative parts first, within a budget, with a note about each cut."""
+"""Renders observations for prompts: the most informative parts first, within a budget, with a note about each cut.
+
+What a prompt already states is removed from the summaries of values: what was printed, and the members of a type.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from exploracoder_jupyter.core.types import Change, ErrorInfo, Experience, Observation
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.repeated_facts import drop_repeated_members, drop_shown_facts
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+
+_MEMBERS: Final = re.compile(r"^  (?:properties|methods): .*\n?", re.MULTILINE)
+"""Facts about the type of a value, written by `kernel_agent.summaries.objects.python_objects`."""
+_PUNCTUATION: Final = re.compile(r"[\s|,:='\"()\[\]{}]+")
+_ZERO_FRACTION: Final = re.compile(r"(?<=\d)\.0+(?!\d)")
+_LABEL: Final = re.compile(r"^[^\n:=]{1,60}[:=]\s*")
+_LEAST_WORDS: Final = 2
+_LEAST_CHARACTERS: Final = 4
+"""A line of fewer words and characters may be printed by coincidence."""
 
 MOST_CHARACTERS: Final = 4000
 """Maximum number of characters of one observation, not counting its code."""
@@ -24,11 +36,6 @@ _COST: Final = re.compile(r"^It (?:took [\d.]+ s|grew by \d+ MB)(?: and grew by 
 _Part = Callable[[Observation, int], str]
 """Renders one part of an observation in about the given number of characters (a few more if it notes a cut); empty
 if there is nothing to show."""
-
-
-def format_experience(experience: Iterable[Experience], most: int) -> str:
-    """Render cells with their observations in about `most` characters: see `format_cells`."""
-    return "\n\n".join(format_cells(experience, most))
 
 
 def format_cells(experience: Iterable[Experience], most: int) -> list[str]:
@@ -55,16 +62,22 @@ def _cell(item: Experience, room: int | None = None) -> str:
 
 def _observation_parts(observation: Observation, room: int) -> Iterator[str]:
     """Yield the non-empty parts; earlier ones are not cut as long as enough is left for the later ones."""
-    parts = [part for part in _PARTS if part(observation, room)]
+    all_parts: tuple[_Part, ...] = (  # ordered by how informative they are
+        lambda seen, room: f"Error:\n{shorten(_report(seen.error), room)}" if seen.error else "",
+        lambda seen, room: _bullet_list("Did you mean:", seen.error.nearest if seen.error else (), room),
+        _note,
+        lambda seen, room: f"Output:\n{shorten(seen.text.strip(), room)}" if seen.text.strip() else "",
+        _changes,
+        lambda seen, room: _bullet_list("Warnings:", seen.warnings, room),
+        lambda seen, room: f"Files written: {shorten(', '.join(seen.files), room)}" if seen.files else "",
+        lambda seen, room: _bullet_list("Logged:", seen.logs, room),
+        _cost,
+    )
+    parts = [part for part in all_parts if part(observation, room)]
     for index, part in enumerate(parts):
         text = part(observation, max(room - _RESERVED * (len(parts) - index - 1), _RESERVED))
         room -= len(text)
         yield text
-
-
-def _error(observation: Observation, room: int) -> str:
-    error = observation.error
-    return f"Error:\n{shorten(_report(error), room)}" if error else ""
 
 
 def _report(error: ErrorInfo) -> str:
@@ -79,18 +92,9 @@ def _report(error: ErrorInfo) -> str:
     return report if message else f"{error.headline}\n{rest}".strip()
 
 
-def _suggestions(observation: Observation, room: int) -> str:
-    return _bullet_list("Did you mean:", observation.error.nearest if observation.error else (), room)
-
-
 def _note(observation: Observation, room: int) -> str:
     known = observation.error is not None and observation.note in _report(observation.error)
     return "" if known else shorten(observation.note, room)
-
-
-def _output(observation: Observation, room: int) -> str:
-    text = observation.text.strip()
-    return f"Output:\n{shorten(text, room)}" if text else ""
 
 
 def _changes(observation: Observation, room: int) -> str:
@@ -106,7 +110,10 @@ def _changes(observation: Observation, room: int) -> str:
 def _fitting_changes(changes: Sequence[Change], shown: str, room: int) -> Iterator[str]:
     """Yield changes in full, or their first line, or the number of the rest. `shown`: the text rendered above."""
     for index, change in enumerate(changes):
-        full = _change(change, shown)
+        how = f"{change.how}, before: {change.before}" if change.before else change.how
+        summary = drop_shown_facts(change, shown)
+        value = summary if summary.startswith(change.type) else f"{change.type}: {summary}".removesuffix(": ")
+        full = f"- {change.name} ({how}): {value}"
         brief = full.partition("\n")[0]
         line = full if len(full) <= room - _RESERVED else brief if brief == full else f"{brief} [more cut]"
         if len(line) > room:
@@ -115,28 +122,6 @@ def _fitting_changes(changes: Sequence[Change], shown: str, room: int) -> Iterat
             return
         room -= len(line)
         yield line
-
-
-def _change(change: Change, shown: str) -> str:
-    how = f"{change.how}, before: {change.before}" if change.before else change.how
-    return f"- {change.name} ({how}): {_value(change, shown)}"
-
-
-def _value(change: Change, shown: str) -> str:
-    summary = drop_shown_facts(change, shown)
-    return summary if summary.startswith(change.type) else f"{change.type}: {summary}".removesuffix(": ")
-
-
-def _warnings(observation: Observation, room: int) -> str:
-    return _bullet_list("Warnings:", observation.warnings, room)
-
-
-def _files(observation: Observation, room: int) -> str:
-    return f"Files written: {shorten(', '.join(observation.files), room)}" if observation.files else ""
-
-
-def _logs(observation: Observation, room: int) -> str:
-    return _bullet_list("Logged:", observation.logs, room)
 
 
 def _cost(observation: Observation, _room: int) -> str:
@@ -162,5 +147,52 @@ def _bullet_list(heading: str, lines: Sequence[str], room: int) -> str:
     return "\n".join([heading, *kept]) if kept else ""
 
 
-_PARTS: Final[tuple[_Part, ...]] = (_error, _suggestions, _note, _output, _changes, _warnings, _files, _logs, _cost)
-"""Ordered by how informative they are."""
+@heuristic("shortening results", lambda experience: list(experience))
+def drop_repeated_members(experience: Iterable[Experience]) -> list[Experience]:
+    """Return the experiences, with the properties and methods of each type only at the first value of that type."""
+    known: set[str] = set()
+    kept: list[Experience] = []
+    for item in experience:
+        changes = []
+        for change in item.observation.changes if item.observation.ran else ():
+            plain = replace(change, summary=_MEMBERS.sub("", change.summary).rstrip())
+            changes.append(plain if change.type in known else change)
+            if _MEMBERS.search(change.summary):
+                known.add(change.type)
+        kept.append(replace(item, observation=replace(item.observation, changes=tuple(changes))) if changes else item)
+    return kept
+
+
+@heuristic("shortening results", lambda change, shown: change.summary)
+def drop_shown_facts(change: Change, shown: str) -> str:
+    """Return the summary of a value without the facts that the shown output states too."""
+    lines = change.summary.strip().splitlines()
+    # A line that another one continues is dropped: the type of a column, where its values follow.
+    summary = "\n".join(line for line in lines if not any(other.startswith(f"{line}, ") for other in lines))
+    if not shown.strip() or not summary:
+        return summary
+    literal = summary.removeprefix(change.type).removeprefix(": ").strip().strip("'\"")
+    outputs = [line.strip() for line in shown.splitlines()]
+    if summary in shown or (literal and any(literal in (line, _LABEL.sub("", line)) for line in outputs)):
+        return f"{change.type}, as shown above"
+    head, *facts = summary.splitlines()
+    printed, kept = f" {_words(shown)} ", []
+    for line in facts:
+        words = _words(line)
+        enough = len(words.split()) >= _LEAST_WORDS or len(words) >= _LEAST_CHARACTERS
+        if not (enough and f" {words} " in printed):
+            kept.append(line)
+    fresh = [*_without_empty_headings(kept)]
+    return "\n".join([head if len(fresh) == len(facts) else f"{head}, as shown above", *fresh])
+
+
+def _words(text: str) -> str:
+    return _ZERO_FRACTION.sub("", _PUNCTUATION.sub(" ", text)).strip().casefold()
+
+
+def _without_empty_headings(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines except for headings under which nothing is left."""
+    indents = [len(line) - len(line.lstrip()) for line in lines]
+    for line, indent, following in zip(lines, indents, [*indents[1:], 0], strict=False):
+        if not line.rstrip().endswith(":") or following > indent:
+            yield line

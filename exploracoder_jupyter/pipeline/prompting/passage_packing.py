@@ -49,7 +49,10 @@ class Packed:
     """From all other sources."""
 
 
-@heuristic("packing documentation into a prompt", lambda apis, passages, tokens: Packed("", _paths(apis), ""))
+@heuristic(
+    "packing documentation into a prompt",
+    lambda apis, passages, tokens: Packed("", quote("\n".join(api.path for api in apis)) if apis else "", ""),
+)
 def pack(apis: Sequence[ApiDoc], passages: Sequence[Passage], tokens: int) -> Packed:
     """Return as much of both as fits into the token budget, the first ones in full."""
     room = int(tokens * CHARACTERS_PER_TOKEN)
@@ -59,7 +62,10 @@ def pack(apis: Sequence[ApiDoc], passages: Sequence[Passage], tokens: int) -> Pa
     share = int(room * (_PASSAGES_SHARE if apis else 1))
     first = _passages(snippets, int(share * (_SNIPPETS_SHARE if others else 1)))
     second = _passages(others, share - len(first))
-    docs = _docs(_called_first(apis, fresh), {api.path for api in apis[:2]}, room - len(first) - len(second))
+    called = {path for item in fresh for path in item.apis}
+    code = "\n".join(item.text for item in fresh if item.code and not item.apis)
+    ordered = sorted(apis, key=lambda api: not (api.path in called or f".{api.name}(" in code))
+    docs = _docs(ordered, {api.path for api in apis[:2]}, room - len(first) - len(second))
     return Packed(*(quote(text) if text else "" for text in (first, docs, second)))
 
 
@@ -75,10 +81,6 @@ def deduplicate(passages: Sequence[Passage]) -> tuple[Passage, ...]:
     return tuple(_drop_repeated(passages, ()))
 
 
-def _paths(apis: Sequence[ApiDoc]) -> str:
-    return quote("\n".join(api.path for api in apis)) if apis else ""
-
-
 def _drop_repeated(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> list[Passage]:
     known = [strip_whitespace(api.description) for api in apis]
     kept: list[Passage] = []
@@ -90,40 +92,25 @@ def _drop_repeated(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> list[
     return kept
 
 
-def _called_first(apis: Sequence[ApiDoc], passages: Sequence[Passage]) -> list[ApiDoc]:
-    """Move the APIs that the passages' code calls to the front, otherwise keeping the order."""
-    called = {path for item in passages for path in item.apis}
-    code = "\n".join(item.text for item in passages if item.code and not item.apis)
-    return sorted(apis, key=lambda api: not (api.path in called or f".{api.name}(" in code))
-
-
 def _passages(passages: Sequence[Passage], room: int) -> str:
     """Render the first passages, each with an even share of the room, and the number of those left out."""
     most = max(room // _LEAST_PASSAGE, 0)
     shown = list(islice(passages, most))
     parts: list[str] = []
     for index, item in enumerate(shown):
-        share = max(room // (len(shown) - index), _LEAST_PASSAGE)
-        part = _passage(item, min(share, _LONGEST_PASSAGE))
-        room -= len(part)
-        parts.append(part)
+        share = min(max(room // (len(shown) - index), _LEAST_PASSAGE), _LONGEST_PASSAGE)
+        about = (truncate(item.title, _LONGEST_TITLE), truncate(item.origin, _LONGEST_TITLE), item.licence)
+        head = f"[{item.source}: {'; '.join(filter(None, about))}]"
+        text = shorten(item.text.strip(), max(share - len(head), _LEAST_PASSAGE // 2))
+        parts.append(f"{head}\n```python\n{text}\n```" if item.code else f"{head}\n{text}")
+        room -= len(parts[-1])
     if len(shown) < len(passages):
         parts.append(f"({len(passages) - len(shown)} more left out)")
     return "\n\n".join(parts)
 
 
-def _passage(item: Passage, most: int) -> str:
-    parts = (truncate(item.title, _LONGEST_TITLE), truncate(item.origin, _LONGEST_TITLE), item.licence)
-    head = f"[{item.source}: {'; '.join(part for part in parts if part)}]"
-    text = shorten(item.text.strip(), max(most - len(head), _LEAST_PASSAGE // 2))
-    return f"{head}\n```python\n{text}\n```" if item.code else f"{head}\n{text}"
-
-
 def _docs(apis: Sequence[ApiDoc], first: Collection[str], room: int) -> str:
-    """Render one line for each API that fits, then expand them in order as long as there is room.
-
-    `first`: paths of the APIs that are described at length regardless of their position.
-    """
+    """Render one line for each API that fits, then expand them in order, at length those with paths in `first`."""
     parts: list[str] = []
     for api in apis:
         line = summary_line(api)

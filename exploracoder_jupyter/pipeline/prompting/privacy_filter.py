@@ -7,18 +7,21 @@ ran contains it: it may come from data, as in `getattr(row, key)`. `none` keeps 
 always sent, because the model wrote it; the user's own files are not, because they may contain data anywhere. The
 filter is applied to the inputs of every request, so that nothing bypasses it on the way into a prompt, and to source
 code that a model looks up.
+
+An error report quotes source. A check or a file of the user's may contain data, so a quotation is kept only if it
+occurs in the code of the cell.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Final
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
 from exploracoder_jupyter.core.types import ErrorInfo, Experience, Observation, Passage
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.error_redaction import redact_foreign_source
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
 
 INSTALLED: Final = "# Installed, in "
@@ -48,6 +51,8 @@ _GIVEN = re.compile(rf"\b(name|named|variable|attribute|unexpected keyword argum
 """A name that was looked up and may come from data, unlike names of existing types, modules and parameters."""
 _WORD = re.compile(r"\w+")
 _WARNING = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
+_PLACE = re.compile(r"  (?P<head>[^:]*\bline [\d,]+(?: of [^:]*)?)(?:: (?P<source>.*))?")
+_QUOTATION = re.compile(r"    (?:failed in: (?P<failed>.*)|(?P<value>.+): [\w.<>]+|(?P<line>.*?)\s*\^?)")
 
 
 def redact_inputs(inputs: Inputs, sharing: Sharing) -> Inputs:
@@ -76,11 +81,39 @@ def redact_experience(experience: Experience, sharing: Sharing) -> Experience:
     """Return the experience with its observation reduced to what may be shared."""
     if sharing == "values":
         return experience
-    observation, error = experience.observation, experience.observation.error
     if sharing == "none":
         return _status_only(experience)
-    code = experience.candidate.code
-    return replace(experience, observation=_without_values(observation, _redact_error(error, code) if error else None))
+    observation, code = experience.observation, experience.candidate.code
+    error = observation.error
+    if error:
+        report = "\n".join(_without_foreign_source(error.schema, code))
+        form = _FORMS.get(error.name)
+        found = re.match(form, error.message) if form else None
+        words = {*_WORD.findall(code)}
+
+        def keep_known(match: re.Match[str]) -> str:
+            return match[0] if {*_WORD.findall(match[2])} <= words else f"{match[1]} '...'"
+
+        message = _GIVEN.sub(keep_known, found.group()) if found else ""
+        error = ErrorInfo(error.name, message, report=report, schema=report, nearest=error.nearest)
+    categories = [_WARNING.match(warning) for warning in observation.warnings]
+    return replace(
+        experience,
+        observation=Observation(
+            observation.status,
+            error=error,
+            text=observation.schema,
+            seconds=observation.seconds,
+            names=observation.names,
+            note=observation.note,
+            unmet=observation.unmet,
+            changes=tuple(replace(change, summary=change.schema) for change in observation.changes),
+            schema=observation.schema,
+            warnings=tuple(dict.fromkeys(one.group() if one else "a warning" for one in categories)),
+            files=observation.files,
+            memory=observation.memory,
+        ),
+    )
 
 
 def _status_only(experience: Experience) -> Experience:
@@ -92,39 +125,17 @@ def _status_only(experience: Experience) -> Experience:
     )
 
 
-def _without_values(observation: Observation, error: ErrorInfo | None) -> Observation:
-    return Observation(
-        observation.status,
-        error=error,
-        text=observation.schema,
-        seconds=observation.seconds,
-        names=observation.names,
-        note=observation.note,
-        unmet=observation.unmet,
-        changes=tuple(replace(change, summary=change.schema) for change in observation.changes),
-        schema=observation.schema,
-        warnings=tuple(dict.fromkeys(_warning_category(warning) for warning in observation.warnings)),
-        files=observation.files,
-        memory=observation.memory,
-    )
+def _without_foreign_source(report: str, code: str) -> Iterator[str]:
+    """Yield the lines of an error report without quotations of other code; layout and quotes may differ."""
 
+    def is_own(source: str) -> bool:
+        return "".join(source.split()).replace('"', "'") in "".join(code.split()).replace('"', "'")
 
-def _redact_error(error: ErrorInfo, code: str) -> ErrorInfo:
-    report = redact_foreign_source(error.schema, code)
-    return ErrorInfo(error.name, _redact_message(error, code), report=report, schema=report, nearest=error.nearest)
-
-
-def _redact_message(error: ErrorInfo, code: str) -> str:
-    form = _FORMS.get(error.name)
-    found = re.match(form, error.message) if form else None
-    if found is None:
-        return ""
-    words = {*_WORD.findall(code)}
-    return _GIVEN.sub(
-        lambda match: match[0] if {*_WORD.findall(match[2])} <= words else f"{match[1]} '...'", found.group()
-    )
-
-
-def _warning_category(warning: str) -> str:
-    found = _WARNING.match(warning)
-    return found.group() if found else "a warning"
+    for line in report.splitlines():
+        if place := _PLACE.fullmatch(line):
+            yield line if is_own(place["source"] or "") else f"  {place['head']}"
+        elif quoted := _QUOTATION.fullmatch(line):
+            if is_own(quoted["failed"] or quoted["value"] or quoted["line"] or ""):
+                yield line
+        else:
+            yield line

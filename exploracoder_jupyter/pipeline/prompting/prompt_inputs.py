@@ -39,7 +39,6 @@ class PlanInputs:
     task: Task
     introduction: Introduction
     most: int
-    """Maximum number of subtasks."""
     passages: tuple[Passage, ...] = ()
     apis: tuple[ApiDoc, ...] = ()
     """APIs found for the task, to be listed."""
@@ -61,12 +60,10 @@ class RecommendInputs:
     task: Task
     subtask: Subtask
     remaining: tuple[Subtask, ...]
-    """The subtasks after this one."""
     apis: tuple[ApiDoc, ...]
     experience: tuple[Experience, ...]
     may_revise: bool
     hint: str = ""
-    """The user's hint when the subtask is to be explored again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,6 @@ class RecommendGlobalInputs:
     apis: tuple[ApiDoc, ...]
     count: int
     experience: tuple[Experience, ...] = ()
-    """The work done, of which the calls are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +88,6 @@ class ProposeInputs:
     experience: tuple[Experience, ...]
     hint: str = ""
     tests: bool = False
-    """Whether the cell should end with assertions."""
     passages: tuple[Passage, ...] = ()
     lookups: int = 0
     """How many APIs the model may look up while it writes."""
@@ -114,7 +109,6 @@ class DebugInputs:
     experience: tuple[Experience, ...]
     failed: Experience
     tests: bool = False
-    """Whether the cell should end with assertions."""
     passages: tuple[Passage, ...] = ()
     lookups: int = 0
     context_tokens: int = 4000
@@ -162,7 +156,6 @@ class InventInputs:
 
     task: Task
     program: Experience
-    """A solution that ran."""
     most: int
 
 
@@ -172,7 +165,6 @@ class JudgeInputs:
 
     task: Task
     apis: tuple[ApiDoc, ...]
-    """APIs found for the errors among the results."""
     experience: tuple[Experience, ...]
     program: Experience
     """The run of the program alone, followed by the user's check."""
@@ -205,18 +197,16 @@ class StrategyInputs:
     context_tokens: int = 4000
 
 
+CodeInputs = ProposeInputs | DebugInputs | SolveInputs | RepairInputs | StrategyInputs
+"""The inputs of prompts for code, during which the model may look APIs up."""
 Inputs = (
     IntroduceInputs
     | PlannersInputs
     | PlanInputs
     | RecommendInputs
     | RecommendGlobalInputs
-    | ProposeInputs
-    | DebugInputs
-    | SolveInputs
-    | RepairInputs
     | InventInputs
     | JudgeInputs
     | ExplainInputs
-    | StrategyInputs
+    | CodeInputs
 )

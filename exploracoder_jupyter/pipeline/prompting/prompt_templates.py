@@ -18,7 +18,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Final
 
-from jinja2 import ChoiceLoader, PackageLoader, StrictUndefined, Template
+from jinja2 import ChoiceLoader, PackageLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Message, Step
@@ -35,29 +35,20 @@ _PACKAGE: Final = "exploracoder_jupyter.pipeline.prompting"
 
 def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
     """Render the messages of a step's prompt."""
-    template = _template(step, inputs)
+    package, name = _PACKAGE, str(step)
+    if isinstance(inputs, StrategyInputs):
+        package, _, name = inputs.template.partition(":")
+    template = _environment(package).get_template(f"{name}.j2")
     values = {field.name: getattr(inputs, field.name) for field in fields(inputs)}
     context = template.new_context(values)
     system, user = ("".join(template.blocks[role](context)).strip() for role in ("system", "user"))
     return Message("system", f"{system}\n\n{RULE}"), Message("user", user)
 
 
-def _template(step: Step, inputs: Inputs) -> Template:
-    if not isinstance(inputs, StrategyInputs):
-        return _environment(_PACKAGE).get_template(f"{step}.j2")
-    package, _, name = inputs.template.partition(":")
-    return _environment(package).get_template(f"{name}.j2")
-
-
 def strip_lookup_offer(text: str) -> str:
     """Remove the offer of look-ups from a prompt, because it depends on the tokens that a run has left."""
-    return " ".join(_lookup_offer().sub(" ", text).split())
-
-
-@cache
-def _lookup_offer() -> re.Pattern[str]:
     before, after = _environment(_PACKAGE).get_template("parts/lookups.j2").render(lookups="\0").strip().split("\0")
-    return re.compile(rf"{re.escape(before)}\d+{re.escape(after)}")
+    return " ".join(re.sub(rf"{re.escape(before)}\d+{re.escape(after)}", " ", text).split())
 
 
 @cache
@@ -81,8 +72,5 @@ def api_table(apis: Sequence[ApiDoc]) -> str:
 
 
 def format_experience(experience: Iterable[Experience], most: int) -> str:
-    """Render cells with their observations in about `most` characters.
-
-    Each is quoted by itself, so that its marks stay as they are when another one follows in a later prompt.
-    """
+    """Render cells in about `most` characters, each quoted by itself: its marks stay when another one follows later."""
     return "\n\n".join(map(quote, observation_text.format_cells(experience, most)))

@@ -81,11 +81,13 @@ def json_values(text: str) -> Iterator[JsonValue]:
 
     If such a list begins before any brace, brackets within its items are not the reply.
     """
-    bodies = [block.body for block in sorted(blocks(text), key=_preference)]
+    named = ("json", "jsonc", "json5")
+    bodies = [one.body for one in sorted(blocks(text), key=lambda one: (one.language not in named, -len(one.body)))]
     prose: list[JsonValue] = [*parse_list(text)]
     for source in bodies:
         yield from _decode_exact(source)
-    if _opens_with_list(text):
+    first, brace = _NUMBERED.search(text) or _BULLET.search(text), re.search(r"[{\[]", text)
+    if first and (brace is None or first.start() < brace.start()):
         yield from (value for value in _decode_exact(text) if isinstance(value, dict))
         yield prose
     else:
@@ -119,16 +121,6 @@ def join_lines(text: str) -> str:
     return " ".join(filter(None, map(str.strip, text.splitlines())))
 
 
-def _preference(block: Block) -> tuple[bool, int]:
-    return block.language not in ("json", "jsonc", "json5"), -len(block.body)
-
-
-def _opens_with_list(text: str) -> bool:
-    first = _NUMBERED.search(text) or _BULLET.search(text)
-    braces = re.search(r"[{\[]", text)
-    return first is not None and (braces is None or first.start() < braces.start())
-
-
 def _decode_exact(source: str) -> Iterator[JsonValue]:
     """Yield valid JSON that starts at the first brace or bracket, or at the first of the other kind after it.
 
@@ -151,7 +143,8 @@ def _decode_repaired(source: str) -> Iterator[JsonValue]:
     """Yield values that json_repair finds. It invents values from prose, so only the right kind is used."""
     brace, bracket = source.find("{"), source.find("[")
     value = _repair(source[brace:]) if brace >= 0 else None
-    if value and (isinstance(value, dict) or _objects(value)):
+    objects = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    if value and (isinstance(value, dict) or objects):
         yield value
         if brace < bracket:
             return
@@ -161,19 +154,10 @@ def _decode_repaired(source: str) -> Iterator[JsonValue]:
 
 
 def _repair(source: str) -> JsonValue:
-    if len(source) > _LONGEST_REPAIRED or _depth(source) > _DEEPEST_REPAIRED:
+    steps = (1 if bracket in "[{" else -1 for bracket in _BRACKET.findall(source))
+    if len(source) > _LONGEST_REPAIRED or max(accumulate(steps), default=0) > _DEEPEST_REPAIRED:
         return None
     try:
         return cast(JsonValue, json_repair.loads(source))
     except Exception:  # its own assertions fail on some texts; then there is no value, whatever the reason
         return None
-
-
-def _depth(source: str) -> int:
-    """Return the maximum nesting depth of brackets, including those within strings."""
-    steps = (1 if bracket in "[{" else -1 for bracket in _BRACKET.findall(source))
-    return max(accumulate(steps), default=0)
-
-
-def _objects(value: JsonValue) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)

@@ -7,9 +7,9 @@ which the caller responds by asking once more.
 
 from __future__ import annotations
 
+import ast
 import re
 import warnings
-from collections.abc import Sequence
 from doctest import DocTestParser
 from typing import Annotated, Never, TypeVar
 
@@ -18,7 +18,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValu
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
-    Block,
     blocks,
     json_values,
     parse_list,
@@ -26,21 +25,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
     without_thinking,
 )
 
-__all__ = [
-    "PlanReply",
-    "PlannerReply",
-    "PlannersReply",
-    "RecommendGlobalReply",
-    "RecommendReply",
-    "SearchingPlanReply",
-    "encodable",
-    "parse_code",
-    "parse_json",
-    "without_thinking",
-]
-
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
-_QUOTED = re.compile(r"`([^`]+)`")
 _NO_CHANGE = re.compile(
     r"\W*(?:null|none|nothing|unchanged|no (?:further )?changes?(?: (?:is |are )?(?:needed|required|necessary))?)\W*",
     re.IGNORECASE,
@@ -51,9 +36,7 @@ _UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
 _TITLE_KEYS = ("title", "subtask", "task", "step", "description", "path", "api", "name")
 """Keys whose value names an object that was sent instead of a text; the first one present is used."""
 _QUERY_KEYS = ("search", "query", "online")
-"""Keys for the web search query of a subtask."""
 _NO_QUERY = re.compile(r"\W*(?:null|none|no|false|not needed|no (?:need (?:to|for) )?search(?: needed)?)?\W*", re.I)
-"""Words that mean no search."""
 
 
 def encodable(text: str) -> str:
@@ -85,16 +68,16 @@ def _subtasks_with_queries(value: object) -> object:
     items = list(value.values()) if isinstance(value, dict) else value
     if not isinstance(items, list):
         return _texts(items)
-    return [item for item in map(_with_query, items) if item]
-
-
-def _with_query(item: object) -> object:
-    title = _text_of(item)
-    query = next((item[key] for key in _QUERY_KEYS if key in item), None) if isinstance(item, dict) else None
-    query = title if query is True else query
-    if not title or not isinstance(query, str) or _NO_QUERY.fullmatch(query):
-        return title
-    return {"subtask": title, "search": strip_markdown(query)}
+    found: list[object] = []
+    for item in items:
+        title = _text_of(item)
+        query = next((item[key] for key in _QUERY_KEYS if key in item), None) if isinstance(item, dict) else None
+        query = title if query is True else query
+        if title and isinstance(query, str) and not _NO_QUERY.fullmatch(query):
+            found.append({"subtask": title, "search": strip_markdown(query)})
+        elif title:
+            found.append(title)
+    return found
 
 
 def _paths(value: object) -> object:
@@ -102,12 +85,9 @@ def _paths(value: object) -> object:
     texts = _texts(value)
     if not isinstance(texts, list):
         return texts
-    return [found.group() for text in texts if (found := _PATH.search(_quoted(text)))]
-
-
-def _quoted(text: str) -> str:
-    quoted = _QUOTED.search(text)
-    return quoted.group(1) if quoted else text
+    quoted = (re.search(r"`([^`]+)`", text) for text in texts)
+    named = (found[1] if found else text for found, text in zip(quoted, texts, strict=True))
+    return [found.group() for text in named if (found := _PATH.search(text))]
 
 
 def _revision(value: object) -> object:
@@ -165,7 +145,6 @@ class RecommendReply(BaseModel):
     apis: Paths
     """Paths, most useful first; omitted ones are dropped."""
     satisfied: bool = False
-    """Whether the experience so far already covers this subtask."""
     reason: Text = ""
 
 
@@ -188,21 +167,13 @@ _R = TypeVar("_R", bound=BaseModel)
 
 
 def raise_unreadable(text: str, *_: object) -> Never:
-    """Raise ReplyError as the fallback for a bug in a parser, so that the reply is requested once more.
-
-    Raises:
-        ReplyError: always.
-    """
+    """Raise ReplyError as the fallback for a bug in a parser, so that the reply is requested once more."""
     raise ReplyError("the reply cannot be read.")
 
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_json(text: str, form: type[_R]) -> _R:
-    """Parse the reply as `form`.
-
-    Raises:
-        ReplyError: the reply cannot be repaired into that form; the message describes the problem to the model.
-    """
+    """Parse the reply as `form`; ReplyError, whose message is for the model, if it cannot be repaired into that."""
     text = without_thinking(text)
     complaint = "no JSON object was found in the reply."
     for number, value in enumerate(json_values(text)):
@@ -210,14 +181,10 @@ def parse_json(text: str, form: type[_R]) -> _R:
             return form.model_validate(_reshape(value, form))
         except ValidationError as error:
             if number == 0 and value:
-                complaint = _complaint(error)
+                first = error.errors()[0]
+                where = ".".join(str(part) for part in first["loc"]) or "the reply"
+                complaint = f"{where}: {first['msg']}."
     raise ReplyError(complaint)
-
-
-def _complaint(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"]) or "the reply"
-    return f"{where}: {first['msg']}."
 
 
 def _reshape(value: JsonValue, form: type[BaseModel]) -> JsonValue:
@@ -228,18 +195,12 @@ def _reshape(value: JsonValue, form: type[BaseModel]) -> JsonValue:
         return {single: value} if single and value else None
     if not isinstance(value, dict):
         return None
-    if single and single not in value:
-        value = {**value, single: _find_required_list(value, form)}
+    if single and single not in value:  # the only list under another name, or texts under numbered keys
+        lists = [item for key, item in value.items() if isinstance(item, list) and key not in form.model_fields]
+        numbered = all(re.search(r"\d", key) for key in value)
+        found = lists[0] if len(lists) == 1 else list(value.values()) if numbered else None
+        value = {**value, single: found}
     return {key: item for key, item in value.items() if item is not None}
-
-
-def _find_required_list(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
-    """Find the required list under another name: the only list, or texts under numbered keys."""
-    lists = [item for key, item in value.items() if isinstance(item, list) and key not in form.model_fields]
-    if len(lists) == 1:
-        return lists[0]
-    numbered = all(re.search(r"\d", key) for key in value)
-    return list(value.values()) if numbered else None
 
 
 @heuristic("reading a reply", raise_unreadable)
@@ -248,31 +209,23 @@ def parse_code(text: str) -> str:
 
     Blocks of other languages are ignored; blocks without a language are used only if none is marked as Python. Prompts
     of an interactive session are removed, together with the output shown there. The code can always be encoded.
-
-    Raises:
-        ReplyError: the reply contains no code.
+    ReplyError if there is none.
     """
     text = _without_prompts(without_thinking(encodable(text)).strip())
     found = [block for block in blocks(text) if block.body.strip()]
-    if not found and not _compiles(text):
+    if not found and not is_python(text):
         raise ReplyError(
             "the reply is neither a fenced code block nor valid Python." if text else "the reply is empty."
         )
-    code = "\n".join(block.body.strip("\n") for block in _python_blocks(found)) if found else text
+    marked = [block for block in found if block.language in _PYTHON]
+    unmarked = [block for block in found if block.language in _UNMARKED]
+    # One block that does not compile is still the candidate: its error is what the model can repair.
+    used = marked or [block for block in unmarked if is_python(_without_prompts(block.body))] or unmarked
+    code = "\n".join(block.body.strip("\n") for block in used) if found else text
     code = _without_prompts(code).strip("\n")
     if not code.strip():
         raise ReplyError("the reply holds no Python code.")
     return code
-
-
-def _python_blocks(found: Sequence[Block]) -> Sequence[Block]:
-    marked = [block for block in found if block.language in _PYTHON]
-    if marked:
-        return marked
-    unmarked = [block for block in found if block.language in _UNMARKED]
-    sound = [block for block in unmarked if _compiles(_without_prompts(block.body))]
-    # One block that does not compile is still the candidate: its error is what the model can repair.
-    return sound or unmarked
 
 
 def _without_prompts(code: str) -> str:
@@ -284,11 +237,12 @@ def _without_prompts(code: str) -> str:
         return code
 
 
-def _compiles(code: str) -> bool:
+def is_python(code: str) -> bool:
+    """Whether the code can be parsed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            compile(code, "<reply>", "exec")
+            ast.parse(code)
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             return False
     return True

@@ -9,7 +9,7 @@ not asked.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -17,7 +17,6 @@ from typing import NamedTuple
 from exploracoder_jupyter.core.types import ApiDoc, ErrorInfo, Observation
 from exploracoder_jupyter.kernel_agent.reporting.name_similarity import most_similar
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.ports import Knowledge
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _MOST_MORE = 3
@@ -51,11 +50,22 @@ class _Missing(NamedTuple):
 @heuristic("looking for similar names", lambda run, observation: observation)
 def add_suggestions(run: Run, observation: Observation) -> Observation:
     """Add the nearest documented APIs to what the observation's error may have meant."""
-    error = observation.error
-    more = [*_suggestion_lines(error, run.knowledge)] if error else []
-    return (
-        replace(observation, error=replace(error, nearest=(*error.nearest, *more))) if error and more else observation
-    )
+    error, knowledge = observation.error, run.knowledge
+    missing = _missing_name(error) if error else None
+    if error is None or missing is None:
+        return observation
+    paths = [re.split(r"[(:\s]", line, maxsplit=1)[0] for line in error.nearest]
+    suggested = {indexed.path if (indexed := knowledge.lookup(path)) else path for path in paths}
+    if missing.exact and suggested:
+        return observation
+    found = [api for api in _ranked(missing, knowledge.apis) if api.path not in suggested]
+    lines = list(error.nearest)
+    for api in found[:_MOST_MORE]:
+        known = api.kind in ("property", "module", "constant")
+        what = f" ({api.kind})" if known else api.signature[:_LONGEST_SIGNATURE]
+        summary = api.summary[:_LONGEST_SUMMARY]
+        lines.append(f"{api.path}{what}" + (f": {summary}" if summary else ""))
+    return replace(observation, error=replace(error, nearest=tuple(lines)))
 
 
 @heuristic("looking for similar names", lambda path, apis: [])
@@ -63,16 +73,6 @@ def find_similar_apis(path: str, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
     """Return a few APIs with names similar to that of this path, the most similar first."""
     owner, _, name = path.rpartition(".")
     return _ranked(_Missing(name, owner.rpartition(".")[2]), apis)[:_MOST_MORE]
-
-
-def _suggestion_lines(error: ErrorInfo, knowledge: Knowledge) -> Iterator[str]:
-    """Yield lines for a few APIs that are not suggested already."""
-    missing = _missing_name(error)
-    suggested = {_path(line, knowledge) for line in error.nearest}
-    if missing is None or (missing.exact and suggested):
-        return
-    found = [api for api in _ranked(missing, knowledge.apis) if api.path not in suggested]
-    yield from map(_line, found[:_MOST_MORE])
 
 
 def _missing_name(error: ErrorInfo) -> _Missing | None:
@@ -95,9 +95,15 @@ def _ranked(missing: _Missing, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
         apis = [api for api in apis if api.kind in _IMPORTABLE and _is_misspelling(missing.name, api.name)]
     names = [missing.name] if missing.exact else most_similar(missing.name, {api.name for api in apis}, _MOST_NAMES)
     rank = {name: index for index, name in enumerate(names)}
-    like = [api for api in apis if api.name in rank]
+    owner = [missing.owner] if missing.owner else None
     return sorted(
-        like, key=lambda api: (not _belongs(api, missing), rank[api.name], bool(api.deprecated), len(api.path))
+        (api for api in apis if api.name in rank),
+        key=lambda api: (
+            api.path.split(".")[-2:-1] != owner,
+            rank[api.name],
+            bool(api.deprecated),
+            len(api.path),
+        ),
     )
 
 
@@ -108,20 +114,3 @@ def _is_misspelling(name: str, other: str) -> bool:
         return one == another
     same = sum(block.size for block in SequenceMatcher(None, one, another, autojunk=False).get_matching_blocks())
     return max(len(one), len(another)) - same <= 1
-
-
-def _belongs(api: ApiDoc, missing: _Missing) -> bool:
-    return bool(missing.owner) and api.path.split(".")[-2:-1] == [missing.owner]
-
-
-def _path(line: str, knowledge: Knowledge) -> str:
-    """Return the indexed path of the API that a line is about."""
-    path = re.split(r"[(:\s]", line, maxsplit=1)[0]
-    known = knowledge.lookup(path)
-    return known.path if known else path
-
-
-def _line(api: ApiDoc) -> str:
-    what = f" ({api.kind})" if api.kind in ("property", "module", "constant") else api.signature[:_LONGEST_SIGNATURE]
-    summary = api.summary[:_LONGEST_SUMMARY]
-    return f"{api.path}{what}" + (f": {summary}" if summary else "")

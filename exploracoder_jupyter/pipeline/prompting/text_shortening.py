@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
@@ -21,12 +20,13 @@ _FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 @heuristic("shortening a text", lambda text, most: _head_and_tail(text, most))
 def shorten(text: str, most: int) -> str:
-    """Return the text in about `most` characters: its head and tail, with a line that says how much is missing.
-
-    Grammars in it stay whole if they fit.
-    """
+    """Return head and tail in about `most` characters, with a note of the rest; grammars stay whole if they fit."""
     blocks = _blocks(text) if len(text) > most else []
-    whole = [index for index, block in enumerate(blocks) if is_grammar(block)]
+    whole = [
+        index
+        for index, block in enumerate(blocks)
+        if len(_GRAMMAR.findall(block)) >= _LEAST_PRODUCTIONS and not _CODE.search(block)
+    ]
     if not whole or sum(len(blocks[index]) for index in whole) > most * _GRAMMAR_SHARE:
         return _head_and_tail(text, most)
     kept, room = set(whole), most - sum(len(blocks[index]) for index in whole)
@@ -34,12 +34,13 @@ def shorten(text: str, most: int) -> str:
         if index not in kept and len(block) <= room:
             kept.add(index)
             room -= len(block)
-    return _join(blocks, kept)
-
-
-def is_grammar(text: str) -> bool:
-    """Return whether a block of text has productions of a grammar."""
-    return len(_GRAMMAR.findall(text)) >= _LEAST_PRODUCTIONS and not _CODE.search(text)
+    parts: list[str] = []
+    missing = 0
+    for index, block in enumerate(blocks):
+        if index in kept:
+            parts += [_note(missing)] * bool(missing) + [block]
+        missing = 0 if index in kept else missing + len(block)
+    return "\n\n".join(parts + [_note(missing)] * bool(missing))
 
 
 def _head_and_tail(text: str, most: int) -> str:
@@ -57,16 +58,6 @@ def _blocks(text: str) -> list[str]:
         blocks = [*blocks[:-1], f"{blocks[-1]}\n\n{block}"] if is_open else [*blocks, block]
         is_open ^= bool(len(_FENCE.findall(block)) % 2)
     return blocks
-
-
-def _join(blocks: Sequence[str], kept: set[int]) -> str:
-    parts: list[str] = []
-    missing = 0
-    for index, block in enumerate(blocks):
-        if index in kept:
-            parts += [_note(missing)] * bool(missing) + [block]
-        missing = 0 if index in kept else missing + len(block)
-    return "\n\n".join(parts + [_note(missing)] * bool(missing))
 
 
 def _note(missing: int) -> str:

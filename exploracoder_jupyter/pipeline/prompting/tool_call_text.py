@@ -8,10 +8,9 @@ requests nothing, whatever it mentions, unless a look-up is the last thing in it
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,11 +20,10 @@ from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Call
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import json_values, without_thinking
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import parse_code, raise_unreadable
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import is_python, parse_code, raise_unreadable
 
 SEARCH: Final = "search_api"
 TOOLS: Final = (SEARCH, "get_signature", "get_source", "get_examples")
-"""Names of the available tools."""
 _FORMS: Final = dict(zip(("APISearch", "APISignature", "APISource", "APIExamples"), TOOLS, strict=True))
 """The tools as they are written in text."""
 _FORM: Final = "|".join(_FORMS)
@@ -55,9 +53,7 @@ class ParsedReply:
     """The look-ups of a reply and its remaining text."""
 
     calls: tuple[Call, ...]
-    """In the order in which they were written."""
     rest: str
-    """The text without the look-ups."""
     last: bool
     """Whether the text ends with a look-up."""
 
@@ -65,37 +61,38 @@ class ParsedReply:
 def parse_calls(text: str) -> ParsedReply:
     """Split the text of a reply into its look-ups and the rest."""
     text = without_thinking(text).replace("\r\n", "\n")
-    alone = tuple(_json_calls(text)) if _is_json(text) else ()
+    is_json = text.lstrip().startswith(("{", "[{", "```json", "```tool"))
+    alone = tuple(_json_calls(text)) if is_json else ()
     if alone:
         return ParsedReply(alone, "", last=True)
     found = sorted([*_tagged_calls(text), *_search_lines(text)], key=lambda item: item[0].start())
     calls = tuple(call for _, calls in found for call in calls)
-    spans = [match.span() for match, _ in found]
-    last = bool(spans) and _FENCES.fullmatch(text, spans[-1][1]) is not None
-    return ParsedReply(calls, _cut_spans(spans, text), last)
+    kept, end = "", 0
+    for match, _ in found:  # the line ends after the look-ups are removed with them
+        kept += text[end : match.start()]
+        end = max(end, match.end() + text.startswith("\n", match.end()))
+    last = bool(found) and _FENCES.fullmatch(text, found[-1][0].end()) is not None
+    return ParsedReply(calls, kept + text[end:], last)
 
 
 @heuristic("looking for look-ups", lambda text: ())
 def pending_calls(text: str) -> tuple[Call, ...]:
     """Return the look-ups that must be answered before the reply can continue; none if its code is complete."""
     reply = parse_calls(text)
-    if not reply.calls:
-        return ()
-    return reply.calls if reply.last or not _is_complete(reply.rest) else ()
+    if reply.calls and not reply.last:
+        with suppress(ReplyError):
+            return () if is_python(parse_code(reply.rest)) else reply.calls
+    return reply.calls
 
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_code_without_calls(text: str) -> str:
-    """Return the code of a reply, without the look-ups in it.
-
-    Raises:
-        ReplyError: there is no code, or it is not valid Python without the look-ups.
-    """
+    """Return the code of a reply without the look-ups in it; ReplyError if that is no Python."""
     reply = parse_calls(text)
     if not reply.calls:
         return parse_code(text)
     code = parse_code(reply.rest)
-    if not _compiles(code):
+    if not is_python(code):
         raise ReplyError("the code holds look-ups of APIs, and is no valid Python without them.")
     return code
 
@@ -126,60 +123,23 @@ def _search_lines(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
 def _tagged_calls(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
     for match in _TAGGED.finditer(text):
         in_tags = match["json"] or match["list"] or ""
-        if calls := [*_function_calls("" if match["list"] else match[0]), *_json_calls(in_tags)]:
+        calls: list[Call] = []
+        for function in _FUNCTION.finditer("" if match["list"] else match[0]):
+            value = _PARAMETER.search(function["body"])
+            if value and function["name"] in TOOLS:
+                calls.append(Call(function["name"], value["value"].strip()))
+        if calls := [*calls, *_json_calls(in_tags)]:
             yield match, calls
-
-
-def _function_calls(text: str) -> Iterator[Call]:
-    for match in _FUNCTION.finditer(text):
-        value = _PARAMETER.search(match["body"])
-        if value and match["name"] in TOOLS:
-            yield Call(match["name"], value["value"].strip())
-
-
-def _is_json(text: str) -> bool:
-    return text.lstrip().startswith(("{", "[{", "```json", "```tool"))
 
 
 def _json_calls(text: str) -> Iterator[Call]:
     value = next(iter(json_values(text)), None) if "{" in text else None
-    for item in value if isinstance(value, list) else [value]:
-        yield from _call(item)
-
-
-def _call(item: JsonValue) -> Iterator[Call]:
-    if not isinstance(item, dict):
-        return
-    inner = item.get("function")
-    if isinstance(inner, dict):
-        item = inner
-    name = item.get("name") or inner
-    arguments = next((item[key] for key in _CALL_KEYS if key in item), None)
-    if isinstance(name, str) and name in TOOLS and (found := parse_argument(arguments)):
-        yield Call(name, found)
-
-
-def _cut_spans(spans: Sequence[tuple[int, int]], text: str) -> str:
-    """Remove these spans from the text, and the line ends after them."""
-    kept, end = [], 0
-    for start, stop in spans:
-        kept.append(text[end:start])
-        end = max(end, stop + text.startswith("\n", stop))
-    return "".join([*kept, text[end:]])
-
-
-def _is_complete(text: str) -> bool:
-    try:
-        return _compiles(parse_code(text))
-    except ReplyError:
-        return False
-
-
-def _compiles(code: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(code)
-        except (SyntaxError, ValueError, MemoryError, RecursionError):
-            return False
-    return True
+    for outer in value if isinstance(value, list) else [value]:
+        if not isinstance(outer, dict):
+            continue
+        inner = outer.get("function")
+        item = inner if isinstance(inner, dict) else outer
+        name = item.get("name") or inner
+        arguments = next((item[key] for key in _CALL_KEYS if key in item), None)
+        if isinstance(name, str) and name in TOOLS and (found := parse_argument(arguments)):
+            yield Call(name, found)

@@ -36,17 +36,12 @@ class Search:
     latest: tuple[ApiDoc, ...] = ()
     """Results of the latest search, best first."""
     rounds: int = 0
-    """Number of repeated searches."""
     converged: bool = False
     searched: set[str] = field(default_factory=set)
     """Candidates that were searched for, and queries that were sent to the web."""
 
     async def search_again(self, failed: Experience) -> None:
-        """Search with what failed, unless that was done, the last two rounds agree, or the round limit is reached.
-
-        Raises:
-            BudgetExceeded: the model may not be asked any more.
-        """
+        """Search with what failed, unless that was done, the last two rounds agree, or the round limit is reached."""
         done = self.converged or self.rounds >= self.run.retrieval.rounds or failed.candidate.id in self.searched
         if done:
             return
@@ -56,10 +51,15 @@ class Search:
         apis = await self._search_index(query)
         passages = await gather_passages(self.run, query.text)
         await raise_if_cancelled()
-        self.converged = _same_top(apis, self.latest)
-        self._emit(failed, query, apis, passages)
-        self._add(apis, passages)
-        await self._ask_web(failed)
+        tops = [{api.path for api in found[:_TOP]} for found in (apis, self.latest)]
+        self.converged = tops[0] == tops[1]
+        self._add(failed, query, apis, passages)
+        online = web_query(self.run, failed) if "web" in self.run.sources.kinds else ""
+        if online and online not in self.searched:
+            self.searched.add(online)
+            passages = await gather_web_passages(self.run, online)
+            await raise_if_cancelled()
+            self._add(failed, Query("error", online), (), passages)
 
     def add_used(self, paths: Sequence[str]) -> None:
         """Add the APIs among these that the model has looked up, for the prompts that follow."""
@@ -74,29 +74,9 @@ class Search:
         new = [place for place, api in enumerate(apis, 1) if api.path not in known]
         return tuple(apis[: new[:_FOUND][-1]] if new else apis[:_FOUND])
 
-    def _add(self, apis: tuple[ApiDoc, ...], passages: tuple[Passage, ...]) -> None:
+    def _add(self, failed: Experience, query: Query, apis: tuple[ApiDoc, ...], passages: tuple[Passage, ...]) -> None:
+        subject, text, paths = failed.candidate.id, "\n".join(query.parts), tuple(api.path for api in apis)
+        self.run.emit(KnowledgeSearched(subject, self.rounds, query.formulation, text, paths, passages, self.converged))
         self.latest = apis or self.latest
         self.apis = merge_apis(apis, self.apis)
         self.passages = deduplicate((*passages, *self.passages))
-
-    async def _ask_web(self, failed: Experience) -> None:
-        query = web_query(self.run, failed) if "web" in self.run.sources.kinds else ""
-        if query and query not in self.searched:
-            self.searched.add(query)
-            passages = await gather_web_passages(self.run, query)
-            await raise_if_cancelled()
-            self._emit(failed, Query("error", query), (), passages)
-            self._add((), passages)
-
-    def _emit(self, failed: Experience, query: Query, apis: Sequence[ApiDoc], passages: tuple[Passage, ...]) -> None:
-        paths = tuple(api.path for api in apis)
-        subject = failed.candidate.id
-        self.run.emit(
-            KnowledgeSearched(
-                subject, self.rounds, query.formulation, "\n".join(query.parts), paths, passages, self.converged
-            )
-        )
-
-
-def _same_top(apis: Sequence[ApiDoc], before: Sequence[ApiDoc]) -> bool:
-    return {api.path for api in apis[:_TOP]} == {api.path for api in before[:_TOP]}

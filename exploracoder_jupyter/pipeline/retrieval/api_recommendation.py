@@ -6,7 +6,7 @@ the plan must change, so that skipping and revising cost no further call.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -52,7 +52,9 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
     code shows the list then.
     """
     hint, plan = run.agenda.hints.get(subtask.id, ""), run.agenda.plan
-    asked = run.asks_always or _went_wrong(state) or bool(hint)
+    latest = state.experience[-1] if state.experience else None
+    went_wrong = latest is not None and (not latest.observation.ran or bool(find_objection(latest)))
+    asked = run.asks_always or went_wrong or bool(hint)
     found, passages = await retrieve(run, subtask, f"{subtask.title} {hint}".strip(), reranked=asked)
     apis = tuple(item.api for item in found)
     revisable = may_revise(run) and bool(state.experience)
@@ -74,12 +76,6 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
     return Recommendation(ranked, apis, passages, satisfied, reply.reason, reply.subtask, remaining)
 
 
-def _went_wrong(state: State) -> bool:
-    """Whether the latest subtask failed, or its result is not what it asks for."""
-    latest = state.experience[-1] if state.experience else None
-    return latest is not None and (not latest.observation.ran or bool(find_objection(latest)))
-
-
 @heuristic("searching the documentation", lambda run, subtask, query, *, reranked: ((), ()))
 async def retrieve(
     run: Run, subtask: Subtask, query: str, *, reranked: bool
@@ -92,7 +88,10 @@ async def retrieve(
     found = tuple(await run.knowledge.search(query, count if reranked else -(-count // 2)))
     passages = await gather_passages(run, query)
     await raise_if_cancelled()
-    found = (*found, *_apis_called_by(run, passages, {item.api.path for item in found}))
+    known = {item.api.path for item in found}
+    called = dict.fromkeys(path for item in passages if item.code for path in item.apis)
+    more = {api.path: api for path in called if (api := run.knowledge.lookup(path)) and api.path not in known}
+    found = (*found, *(ScoredApi(api, 0.0) for api in islice(more.values(), _MOST_CALLED)))
     paths = tuple(item.api.path for item in found)
     run.emit(KnowledgeSearched(subtask.id, 0, "subtask", query, paths, passages))
     if "web" in run.sources.kinds and subtask.online:
@@ -101,13 +100,6 @@ async def retrieve(
         run.emit(KnowledgeSearched(subtask.id, 0, "subtask", subtask.online, (), online))
         passages = deduplicate((*passages, *online))
     return found, passages
-
-
-def _apis_called_by(run: Run, passages: Sequence[Passage], known: Collection[str]) -> Iterable[ScoredApi]:
-    """Return a few APIs that code among the passages calls and that the search did not find."""
-    paths = dict.fromkeys(path for item in passages if item.code for path in item.apis)
-    called = {api.path: api for path in paths if (api := run.knowledge.lookup(path)) and api.path not in known}
-    return (ScoredApi(api, 0.0) for api in islice(called.values(), _MOST_CALLED))
 
 
 async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
@@ -121,8 +113,7 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
         return ()
     count = run.settings.retrieved_global
     titles = [subtask.title for subtask in run.agenda.plan.subtasks]
-    together = await _search_together(run, titles, count)
-    found = merge_apis(together, state.retrieved)[: count * 2]
+    found = merge_apis(await _search_together(run, titles, count), state.retrieved)[: count * 2]
     run.emit(KnowledgeSearched("solution", 0, "subtask", "; ".join(titles), tuple(api.path for api in found)))
     known = {path for item in state.experience if item.observation.ran for path in item.apis}
     pool = tuple(api for api in found if api.path not in known)

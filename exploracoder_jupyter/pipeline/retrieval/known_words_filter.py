@@ -9,7 +9,7 @@ of APIs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
@@ -29,8 +29,11 @@ def filter_queries(run: Run, queries: Sequence[str]) -> list[str]:
     """
     if run.retrieval.web == "folder" or not any(queries):
         return list(queries)
-    known = {"python", *_words(run.task.text), *_known_names(run), *_documented_words(run)}
-    return [" ".join(word for word in query.split() if _is_known(word, known)) for query in queries]
+    texts = (run.knowledge.overview().text, *(api.description for api in run.knowledge.apis))
+    documented = {word for text in texts for word in _PLAIN.findall(text)}
+    known = {"python", *_words(run.task.text), *_known_names(run), *documented}
+    kept = [[word for word in query.split() if _words(word) and _words(word) <= known] for query in queries]
+    return [" ".join(words) for words in kept]
 
 
 @heuristic("filtering search queries", lambda run, text: [])
@@ -40,26 +43,13 @@ def find_known_names(run: Run, text: str) -> list[str]:
     return list(dict.fromkeys(word for word in _WORD.findall(text) if word.casefold() in names))
 
 
-def _is_known(word: str, known: set[str]) -> bool:
-    parts = _words(word)
-    return bool(parts) and parts <= known
-
-
 def _known_names(run: Run) -> set[str]:
     libraries = [name for one in run.knowledge.libraries for name in (one.name, one.distribution)]
     apis = run.knowledge.apis
     paths = (path for api in apis for path in (api.path, *api.aliases))
     parameters = (one.name for api in apis for one in api.parameters)
-    return _words_of_all((*run.task.libraries, *libraries, *dict.fromkeys(paths), *dict.fromkeys(parameters)))
-
-
-def _documented_words(run: Run) -> set[str]:
-    texts = (run.knowledge.overview().text, *(api.description for api in run.knowledge.apis))
-    return {word for text in texts for word in _PLAIN.findall(text)}
-
-
-def _words_of_all(texts: Iterable[str]) -> set[str]:
-    return {word for text in texts for word in _words(text)}
+    names = {*run.task.libraries, *libraries, *paths, *parameters}
+    return {word for name in names for word in _words(name)}
 
 
 def _words(text: str) -> set[str]:

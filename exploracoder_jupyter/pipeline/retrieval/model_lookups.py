@@ -18,7 +18,7 @@ import anyio
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.events import LookedUp
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.core.types import ApiDoc, Call, Message, Parameter, SourceKind
+from exploracoder_jupyter.core.types import ApiDoc, Call, Message, SourceKind
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Reply, Tool
 from exploracoder_jupyter.pipeline.prompting import inline_lookups
@@ -32,11 +32,10 @@ from exploracoder_jupyter.pipeline.step_context import Run
 
 _PATIENCE: Final = 0.6
 """Time limit in seconds for one answer (ToolCoder, section 3.3)."""
-_INLINE: Final = "inline"
-"""Key of the answers to look-ups in the middle of the code, which are shorter."""
+INLINE: Final = "inline"
+"""Stands for a tool: look-ups in the middle of the code, whose answers are shorter."""
 _MOST_FOUND: Final = 6
 _MOST_MEMBERS: Final = 40
-"""Maximum number of members of a class that are listed."""
 _LONGEST_QUERY: Final = 400
 _LONGEST_SIGNATURE: Final = 3000
 _LONGEST_SOURCE: Final = 6000
@@ -76,16 +75,14 @@ class ApiLookups:
         """Return the messages that continue the conversation: the reply and the answers to its calls."""
         answerable = tuple(calls[:_MOST_AT_ONCE])
         answers = [await self.answer(call) for call in answerable]
-        answers[-1] = f"{answers[-1]}\n{self._next_step()}"
+        last = "Go on: write the whole code. There are no more look-ups."
+        if self.left:
+            last = f"Go on: write the whole code, or look up more ({self.left} left)."
+        answers[-1] = f"{answers[-1]}\n{last}"
         if reply.calls:
             results = [Message("tool", text, answers=call.id) for call, text in zip(answerable, answers, strict=True)]
             return Message("assistant", reply.text, calls=answerable), *results
         return Message("assistant", reply.text), Message("user", "\n\n".join(answers))
-
-    def _next_step(self) -> str:
-        if self.left:
-            return f"Go on: write the whole code, or look up more ({self.left} left)."
-        return "Go on: write the whole code. There are no more look-ups."
 
     async def answer(self, call: Call) -> str:
         """Return the answer to one look-up, if any are left; emits `LookedUp`."""
@@ -94,45 +91,49 @@ class ApiLookups:
             return "No more look-ups."
         self.left -= 1
         wanted = " ".join(call.argument.split())[:_LONGEST_QUERY]
-        answer = self.known.get((call.tool, wanted)) or await self._within_time(call.tool, wanted)
-        self.run.emit(LookedUp(self.subject, call.tool, wanted, answer))
+        answer = self.known.get((call.tool, wanted))
+        if not answer:
+            why = "It takes too long to look up."
+            with anyio.move_on_after(scale_limit(_PATIENCE)):
+                try:
+                    answer = self.known[call.tool, wanted] = await self._look_up(call.tool, wanted)
+                except ExploraError:
+                    why = "It cannot be looked up now."
+            answer = answer or f"{why} {self._suggest_names(wanted)}"
+        self.run.emit(LookedUp(self.subject, SEARCH if call.tool == INLINE else call.tool, wanted, answer))
         return answer
-
-    async def answer_inline(self, query: str) -> str:
-        """Return the answer to a look-up in the middle of the code; emits `LookedUp`."""
-        self.left -= 1
-        wanted = " ".join(query.split())[:_LONGEST_QUERY]
-        answer = self.known.get((_INLINE, wanted)) or await self._within_time(_INLINE, wanted)
-        self.run.emit(LookedUp(self.subject, SEARCH, wanted, answer))
-        return answer
-
-    async def _within_time(self, tool: str, wanted: str) -> str:
-        with anyio.move_on_after(scale_limit(_PATIENCE)):
-            try:
-                answer = self.known[tool, wanted] = await self._look_up(tool, wanted)
-                return answer
-            except ExploraError:
-                return f"It cannot be looked up now. {self._suggest_names(wanted)}"
-        return f"It takes too long to look up. {self._suggest_names(wanted)}"
 
     @heuristic("looking up an API", lambda self, tool, wanted: "It cannot be looked up now.")
     async def _look_up(self, tool: str, wanted: str) -> str:
         if tool == SEARCH:
             return await self._search(wanted)
-        if tool == _INLINE:
+        if tool == INLINE:
             apis = [item.api for item in await self.run.knowledge.search(wanted, inline_lookups.MOST_FOUND)]
             self._remember(apis)
             return inline_lookups.format_answer(apis)
         if tool not in {known.name for known in TOOLS}:
             return f"There is no tool {tool!r}; there are {', '.join(known.name for known in TOOLS)}."
-        path = found.group().rstrip(".") if (found := _PATH.search(wanted)) else wanted
+        path = match.group().rstrip(".") if (match := _PATH.search(wanted)) else wanted
         api = self._resolve(path)
         if api is None:
             return f"There is no API {path!r}. {self._suggest_names(path)}"
         self._remember([api])
         if tool == "get_signature":
             return quote(_signature(api))
-        return await (self._source(api) if tool == "get_source" else self._examples(api))
+        if tool == "get_source":
+            source = await self.run.knowledge.source(api.path)
+            if source and may_share_source(source, self.run.sharing):
+                return quote(shorten(source, _LONGEST_SOURCE))
+            why = "is the user's own and not shared" if source else "cannot be read"
+            return f"The source of {api.path} {why}. Its signature:\n{quote(_signature(api))}"
+        found = api.examples or tuple(
+            item.passage.text
+            for item in await self.run.sources.search(api.path, _MOST_FOUND, among=("snippet", "documentation"))
+            if item.passage.code and api.path in item.passage.apis
+        )
+        if not found:
+            return f"There is no example of {api.path}. Its signature:\n{quote(_signature(api))}"
+        return quote(shorten("\n\n".join(map(_code_block, found)), _LONGEST_EXAMPLES))
 
     def _resolve(self, path: str) -> ApiDoc | None:
         """Resolve a path to an API, also with an import alias for the library, or without the leading parts."""
@@ -151,9 +152,13 @@ class ApiLookups:
         if not apis:
             guide = await self._guide(query)
             return quote(guide[0]) if guide else f"Nothing is found for {query!r}. {self._suggest_names(query)}"
-        members = self._members(apis[0])
+        first, members = apis[0], list[ApiDoc]()
+        if first.kind == "class":  # whether they are documented or not
+            inside = (api for api in self.run.knowledge.apis if api.path.rpartition(".")[0] == first.path)
+            members = list(islice(inside, _MOST_MEMBERS))
         self._remember([*apis, *members])
-        best = "\n".join([_signature(apis[0], _LONGEST_BEST), *map(_code_block, _shortest_example(apis[0]))])
+        shortest = sorted((code for code in first.examples if f"{first.name}(" in code), key=len)[:1]
+        best = "\n".join([_signature(first, _LONGEST_BEST), *map(_code_block, shortest)])
         listed = f"Its members:\n{api_table(members)}" if members else ""
         others = api_table([api for api in apis[1:] if api not in members])
         text = "\n\n".join(filter(None, [best, listed, others, *await self._guide(query)]))
@@ -166,33 +171,9 @@ class ApiLookups:
         found = await self.run.sources.search(query, 1, among=_GUIDES)
         return [f"From {hit.passage.origin}:\n{shorten(hit.passage.text, _LONGEST_BEST)}" for hit in found]
 
-    def _members(self, owner: ApiDoc) -> list[ApiDoc]:
-        """Return the first methods and properties of a class, whether they are documented or not; none of others."""
-        if owner.kind != "class":
-            return []
-        members = (api for api in self.run.knowledge.apis if api.path.rpartition(".")[0] == owner.path)
-        return list(islice(members, _MOST_MEMBERS))
-
     def _remember(self, apis: Sequence[ApiDoc]) -> None:
         """Record what the model was shown, so that it stays documented in later prompts once it is used."""
         self.run.progress.looked_up |= {api.path: api for api in apis}
-
-    async def _source(self, api: ApiDoc) -> str:
-        source = await self.run.knowledge.source(api.path)
-        if source and may_share_source(source, self.run.sharing):
-            return quote(shorten(source, _LONGEST_SOURCE))
-        why = "is the user's own and not shared" if source else "cannot be read"
-        return f"The source of {api.path} {why}. Its signature:\n{quote(_signature(api))}"
-
-    async def _examples(self, api: ApiDoc) -> str:
-        found = api.examples or tuple(
-            item.passage.text
-            for item in await self.run.sources.search(api.path, _MOST_FOUND, among=("snippet", "documentation"))
-            if item.passage.code and api.path in item.passage.apis
-        )
-        if not found:
-            return f"There is no example of {api.path}. Its signature:\n{quote(_signature(api))}"
-        return quote(shorten("\n\n".join(map(_code_block, found)), _LONGEST_EXAMPLES))
 
     def _suggest_names(self, wanted: str) -> str:
         """Suggest APIs whose names are similar to a word of the request."""
@@ -202,41 +183,27 @@ class ApiLookups:
 
 
 def _signature(api: ApiDoc, most: int = _LONGEST_SIGNATURE) -> str:
-    """Describe how the API is called, most important facts first.
-
-    Descriptions of parameters are shortened so that all parameters fit.
-    """
+    """Describe how the API is called, most important facts first; all parameters fit, with shorter descriptions."""
     text = ""
     for about in _ABOUT:
-        text = _describe_call(api, about)
+        lines = []
+        for one in api.parameters:
+            type_, default = f": {one.type}" if one.type else "", f" = {one.default}" if one.default else ""
+            description = one.about if len(one.about) <= about else f"{one.about[:about]}..."
+            lines.append(f"- {one.name}{type_}{default}" + (f": {description}" if one.about else ""))
+        parts = (
+            f"{api.path}{api.signature}" + (f" ({api.kind})" if not api.signature else ""),
+            f"Deprecated: {api.deprecated}" if api.deprecated else "",
+            api.summary if api.parameters else api.description,
+            "\n".join(lines),
+            f"Returns {api.returns}" if api.returns else "",
+            "\n".join(api.notes),
+            f"See also: {', '.join(api.see_also)}" if api.see_also else "",
+        )
+        text = "\n".join(filter(None, parts))
         if len(text) <= most:
             break
     return shorten(text, most)
-
-
-def _describe_call(api: ApiDoc, about: int) -> str:
-    parts = (
-        f"{api.path}{api.signature}" + (f" ({api.kind})" if not api.signature else ""),
-        f"Deprecated: {api.deprecated}" if api.deprecated else "",
-        api.summary if api.parameters else api.description,
-        "\n".join(_parameter(parameter, about) for parameter in api.parameters),
-        f"Returns {api.returns}" if api.returns else "",
-        "\n".join(api.notes),
-        f"See also: {', '.join(api.see_also)}" if api.see_also else "",
-    )
-    return "\n".join(filter(None, parts))
-
-
-def _parameter(parameter: Parameter, about: int) -> str:
-    type_ = f": {parameter.type}" if parameter.type else ""
-    default = f" = {parameter.default}" if parameter.default else ""
-    description = parameter.about if len(parameter.about) <= about else f"{parameter.about[:about]}..."
-    return f"- {parameter.name}{type_}{default}" + (f": {description}" if parameter.about else "")
-
-
-def _shortest_example(api: ApiDoc) -> list[str]:
-    """Return the shortest example that calls the API, if there is one."""
-    return sorted((code for code in api.examples if f"{api.name}(" in code), key=len)[:1]
 
 
 def _code_block(code: str) -> str:

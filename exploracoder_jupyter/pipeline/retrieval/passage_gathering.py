@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import Passage, SourceKind
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
-from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.pipeline.step_context import Run, raise_if_cancelled
 
 _FOUND: Final = 5
-"""Number of passages per search."""
 _FOUND_ONLINE: Final = 3
 _LONGEST: Final = 6000
 """Characters kept of one passage, also in the trace; a prompt shows fewer."""
@@ -25,6 +25,15 @@ async def gather_passages(run: Run, query: str) -> tuple[Passage, ...]:
     """Return passages for the query from the sources on this machine, best first."""
     excluded: frozenset[SourceKind] = frozenset({"web"} if run.sharing == "values" else {"web", "workspace"})
     return await _search(run, query, _FOUND, run.sources.kinds - excluded)
+
+
+async def gather_for_task(run: Run, subject: str) -> tuple[Passage, ...]:
+    """Return passages for the text of the task, and record the search if it found any."""
+    passages = await gather_passages(run, run.task.text)
+    await raise_if_cancelled()
+    if passages:
+        run.emit(KnowledgeSearched(subject, 0, "task", run.task.text, (), passages))
+    return passages
 
 
 async def gather_web_passages(run: Run, query: str) -> tuple[Passage, ...]:

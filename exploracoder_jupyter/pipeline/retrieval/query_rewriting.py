@@ -9,6 +9,7 @@ query never contains a value of the user's.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
@@ -24,7 +25,6 @@ from exploracoder_jupyter.pipeline.retrieval.known_words_filter import find_know
 from exploracoder_jupyter.pipeline.step_context import Run
 
 LONGEST_QUERY: Final = 600
-"""Maximum number of characters of a query."""
 _ENOUGH_TOKENS: Final = 8000
 """If fewer tokens are left in the budget, nothing is explained."""
 _MOST_NAMES: Final = 8
@@ -51,23 +51,16 @@ async def build_query(run: Run, subtask: Subtask, failed: Experience) -> Query:
     """Build the query of a search after this experience, using the formulation from the settings if possible."""
     wanted = run.retrieval.formulation
     texts = {"task": run.task.text, "subtask": subtask.title, "code": failed.candidate.code, "error": ""}
-    text = await _explain(run, subtask, failed) if wanted == "explained" else texts[wanted]
+    text = texts.get(wanted, "")
+    if wanted == "explained" and run.model.name != OFFLINE and run.meter.tokens_left >= _ENOUGH_TOKENS:
+        inputs = ExplainInputs(run.task, subtask, failed)
+        with suppress(ReplyError, EndpointError):  # if the endpoint is gone for good, the next request reports it
+            reply = await ask_parsed(run, "explain", inputs, lambda reply: reply, subject=failed.candidate.id)
+            text = " ".join(reply.split())
     if text.strip():
         return Query(wanted, text[:LONGEST_QUERY], _error(run, failed) if wanted == "explained" else "")
     error = error_query(run, failed)
     return Query("error", error) if error else Query("subtask", subtask.title)
-
-
-async def _explain(run: Run, subtask: Subtask, failed: Experience) -> str:
-    """Return the model's description of what the code was meant to do; empty if there is none."""
-    if run.model.name == OFFLINE or run.meter.tokens_left < _ENOUGH_TOKENS:
-        return ""
-    inputs = ExplainInputs(run.task, subtask, failed)
-    try:
-        text = await ask_parsed(run, "explain", inputs, lambda reply: reply, subject=failed.candidate.id)
-    except (ReplyError, EndpointError):  # if the endpoint is gone for good, the next request reports it
-        return ""
-    return " ".join(text.split())
 
 
 @heuristic("writing a search query", lambda run, failed: "")
@@ -86,7 +79,9 @@ def _error(run: Run, failed: Experience) -> str:
     error = redact_experience(failed, run.sharing).observation.error
     if error is None or error.name in _UNDEFINED:
         return ""
-    return f"{error.name} {_strip_values(error.message, failed.candidate.code)}".strip()[:LONGEST_QUERY]
+    code = failed.candidate.code  # quotations that it does not contain are values
+    line = _QUOTED.sub(lambda found: (found[1] or found[2] or "") if found[0][1:-1] in code else "", error.message)
+    return f"{error.name} {' '.join(_VALUE.sub('', line).split())}".strip()[:LONGEST_QUERY]
 
 
 @heuristic("writing a search query", lambda run, failed: "")
@@ -101,9 +96,3 @@ def web_query(run: Run, failed: Experience) -> str:
         return ""
     words = [*run.task.libraries, error.name, *find_known_names(run, error.message), *failed.apis[:2]]
     return " ".join(dict.fromkeys(words))[:LONGEST_QUERY]
-
-
-def _strip_values(message: str, code: str) -> str:
-    """Remove addresses, numbers, containers, and quotations that the code does not contain."""
-    line = _QUOTED.sub(lambda found: (found[1] or found[2] or "") if found[0][1:-1] in code else "", message)
-    return " ".join(_VALUE.sub("", line).split())

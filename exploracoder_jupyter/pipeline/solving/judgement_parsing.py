@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-
-from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Judgement, Opinion, Ruling
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
     blocks,
-    json_values,
     strip_markdown,
     without_fenced_blocks,
+    without_thinking,
 )
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     encodable,
     parse_code,
     raise_unreadable,
-    without_thinking,
 )
 
 _WORDS: dict[Ruling, str] = {
@@ -40,7 +36,6 @@ _ALONE = re.compile(rf"^\W*(?:{_LABEL}\W+(?:is\W+)?)?(?P<word>{_ANY})(?P<rest>[^
 _LABELLED = re.compile(rf"^\W*{_LABEL}\W+(?:is\W+)?{_WORD_AND_REST}", re.I)
 _ONE = re.compile(rf"^\W*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b[^:=|—–-]*[:=|—–-]+\W*{_WORD_AND_REST}", re.I)
 _BARE = re.compile(rf"^\W*{_WORD_AND_REST}", re.I | re.S)
-"""A verdict below a heading, or in JSON."""
 _ENDED = re.compile(r"\W*$|[*_)\]\"']*(?:\s*[.:;,|!—–]|\s+[-(]|-\s|\s+(?:because|since|as)\b)")
 """What may follow the word `right` if it is the verdict; `correct output would be 3` is none."""
 _DOUBT = re.compile(
@@ -55,48 +50,32 @@ _PYTHON = ("python", "py", "python3", "ipython")
 _MOST_REASON = 400
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedJudgement:
-    """A judgement, and the corrected program if one was given."""
-
-    judgement: Judgement
-    code: str | None = None
-
-
 @heuristic("reading a reply", raise_unreadable)
-def parse_judgement(text: str, ids: Sequence[str]) -> ParsedJudgement:
-    """Parse the judgement in a reply about the inputs with these ids.
+def parse_judgement(text: str, ids: Sequence[str]) -> tuple[Judgement, str | None]:
+    """Parse a judgement about the inputs with these ids and the corrected program, if any; ReplyError without both.
 
     A reply that calls the whole `right` but some input not right is unsure, or wrong if it corrects the program.
-
-    Raises:
-        ReplyError: it contains neither a verdict nor a program.
     """
     text = without_thinking(encodable(text))
     code = _program(text)
-    parsed = _from_json(text, ids) or _from_lines(without_fenced_blocks(text), ids)
-    ruling = _overall(parsed.ruling, parsed.opinions, corrected=code is not None)
-    if ruling is None:
-        raise ReplyError("there is no line with the verdict: right, wrong or unsure.")
-    own = parsed.reason if ruling == parsed.ruling else _TWO_WAYS if ruling == "unsure" else ""
-    reason = own or next((item.reason for item in parsed.opinions if item.ruling == ruling and item.reason), "")
-    return ParsedJudgement(Judgement(ruling, reason, parsed.opinions), code if ruling == "wrong" else None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    ruling: Ruling | None
-    reason: str
-    opinions: tuple[Opinion, ...]
-
-
-def _overall(ruling: Ruling | None, opinions: Sequence[Opinion], *, corrected: bool) -> Ruling | None:
+    verdicts, opinions = _parse_lines(without_fenced_blocks(text), ids)
     rulings = {item.ruling for item in opinions}
-    if ruling == "right" and rulings - {"right"}:
-        return "wrong" if corrected and "wrong" in rulings else "unsure"
-    if ruling is None and rulings:
-        return _worst(rulings)
-    return "wrong" if ruling is None and corrected else ruling
+    given = {ruling for ruling, _ in verdicts}
+    reason = next((reason for _, reason in reversed(verdicts) if reason), "")
+    if len(given) > 1:
+        ruling: Ruling = "unsure"
+        reason = "different verdicts are given"
+    elif given == {"right"} and rulings - given:
+        ruling = "wrong" if code is not None and "wrong" in rulings else "unsure"
+        reason = _TWO_WAYS if ruling == "unsure" else ""
+    elif given or rulings:
+        ruling = _worst(given or rulings)
+    elif code is not None:
+        ruling = "wrong"
+    else:
+        raise ReplyError("there is no line with the verdict: right, wrong or unsure.")
+    reason = reason or next((item.reason for item in opinions if item.ruling == ruling and item.reason), "")
+    return Judgement(ruling, reason, opinions), code if ruling == "wrong" else None
 
 
 def _program(text: str) -> str | None:
@@ -111,7 +90,8 @@ def _program(text: str) -> str | None:
         return None
 
 
-def _from_lines(text: str, ids: Sequence[str]) -> _Verdict:
+def _parse_lines(text: str, ids: Sequence[str]) -> tuple[list[tuple[Ruling, str]], tuple[Opinion, ...]]:
+    """Return the verdicts on the whole, with their reasons, and one opinion per input."""
     verdicts, opinions = list[tuple[Ruling, str]](), list[Opinion]()
     below: str | None = None
     for line in map(strip_markdown, text.splitlines()):
@@ -123,38 +103,24 @@ def _from_lines(text: str, ids: Sequence[str]) -> _Verdict:
             opinions.append(Opinion(below, *_ruling_and_reason(bare)))
         elif whole:
             verdicts.append(_ruling_and_reason(whole))
-        elif bare and _parse_ruling(bare["word"]) != "right" and _ENDED.match(bare["rest"]):
+        elif bare and not re.fullmatch(_WORDS["right"], bare["word"], re.I) and _ENDED.match(bare["rest"]):
             verdicts.append(_ruling_and_reason(bare))
         below = None if one or (bare and below) else _heading(line, ids, below)
-    ruling, reason = _combine_verdicts(verdicts)
-    return _Verdict(ruling, reason, _combine_opinions(opinions))
+    found = dict[str, Opinion]()  # the worst of several about one input
+    for item in opinions:
+        known = found.get(item.input)
+        if known is None or _worst((known.ruling, item.ruling)) != known.ruling:
+            found[item.input] = item
+    return verdicts, tuple(found.values())
 
 
 def _ruling_and_reason(found: re.Match[str]) -> tuple[Ruling, str]:
     """Return the verdict and the reason; `right` with an exception or a condition becomes unsure."""
     rest: str = found["rest"]
-    ruling = _parse_ruling(found["word"])
+    ruling = next(ruling for ruling, forms in _WORDS.items() if re.fullmatch(forms, found["word"], re.I))
     if ruling == "right" and not (_ENDED.match(rest) and not _DOUBT.search(rest)):
         ruling = "unsure"
     return ruling, rest.lstrip(" .:;,*|—–-").rstrip(" |")[:_MOST_REASON]
-
-
-def _combine_verdicts(verdicts: Sequence[tuple[Ruling, str]]) -> tuple[Ruling | None, str]:
-    """Return the verdict on the whole; contradicting ones become unsure."""
-    rulings = {ruling for ruling, _ in verdicts}
-    if len(rulings) > 1:
-        return "unsure", "different verdicts are given"
-    return next(iter(rulings), None), next((reason for _, reason in reversed(verdicts) if reason), "")
-
-
-def _combine_opinions(opinions: Iterable[Opinion]) -> tuple[Opinion, ...]:
-    """Return one opinion per input: the worst of several."""
-    found = dict[str, Opinion]()
-    for item in opinions:
-        known = found.get(item.input)
-        if known is None or _worst((known.ruling, item.ruling)) != known.ruling:
-            found[item.input] = item
-    return tuple(found.values())
 
 
 def _worst(rulings: Iterable[Ruling]) -> Ruling:
@@ -162,57 +128,14 @@ def _worst(rulings: Iterable[Ruling]) -> Ruling:
 
 
 def _heading(line: str, ids: Sequence[str], below: str | None) -> str | None:
-    """Return the input that the following lines are about, if the line is a heading that names one.
-
-    A heading that names no input ends the section.
-    """
+    """Return the input that the following lines are about; a heading that names none ends the section."""
     found = _HEADING.match(line)
     if found and (found["sign"] or not re.search(r"\w", found["rest"])):
         return _match_id(found["id"], ids)
     return None if line.startswith("#") or re.fullmatch(rf"\W*{_LABEL}\W*", line, re.I) else below
 
 
-def _from_json(text: str, ids: Sequence[str]) -> _Verdict | None:
-    """Parse the reply as JSON, which some models write whatever the requested form."""
-    found = next((value for value in json_values(text) if isinstance(value, dict) and "verdict" in value), None)
-    if found is None:
-        return None
-    opinions = (_json_opinion(item, ids) for item in _json_items(found.get("tests") or found.get("inputs")))
-    ruling, reason = _json_verdict(found["verdict"])
-    reason = str(found.get("reason") or reason)[:_MOST_REASON]
-    return _Verdict(ruling, reason, _combine_opinions(item for item in opinions if item))
-
-
-def _json_items(tests: JsonValue) -> list[JsonValue]:
-    """Return the opinions as objects; they may be keyed by the ids of the inputs."""
-    if isinstance(tests, dict):
-        return [
-            {"verdict": value, "test": id_, **(value if isinstance(value, dict) else {})}
-            for id_, value in tests.items()
-        ]
-    return tests if isinstance(tests, list) else []
-
-
-def _json_verdict(verdict: JsonValue) -> tuple[Ruling | None, str]:
-    """Parse the verdict in JSON; `None` if there is none, unsure if it is not a verdict word."""
-    found = _BARE.match(str(verdict or ""))
-    return _ruling_and_reason(found) if found else ("unsure" if verdict else None, "")
-
-
-def _json_opinion(item: JsonValue, ids: Sequence[str]) -> Opinion | None:
-    if not isinstance(item, dict):
-        return None
-    id_ = _match_id(str(item.get("test") or item.get("input") or item.get("id")), ids)
-    ruling, reason = _json_verdict(item.get("verdict"))
-    return Opinion(id_, ruling, str(item.get("reason") or reason)[:_MOST_REASON]) if id_ and ruling else None
-
-
 def _match_id(id_: str, ids: Sequence[str]) -> str | None:
     """Return the matching id: `2` and `T2` mean `t2`."""
     meant = f"t{id_.lower().lstrip('t')}"
     return meant if meant in ids else None
-
-
-def _parse_ruling(word: str) -> Ruling:
-    """Return the first ruling that matches; `not right` is wrong."""
-    return next(ruling for ruling, forms in _WORDS.items() if re.fullmatch(forms, word, re.I))

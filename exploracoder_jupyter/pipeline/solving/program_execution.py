@@ -16,7 +16,12 @@ from exploracoder_jupyter.core.errors import BranchingChanged
 from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed
 from exploracoder_jupyter.core.types import Candidate, Experience, InputRun, InventedInput, Observation, Subtask, Usage
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
-from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, keep_files, notify_branching_change
+from exploracoder_jupyter.pipeline.branch_operations import (
+    MOST_CHANGES,
+    close_branches,
+    keep_files,
+    notify_branching_change,
+)
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
@@ -26,14 +31,12 @@ from exploracoder_jupyter.pipeline.step_context import Run, State
 SOLUTION = Subtask("solution", "The whole task")
 EXAMPLE = replace(SOLUTION, title="An example, after that program")
 RunCode = Callable[[str], Awaitable[Observation]]
-"""Runs code in one branch, changing its state."""
 _T = TypeVar("_T")
 
 
 async def try_solution(run: Run, state: State, candidate: Candidate, check: CheckCode | None) -> Experience:
     """Run a solution, followed by its check."""
-    [attempt] = await try_with_example(run, state, candidate, check)
-    return attempt
+    return (await try_with_example(run, state, candidate, check))[0]
 
 
 async def try_with_example(
@@ -44,18 +47,9 @@ async def try_with_example(
     example: Candidate | None = None,
     inspection: str = "",
 ) -> tuple[Experience, ...]:
-    """Run a solution with its check and, if it ran, an example in the state that it left.
+    """Run a solution with its check and, if it ran, an example in the state that it left; return both, as far as run.
 
-    Args:
-        run: the run.
-        state: what was explored before.
-        candidate: the solution.
-        check: what runs after it.
-        example: a cell whose parent is the solution.
-        inspection: code that runs where the solution or the example failed; its output is added to that failure.
-
-    Returns:
-        The solution and, if it was run, the example.
+    `inspection` is code that runs where the solution or the example failed; its output is added to that failure.
     """
     work = partial(_run_solution, run, candidate, check, example, inspection)
     observations = await _retry_on_branching_change(run, work)
@@ -90,7 +84,7 @@ async def passes_without_solution(run: Run, check: CheckCode) -> bool:
     except BranchingChanged:
         return False
     finally:
-        await _close([branch])
+        await close_branches([branch])
 
 
 async def try_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) -> tuple[InputRun, ...]:
@@ -101,11 +95,7 @@ async def try_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) ->
 
 
 async def _retry_on_branching_change(run: Run, work: Callable[[], Awaitable[_T]]) -> _T:
-    """Return the result of the work, repeating it if the branching method changes.
-
-    Raises:
-        BranchingChanged: the method has changed too often.
-    """
+    """Return the result of the work, repeating it if the branching method changes."""
     for _ in range(MOST_CHANGES):
         try:
             return await work()
@@ -128,7 +118,7 @@ async def _run_solution(
         await keep_files(run, branch)
         return (observation, await _inspect(step, await step(example.code), inspection)) if example else (observation,)
     finally:
-        await _close([branch])
+        await close_branches([branch])
 
 
 async def _inspect(step: RunCode, observation: Observation, inspection: str) -> Observation:
@@ -143,35 +133,14 @@ async def _inspect(step: RunCode, observation: Observation, inspection: str) -> 
 
 async def run_with_check(step: RunCode, code: str, check: CheckCode | None) -> Observation:
     """Run a program and its check; the observation is a failure if the check failed."""
-    lacking = await _run_before(step, check) if check else ""
+    lacking = ""
+    if check and check.before and not (before := await step(check.before)).ran:
+        why = before.error.message if before.error and before.error.message else before.status
+        lacking = f"What it compares with could have been changed by the program: {why}."
     observation = await step(code)
     if not (observation.ran and check):
         return observation
-    return _add_check_result(observation, await step(check.code), check, lacking)
-
-
-async def run_on_input(step: RunCode, program: str, test_input: InventedInput) -> InputRun:
-    """Run a program on a generated input."""
-    observation = Observation("ok")
-    for place, code in (("before", test_input.before), ("program", program), ("after", test_input.after)):
-        if code.strip():
-            observation = _concatenate(observation, await step(code))
-        if not observation.ran:
-            return InputRun(test_input.id, observation, usable=place != "before")
-    return InputRun(test_input.id, observation)
-
-
-async def _run_before(step: RunCode, check: CheckCode) -> str:
-    """Run the code that precedes the solution; return what it could not do as a sentence, or an empty string."""
-    before = await step(check.before) if check.before else None
-    if before is None or before.ran:
-        return ""
-    why = before.error.message if before.error and before.error.message else before.status
-    return f"What it compares with could have been changed by the program: {why}."
-
-
-def _add_check_result(observation: Observation, checked: Observation, check: CheckCode, lacking: str) -> Observation:
-    """Add the result of the check to the solution's observation, which fails if the check failed."""
+    checked = await step(check.code)
     seconds = observation.seconds + checked.seconds
     if checked.ran:
         return replace(observation, seconds=seconds, note=f"{check.passed} {lacking}".strip())
@@ -184,6 +153,17 @@ def _add_check_result(observation: Observation, checked: Observation, check: Che
         note=check.failed,
         unmet=check.demands,
     )
+
+
+async def run_on_input(step: RunCode, program: str, test_input: InventedInput) -> InputRun:
+    """Run a program on a generated input."""
+    observation = Observation("ok")
+    for place, code in (("before", test_input.before), ("program", program), ("after", test_input.after)):
+        if code.strip():
+            observation = _concatenate(observation, await step(code))
+        if not observation.ran:
+            return InputRun(test_input.id, observation, usable=place != "before")
+    return InputRun(test_input.id, observation)
 
 
 async def _run_on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) -> tuple[InputRun, ...]:
@@ -200,7 +180,7 @@ async def _run_on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]
             for branch, test_input in zip(branches, inputs, strict=True):
                 group.start_soon(one, branch, test_input)
     finally:
-        await _close(branches)
+        await close_branches(branches)
     return tuple(found[test_input.id] for test_input in inputs)
 
 
@@ -221,9 +201,3 @@ def _concatenate(first: Observation, second: Observation) -> Observation:
 async def _step(run: Run, branch: Branch, code: str) -> Observation:
     run.meter.reserve()
     return await branch.run(code, timeout=run.settings.timeout)
-
-
-async def _close(branches: Sequence[Branch]) -> None:
-    with anyio.CancelScope(shield=True):
-        for branch in branches:
-            await branch.close()

@@ -5,26 +5,30 @@ Shared by the exploration and the other strategies. A repair that changes nothin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import CandidateProposed, CandidateSelected
-from exploracoder_jupyter.core.types import Candidate, Experience, Introduction, Selection, Step, Verdict
+from exploracoder_jupyter.core.types import Candidate, Experience, Introduction, Selection, Solution, Step, Verdict
+from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs
 from exploracoder_jupyter.pipeline.solution_verdict import CheckResult, RunResult, accept_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION, passes_without_solution, try_with_example
-from exploracoder_jupyter.pipeline.solving.result_variable import missing_result
-from exploracoder_jupyter.pipeline.solving.stated_example import stated_check
-from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
+from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check, stated_check
 from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
 
 UNCHANGED: Final = "unchanged"
 """What the model replies where the latest program needs no repair, as the prompts require it."""
 _MOST_REPEATED: Final = 2
+_STORES: Final = re.compile(
+    r"\b(?:stor|sav|put|keep|assign)\w*\b[^.;]*\b(?:in|into|as|to)\s+(?:[\w-]+\s+){0,3}`([^\W\d]\w*)`", re.IGNORECASE
+)
+"""`store the sum in the dict `totals``; of several names in a sentence, the last."""
 _NOTHING = {
     True: "The offline model found no documented calls that do all that the task names.",
     False: "The model gave no program that could be run.",
@@ -33,7 +37,6 @@ _NEXT = {
     True: "Choose a language model with --model, or state in the task which calls to make.",
     False: "Rephrase the task, or give an example of the result.",
 }
-"""The suggested next step, for the offline model and for a language model."""
 
 
 @dataclass(slots=True)
@@ -47,31 +50,24 @@ class SolutionAttempts:
     checked: CheckResult
     """What passing that shows."""
     tried: list[Experience] = field(default_factory=list)
-    """Programs that were executed, in order."""
     proposed: int = 0
-    """How many programs were proposed."""
     repeated: int = 0
     """How many of the latest proposals were the same as earlier ones."""
 
     @classmethod
     async def begin(cls, run: Run, state: State | None = None) -> Self:
-        """Start with the user's check, or with the example that the task states; it is run once without a solution if
-        that may pass.
+        """Start with the user's check, or with the example that the task states, after the earlier `state`, if any.
 
-        The programs that were tried before exploring count as tried. Published methods know no stated example.
-
-        Args:
-            run: the run.
-            state: what was explored before; by default nothing.
+        The check is run once without a solution if that may pass. The programs that were tried before exploring count
+        as tried. Published methods know no stated example.
         """
         has_check = bool(run.task.check and run.task.check.strip())
         stated = None if has_check or run.as_published else stated_check(run.task)
         if stated and await passes_without_solution(run, stated):
             stated = None  # it holds whatever the solution does
         check = stated or build_check(run.task)
-        may_prove = has_check or stated is not None
         stale = check is not None and has_check and bool(run.task.uses) and await passes_without_solution(run, check)
-        checked = CheckResult(may_prove, stale, stated=stated is not None)
+        checked = CheckResult(has_check or stated is not None, stale, stated=stated is not None)
         tried = list(run.progress.attempts)
         return cls(run, state or State(Introduction(""), run.root), check, checked, tried, len(tried))
 
@@ -90,18 +86,15 @@ class SolutionAttempts:
         """The latest program that ran to completion and passed the check, if there is one."""
         return next((item for item in reversed(self.tried) if item.observation.ran), None)
 
-    async def propose(self, step: Step, inputs: Inputs) -> Candidate | None:
-        """Return the model's next program; `None` if two replies contain none.
-
-        A program that was proposed before has `duplicate_of`, and need not be executed.
-        """
+    async def propose(self, step: Step, inputs: CodeInputs) -> Candidate | None:
+        """Return the model's next program, `duplicate_of` an earlier one or new; `None` if two replies contain none."""
         draft = await self.request(step, inputs, lambda draft: not draft.problem or self._leaves_unchanged(draft))
         if draft and self._leaves_unchanged(draft):
             draft = Draft(self.tried[-1].candidate.code)
         return self.add(draft) if draft else None
 
     async def request(
-        self, step: Step, inputs: Inputs, usable: Callable[[Draft], bool] = lambda draft: not draft.problem
+        self, step: Step, inputs: CodeInputs, usable: Callable[[Draft], bool] = lambda draft: not draft.problem
     ) -> Draft | None:
         """Return the model's reply; `None` if two replies are not usable."""
         self.run.root.expect(1)
@@ -118,9 +111,7 @@ class SolutionAttempts:
     def add(self, draft: Draft, *, repeatable: bool = False) -> Candidate:
         """Return a draft as the next candidate, recorded as proposed.
 
-        Args:
-            draft: the program.
-            repeatable: whether it counts as a new one even if it was tried, because another example follows it.
+        One that is `repeatable` counts as new even if it was tried, because another example follows it.
         """
         known = "" if repeatable else fingerprint(draft.code)
         same = (item.candidate.id for item in self.tried if fingerprint(item.candidate.code) == known)
@@ -139,22 +130,12 @@ class SolutionAttempts:
 
     async def execute(self, candidate: Candidate) -> Experience:
         """Run a program in a clean branch, followed by the check."""
-        [attempt] = await self.execute_with_example(candidate)
-        return attempt
+        return (await self.execute_with_example(candidate))[0]
 
     async def execute_with_example(
         self, candidate: Candidate, example: str = "", inspection: str = ""
     ) -> tuple[Experience, ...]:
-        """Run a program, followed by the check and, if it ran, by an example.
-
-        Args:
-            candidate: the program.
-            example: code that runs in the state that the program leaves; empty for none.
-            inspection: see `try_with_example`.
-
-        Returns:
-            The program and, if it was run, the example.
-        """
+        """Run a program, followed by the check and, if it ran, by the code of an example (see `try_with_example`)."""
         cell = replace(candidate, id=f"{candidate.id}e", code=example, parent=candidate.id, repairs=None)
         tried = await try_with_example(
             self.run, self.state, candidate, self.check, cell if example.strip() else None, inspection
@@ -168,6 +149,15 @@ class SolutionAttempts:
     def accept(self, attempt: Experience) -> RunResult:
         """Return the result with a program that ran and passed the check, recorded as selected."""
         return self.adopt(attempt.candidate, *accept_solution(attempt, self.check_result(attempt)))
+
+    def accept_unexecuted(self, candidate: Candidate | None) -> RunResult:
+        """Return a program that was not executed as the solution; without one, the result of giving up."""
+        if candidate is None:
+            return self.give_up()
+        solution = Solution(candidate.code, candidate.id, find_called_apis(candidate.code, self.run.knowledge))
+        name = self.run.settings.strategy
+        reason = f"The strategy {name!r} does not run the program that it writes, so nothing has checked it."
+        return self.adopt(candidate, RunResult(solution, Verdict("unchecked", reason)), ("not run",))
 
     def adopt(self, candidate: Candidate, result: RunResult, reasons: tuple[str, ...]) -> RunResult:
         """Record the candidate of a result as selected."""
@@ -184,42 +174,31 @@ class SolutionAttempts:
         """Return the result without a verified solution; a program that ran to completion is kept."""
         if ran := self.latest_that_ran:
             return self.accept(ran)
-        best = _best(self.run, self.tried)
         offline = self.run.model.name == OFFLINE
-        checked = self.checked.has_check
-        reason = _describe_failure(best, self.tried, checked=checked) if best else _NOTHING[offline]
-        kept = to_solution(best) if best and _ran_to_end([best]) else None
+        # Among equals: the offline model gives its best first, a language model's last one responds to the failures.
+        best = max(self.tried if offline else self.tried[::-1], key=_progress, default=None)
+        if best is None:
+            return RunResult(None, Verdict("unsolved", f"{_NOTHING[offline]} {_NEXT[offline]}"))
+        seen, finished = best.observation, sum(bool(item.observation.unmet) for item in self.tried)
+        missed, tried = "ran to completion", f"{len(self.tried)} tried"
+        if finished:
+            missed = "passed the check" if self.checked.has_check else "defines the function"
+            tried = f"{tried}, {finished} ran to completion"
+        what = (seen.error.headline if seen.error else seen.note or seen.status).rstrip(".")
+        reason = f"No solution {missed} ({tried}); the best one ended with {what}."
+        kept = to_solution(best) if seen.unmet else None
         return RunResult(kept, Verdict("unsolved", f"{reason} {_NEXT[offline]}"))
-
-
-def _ran_to_end(attempts: list[Experience]) -> list[Experience]:
-    """Return the attempts that ran to completion and failed only their check."""
-    return [item for item in attempts if item.observation.unmet]
-
-
-def _best(run: Run, attempts: list[Experience]) -> Experience | None:
-    """Return the attempt to report: preferably one that ran to completion and bound the names that the check reads.
-
-    Among equals this is a language model's last one, which responds to earlier failures, and the offline model's first
-    one, since it gives its best first.
-    """
-    ordered = attempts if run.model.name == OFFLINE else attempts[::-1]
-    return max(ordered, key=_progress, default=None)
 
 
 def _progress(attempt: Experience) -> int:
     """Rank how far a failed program got: a crash, completion, completion with the names that the check reads."""
-    if not _ran_to_end([attempt]):
+    seen = attempt.observation
+    if not seen.unmet:
         return 0
-    error = attempt.observation.error
-    return 1 if error and error.name == "NameError" else 2
+    return 1 if seen.error and seen.error.name == "NameError" else 2
 
 
-def _describe_failure(best: Experience, attempts: list[Experience], *, checked: bool) -> str:
-    finished, tried = len(_ran_to_end(attempts)), f"{len(attempts)} tried"
-    error = best.observation.error
-    what = (error.headline if error else best.observation.note or best.observation.status).rstrip(".")
-    if not finished:
-        return f"No solution ran to completion ({tried}); the best one ended with {what}."
-    missed = "passed the check" if checked else "defines the function"
-    return f"No solution {missed} ({tried}, {finished} ran to completion); the best one ended with {what}."
+def missing_result(task: str, code: str) -> str:
+    """Return the name in which the task wants a result and that does not occur in the code; empty if there is none."""
+    mentioned = set(re.findall(r"[^\W\d]\w*", code))
+    return next((name for name in _STORES.findall(task) if name not in mentioned), "")

@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from exploracoder_jupyter.core.events import CandidateSelected, KnowledgeSearched
-from exploracoder_jupyter.core.types import ApiDoc, Candidate, Experience, Passage, Selection, Verdict
+from exploracoder_jupyter.core.events import CandidateSelected
+from exploracoder_jupyter.core.types import Candidate, Experience, Selection, Verdict
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import RepairInputs, SolveInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import recommend_globally
-from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
+from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_for_task
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult, accept_tested_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test, refine_solution
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
-from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
+from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 
 _SHARE_AFTER_SUCCESS: Final = 0.6
 """Part of the token budget for documentation that the solution gets if every subtask ran: the cells show the calls."""
@@ -34,8 +34,11 @@ _LEFT_REASONS = ("ran in a clean branch", "its output shows what the task asks, 
 async def solve(run: Run, state: State) -> RunResult:
     """Try solutions, each repaired from the previous ones, until one passes or the rounds are used up."""
     attempts = await SolutionAttempts.begin(run, state)
-    apis = merge_apis(_explored_apis(run, state), await recommend_globally(run, state))
-    search = Search(run, SOLUTION, apis, await _gather_for_solution(run, state), apis)
+    paths = dict.fromkeys(path for item in state.experience for path in item.apis)
+    explored = tuple(api for api in map(run.knowledge.lookup, paths) if api)  # A_CoAE
+    apis = merge_apis(explored, await recommend_globally(run, state))
+    passages = deduplicate((*await gather_for_task(run, SOLUTION.id), *state.passages))
+    search = Search(run, SOLUTION, apis, passages, apis)
     return await repair_until_accepted(attempts, search)
 
 
@@ -106,18 +109,3 @@ async def accept_or_test(attempts: SolutionAttempts, attempt: Experience) -> Run
     tested = await refine_solution(run, attempts.state, attempt, attempts.check)
     result, reasons = accept_tested_solution(tested, attempts.check_result(tested.program), run.sharing)
     return attempts.adopt(tested.program.candidate, result, reasons)
-
-
-def _explored_apis(run: Run, state: State) -> tuple[ApiDoc, ...]:
-    """Return A_CoAE: the APIs that the selected candidates actually call."""
-    paths = [path for item in state.experience for path in item.apis]
-    return tuple(api for api in map(run.knowledge.lookup, dict.fromkeys(paths)) if api)
-
-
-async def _gather_for_solution(run: Run, state: State) -> tuple[Passage, ...]:
-    """Return passages for the task as a whole, then those found for the subtasks."""
-    passages = await gather_passages(run, run.task.text)
-    await raise_if_cancelled()
-    if passages:
-        run.emit(KnowledgeSearched(SOLUTION.id, 0, "task", run.task.text, (), passages))
-    return deduplicate((*passages, *state.passages))

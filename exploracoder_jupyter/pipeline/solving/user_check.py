@@ -1,24 +1,45 @@
-"""The user's check of a solution: assertions, `input -> output` pairs, a doctest or a pytest file.
+"""The check of a solution: the user's assertions, `input -> output` pairs, doctest or pytest file; or a stated example.
 
 Each becomes plain code that runs after the solution in the same branch and raises AssertionError if the check fails. A
 check that cannot fail is rejected, so that a run is never `solved` without anything being checked. Equality without a
 truth value is decided by content, and the variables that the check compares with are protected from the program (see
-`check_equality`).
+`user_check_equality`).
+
+An example in the text of the task is a check too if its result can be compared: doctests, assertions, calls with a
+literal. Examples in prose, such as "has the rows A and B", cannot be compared by a program; the strategy
+`example_repair` lets the model write them as a cell.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import doctest
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from textwrap import dedent
+from typing import Final
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Task, Unmet
+from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.solving.user_check_equality import find_goldens, rewrite_equality, snapshot_code
 from exploracoder_jupyter.pipeline.solving.user_check_rewrite import can_fail, no_assertion_error, rewrite_assertions
+
+_CAME_OUT: Final = "The example that the task states came out."
+_MISSED: Final = "The program ran, but the example of the task did not give what the task states."
+_LONGEST: Final = 1000
+_MOST: Final = 5
+_STATES = re.compile(
+    r"""`?\s*(?:(?:->|→|=>)\s*                                           # f(3) -> 9
+        |(?:should\ |must\ |will\ )?(?:returns?|gives?|be|is|equals?|evaluates\ to)\s+  # f(3) should be 9
+        )`?(?=[\[({'"\d\-TFN])""",
+    re.VERBOSE,
+)
+_END = re.compile(r"`?\s*(?:$|[.;)](?:\s|$)|,(?=\s+[^\W\d])|(?:and|for|but|while|because|since)\b)")
+"""What may follow a result: "is 3 rows" and "is 1, 2" state none."""
 
 _RUN_DOCTESTS = """
 import doctest as _doctest
@@ -60,32 +81,28 @@ def readable_code(task: Task) -> str | None:
     text = dedent(task.check or "").strip()
     if not text:
         return None
-    tree = _parse(text)
+    tree = parse_check(text)
     examples = _examples(text)
     if examples and not (tree and can_fail(tree)):
-        return _doctests(text, examples)
+        examples = [example for example in examples if not example.options.get(doctest.SKIP)]
+        source = parse_check("".join(example.source for example in examples))
+        if not any(example.want for example in examples) and not (source and can_fail(source)):
+            raise no_assertion_error()
+        return _RUN_DOCTESTS.format(text=text + "\n")
     return _rewrite(lambda: rewrite_assertions(tree, text)) if tree else _pairs(text, task.solution_name)
 
 
 def check_source(task: Task) -> str:
-    """Return the Python code of the check as the user wrote it, of doctests the examples; empty if there is no check.
-
-    Raises:
-        UsageError: the check cannot be used (see `check_code`).
-    """
+    """Return the check as the user wrote it, of doctests the examples; empty if there is none (see `check_code`)."""
     text = dedent(task.check or "").strip()
-    tree, examples = _parse(text), _examples(text)
+    tree, examples = parse_check(text), _examples(text)
     if examples and not (tree and can_fail(tree)):
         return "".join(example.source for example in examples)
     return text if tree else readable_code(task) or ""
 
 
 def build_check(task: Task) -> CheckCode | None:
-    """Return the code to run after a solution: the check, else a test that the named function exists.
-
-    Raises:
-        UsageError: the check cannot be used (see `check_code`).
-    """
+    """Return the code to run after a solution: the check (see `check_code`), else a test that its function exists."""
     check, name = check_code(task), task.solution_name
     if check:
         compared = find_goldens(readable_code(task) or "", task)
@@ -105,14 +122,6 @@ def _examples(text: str) -> list[doctest.Example]:
         raise UsageError(f"The doctests cannot be read: {error}.", remedy="Correct the check.") from error
 
 
-def _doctests(text: str, examples: Sequence[doctest.Example]) -> str:
-    examples = [example for example in examples if not example.options.get(doctest.SKIP)]
-    source = _parse("".join(example.source for example in examples))
-    if not any(example.want for example in examples) and not (source and can_fail(source)):
-        raise no_assertion_error()
-    return _RUN_DOCTESTS.format(text=text + "\n")
-
-
 def _rewrite(rewrite: Callable[[], str]) -> str:
     try:
         return rewrite()
@@ -122,16 +131,8 @@ def _rewrite(rewrite: Callable[[], str]) -> str:
         ) from error
 
 
-def _describe_unreadable(text: str) -> str:
-    if re.match(r"assert\b|def |import |from ", text):
-        try:
-            ast.parse(text)
-        except SyntaxError as error:
-            return f"The check has a syntax error in line {error.lineno}: {error.msg}."
-    return "The check is neither Python assertions, nor doctests, nor lines of the form `input -> output`."
-
-
-def _parse(text: str) -> ast.Module | None:
+def parse_check(text: str) -> ast.Module | None:
+    """Return the parsed code; `None` if it is not Python."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -141,13 +142,99 @@ def _parse(text: str) -> ast.Module | None:
 def _pairs(text: str, name: str | None) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     pairs = [line.split("->") for line in lines]
-    if any(len(pair) != 2 or not (_parse(f"_({pair[0]})") and _parse(f"({pair[1]})")) for pair in pairs):
-        raise UsageError(_describe_unreadable(text), remedy='Write for example --check "assert result == 3".')
+    if any(len(pair) != 2 or not (parse_check(f"_({pair[0]})") and parse_check(f"({pair[1]})")) for pair in pairs):
+        problem = "The check is neither Python assertions, nor doctests, nor lines of the form `input -> output`."
+        if re.match(r"assert\b|def |import |from ", text):
+            try:
+                ast.parse(text)
+            except SyntaxError as error:
+                problem = f"The check has a syntax error in line {error.lineno}: {error.msg}."
+        raise UsageError(problem, remedy='Write for example --check "assert result == 3".')
     if not name:
         raise UsageError("A check of `input -> output` lines needs a function.", remedy="Name it with --name.")
-    return "\n".join(_assertion(name, arguments.strip(), expected.strip()) for arguments, expected in pairs)
+    calls = [(f"{name}({given.strip()})", expected.strip()) for given, expected in pairs]
+    return "\n".join(f"_got = {call}\nassert _got == ({out}), {call!r} + f' gave {{_got!r}}'" for call, out in calls)
 
 
-def _assertion(name: str, arguments: str, expected: str) -> str:
-    call = f"{name}({arguments})"
-    return f"_got = {call}\nassert _got == ({expected}), {call!r} + f' gave {{_got!r}}'"
+@heuristic("looking for the example of the task", lambda task: None)
+def stated_check(task: Task) -> CheckCode | None:
+    """Return the first kind of example that the task contains, as a check; `None` without one.
+
+    If the solution is to define a function, the example has to use it.
+    """
+    text = dedent(task.text)
+    comparisons = []
+    for call, result in list(dict.fromkeys(_stated_results(text, task)))[:_MOST]:
+        places = re.fullmatch(r"-?\d+\.(\d+)", result)  # a decimal number is compared to as many places
+        comparisons.append(f"assert {f'round({call}, {len(places[1])})' if places else call} == {result}")
+    lines = (line.strip().strip("`") for line in text.splitlines())
+    assertions = [line for line in lines if line.startswith("assert ") and parse_check(f"if 1: {line}")]
+    for check in filter(None, (_doctests(text), "\n".join(assertions), "\n".join(comparisons))):
+        with suppress(UsageError):  # it compares nothing
+            code = check_code(replace(task, check=check))
+            if code and re.search(rf"\b{re.escape(task.solution_name or '')}\b", check):
+                return CheckCode(code, _CAME_OUT, _MISSED)
+    return None
+
+
+def _doctests(text: str) -> str:
+    """Return the examples of a session with `>>>`, if one of them shows a result."""
+    try:
+        examples = doctest.DocTestParser().get_examples(text)
+    except ValueError:
+        return ""
+    if not any(example.want for example in examples):
+        return ""
+    sessions = []
+    for example in examples:
+        first, *rest = example.source.splitlines()
+        sessions.append("\n".join([f">>> {first}", *(f"... {line}" for line in rest), example.want]))
+    return "".join(sessions)
+
+
+def _stated_results(text: str, task: Task) -> Iterator[tuple[str, str]]:
+    """Yield calls that can be made, each with the literal that the text states as its result."""
+    for line in text.splitlines():
+        for between in _STATES.finditer(line):
+            call = _call_before(line[: between.start()][-_LONGEST:], task)
+            result = _literal_after(line[between.end() :][:_LONGEST])
+            if call and result:
+                yield call, result
+
+
+def _call_before(text: str, task: Task) -> str:
+    """Return the longest call, or part of what it returns, that the text ends with."""
+    for start in re.finditer(r"(?<![\w.])(?=[^\W\d])", text):
+        part = text[start.start() :].strip()
+        node = whole = _expression(part)
+        while isinstance(node, ast.Attribute | ast.Subscript):
+            node = node.value
+        if whole and isinstance(node, ast.Call):
+            own = {name.id for call in ast.walk(whole) if isinstance(call, ast.Call) for name in _names(call.func)}
+            # It reads no name but its own and known ones: `f(n)` in a definition is no example.
+            if {name.id for name in _names(whole)} <= own | {*task.uses, *dir(builtins)}:
+                return part
+    return ""
+
+
+def _names(node: ast.AST) -> Iterator[ast.Name]:
+    return (one for one in ast.walk(node) if isinstance(one, ast.Name))
+
+
+def _literal_after(text: str) -> str:
+    """Return the longest literal that the text begins with, if the statement ends there."""
+    for end in range(len(text), 0, -1):
+        part = text[:end].strip()
+        if part and part[-1] not in "`.,;" and _END.match(text[end:]):
+            bare_tuple = isinstance(_expression(part), ast.Tuple) and not part.startswith("(")
+            with suppress(SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+                value = ast.literal_eval(part)
+                if value == value and not bare_tuple:  # NaN equals nothing
+                    return part
+    return ""
+
+
+def _expression(text: str) -> ast.expr | None:
+    tree = parse_check(f"({text}\n)")
+    first = tree.body[0] if tree and tree.body else None
+    return first.value if isinstance(first, ast.Expr) else None

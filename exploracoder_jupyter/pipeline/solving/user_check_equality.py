@@ -1,9 +1,8 @@
 """Equality in checks that works for arrays, frames and NaN, and protection of the user's variables compared with.
 
 When a check evaluates the truth of `a == b`, `kernel_agent.value_equality.values_equal` decides it; its source runs
-with the
-check. A variable of the user's that the check compares the result with (a golden) is copied before the program runs and
-restored before the check does, so that a program cannot pass by assigning to it or changing it.
+with the check. A variable of the user's that the check compares the result with (a golden) is copied before the program
+runs and restored before the check does, so that a program cannot pass by assigning to it or changing it.
 """
 
 from __future__ import annotations
@@ -154,6 +153,7 @@ class _EqualityRewriter(ast.NodeTransformer):
     def __init__(self, owned: Set[str]) -> None:
         self.found = False
         self._owned = owned
+        """Names with no value from the program."""
         self._swapped = False
         """Whether the wanted side of the latest equality is the left one."""
 
@@ -170,20 +170,12 @@ class _EqualityRewriter(ast.NodeTransformer):
         self.found = self.found or before
         return node
 
-    def visit_If(self, node: ast.If) -> ast.AST:
+    def visit_If(self, node: ast.If | ast.While | ast.IfExp) -> ast.AST:
         """Rewrite the test, which is evaluated for its truth."""
         node.test = self._truth(node.test)
         return self.generic_visit(node)
 
-    def visit_While(self, node: ast.While) -> ast.AST:
-        """Rewrite the test, which is evaluated for its truth."""
-        node.test = self._truth(node.test)
-        return self.generic_visit(node)
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """Rewrite the test, which is evaluated for its truth."""
-        node.test = self._truth(node.test)
-        return self.generic_visit(node)
+    visit_While = visit_IfExp = visit_If
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """Rewrite the operand of `not`, which is evaluated for its truth."""
@@ -208,23 +200,15 @@ class _EqualityRewriter(ast.NodeTransformer):
             changed: ast.expr = self.visit(node)
             return changed
         left, right = self.visit(node.left), self.visit(node.comparators[0])
-        self.found, self._swapped = True, self._is_wanted(left) and not self._is_wanted(right)
-        sides = ("expected", "actual") if self._swapped else ("actual", "expected")
-        values = [
-            _captured(value) if shown and side == "actual" else value
-            for side, value in zip(sides, (left, right), strict=True)
-        ]
-        keywords = [ast.keyword(side, value) for side, value in zip(sides, values, strict=True)]
+        self.found, self._swapped = True, _names(left) <= self._owned and not _names(right) <= self._owned
+        keywords = [ast.keyword("actual", left), ast.keyword("expected", right)]
+        if self._swapped:
+            keywords[0].arg, keywords[1].arg = "expected", "actual"
+        if shown:
+            actual = keywords[self._swapped]
+            actual.value = ast.NamedExpr(ast.Name("_got", ast.Store()), actual.value)
         call = ast.Call(ast.Name(_HELPER_NAME, ast.Load()), [], keywords)
         return ast.UnaryOp(ast.Not(), call) if isinstance(node.ops[0], ast.NotEq) else call
-
-    def _is_wanted(self, node: ast.expr) -> bool:
-        """Whether the expression contains no value from the program."""
-        return _names(node) <= self._owned
-
-
-def _captured(node: ast.expr) -> ast.expr:
-    return ast.NamedExpr(ast.Name("_got", ast.Store()), node)
 
 
 def _is_equality(node: ast.Compare) -> bool:

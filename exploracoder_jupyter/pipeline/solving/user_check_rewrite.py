@@ -8,7 +8,7 @@ test...()`, the test methods of `class Test...`, and `unittest.TestCase`s. Tests
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from exploracoder_jupyter.core.errors import UsageError
 
@@ -37,10 +37,6 @@ def no_assertion_error() -> UsageError:
 def rewrite_assertions(tree: ast.Module, text: str) -> str:
     """Return the code of the check, with its tests called and its bare conditions asserted.
 
-    Args:
-        tree: the parsed check.
-        text: its source.
-
     Raises:
         UsageError: it asserts nothing, or contains tests of an unsupported kind.
     """
@@ -50,12 +46,23 @@ def rewrite_assertions(tree: ast.Module, text: str) -> str:
     plain = [node for node in body if not isinstance(node, _DEFINITIONS)]
     helpers = {node.name: node for node in body if isinstance(node, _DEFINITIONS)}
     sure = _can_fail([*plain, *tests], helpers)
-    conditions = [node for node in body if _is_bare_condition(node, last=node is body[-1] and not sure)]
+    expressions = [node for node in body if isinstance(node, ast.Expr)]
+    conditions = [node for node in expressions if isinstance(node.value, _CONDITIONS)]
+    if not sure and expressions and expressions[-1] is body[-1] and not isinstance(body[-1].value, _NO_CONDITIONS):
+        conditions = [*(node for node in conditions if node is not body[-1]), expressions[-1]]
     if not sure and not conditions:
         raise no_assertion_error()
     rewritten = conditions or len(body) < len(tree.body)
     code = "\n".join(_assertion(node) if node in conditions else ast.unparse(node) for node in body)
-    return "\n".join([code if rewritten else text, *(line for test in tests for line in _test_calls(test))])
+    lines = [code if rewritten else text]
+    for test in tests:
+        if not isinstance(test, ast.ClassDef):
+            lines.append(f"{test.name}()")
+        elif _is_test_case(test):
+            lines.append(_RUN_TEST_CASE.format(name=test.name))
+        else:
+            lines += [f"{test.name}().{method.name}()" for method in _test_methods(test)]
+    return "\n".join(lines)
 
 
 def can_fail(tree: ast.Module) -> bool:
@@ -68,7 +75,10 @@ def _can_fail(roots: Sequence[ast.AST], helpers: Mapping[str, ast.AST]) -> bool:
     waiting, seen = list(roots), set[str]()
     while waiting:
         for node in ast.walk(waiting.pop()):
-            if _is_failing(node):
+            if isinstance(node, ast.Assert) and not isinstance(node.test, _NO_CONDITIONS):
+                return True
+            name = _last_name(node.func) if isinstance(node, ast.Call) else ""
+            if isinstance(node, ast.Raise) or name.startswith("assert") or name in _FAILING:
                 return True
             if isinstance(node, ast.Name) and node.id in helpers and node.id not in seen:
                 seen.add(node.id)
@@ -76,24 +86,10 @@ def _can_fail(roots: Sequence[ast.AST], helpers: Mapping[str, ast.AST]) -> bool:
     return False
 
 
-def _is_failing(node: ast.AST) -> bool:
-    if isinstance(node, ast.Assert):
-        return not isinstance(node.test, _NO_CONDITIONS)
-    name = _last_name(node.func) if isinstance(node, ast.Call) else ""
-    return isinstance(node, ast.Raise) or name.startswith("assert") or name in _FAILING
-
-
 def _last_name(node: ast.expr) -> str:
     if isinstance(node, ast.Call):
         return _last_name(node.func)
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_bare_condition(node: ast.stmt, *, last: bool) -> bool:
-    """Whether the statement is an expression whose truth value is meant but discarded."""
-    if not isinstance(node, ast.Expr):
-        return False
-    return isinstance(node.value, _CONDITIONS) or (last and not isinstance(node.value, _NO_CONDITIONS))
 
 
 def _assertion(node: ast.stmt) -> str:
@@ -126,21 +122,21 @@ def _is_test_case(node: ast.ClassDef) -> bool:
     return any(_last_name(base).endswith("TestCase") for base in node.bases)
 
 
-def _test_methods(node: _Definition) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for item in node.body:
-        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)) and item.name.startswith("test"):
-            yield item
+def _test_methods(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    functions = (item for item in node.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return [item for item in functions if item.name.startswith("test")]
 
 
 def _reject_unsupported(body: Sequence[ast.stmt], tests: Sequence[_Definition]) -> None:
     """Raise UsageError for tests that only a test runner could run."""
     for test in tests:
-        functions = list(_test_methods(test)) if isinstance(test, ast.ClassDef) else [test]
         own = int(isinstance(test, ast.ClassDef))
-        for function in functions:
+        for function in _test_methods(test) if isinstance(test, ast.ClassDef) else [test]:
             if isinstance(function, ast.AsyncFunctionDef):
                 raise _unsupported_error(f"`{function.name}` is asynchronous")
-            if isinstance(function, ast.FunctionDef) and _count_required(function.args) > own:
+            args = function.args
+            required = len(args.posonlyargs) + len(args.args) - len(args.defaults) + args.kw_defaults.count(None)
+            if required > own:
                 raise _unsupported_error(f"`{function.name}` takes parameters")
     for node in (inner for stmt in body for inner in ast.walk(stmt)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -149,21 +145,8 @@ def _reject_unsupported(body: Sequence[ast.stmt], tests: Sequence[_Definition]) 
                 raise _unsupported_error(f"`{node.name}` is a fixture or parametrized")
 
 
-def _count_required(args: ast.arguments) -> int:
-    positional = len(args.posonlyargs) + len(args.args) - len(args.defaults)
-    return positional + sum(default is None for default in args.kw_defaults)
-
-
 def _unsupported_error(what: str) -> UsageError:
     return UsageError(
         f"The check has tests that are not run here: {what}.",
         remedy="Write plain test functions without parameters, or assertions.",
     )
-
-
-def _test_calls(test: _Definition) -> list[str]:
-    if not isinstance(test, ast.ClassDef):
-        return [f"{test.name}()"]
-    if _is_test_case(test):
-        return [_RUN_TEST_CASE.format(name=test.name)]
-    return [f"{test.name}().{method.name}()" for method in _test_methods(test)]

@@ -13,8 +13,8 @@ from typing import Final
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.api_description import truncate
-from exploracoder_jupyter.pipeline.prompting.reply_fragments import split_fenced
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable, parse_code, without_thinking
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import split_fenced, without_thinking
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable, parse_code
 
 SEARCH: Final = "search"
 LOOK_UP: Final = "look_up"
@@ -48,34 +48,25 @@ def parse_action(text: str) -> Action:
     """Return the first action of a reply; what the reply makes up after it is ignored."""
     text = without_thinking(encodable(text)).replace("\r\n", "\n")
     found = _ACTION.search(text)
-    thought = _thought(text[: found.start()] if found else text)
+    before = text[: found.start()] if found else text
+    thought = truncate(_THOUGHT.sub("", _PATH.sub("", before)), _LONGEST_THOUGHT)
     name = found["name"].casefold() if found else ""
     if found is None or name not in ACTIONS:
         unknown = f"There is no action {name!r}." if name else "The reply names no action."
         return Action(thought, problem=f"{unknown} The actions are {', '.join(ACTIONS)}.")
     if name == FINISH:
         return Action(thought, name)
-    return _with_code(thought, text[found.end() :]) if name == RUN else _with_text(thought, name, found["rest"])
-
-
-def _thought(text: str) -> str:
-    return truncate(_THOUGHT.sub("", _PATH.sub("", text)), _LONGEST_THOUGHT)
-
-
-def _with_text(thought: str, name: str, rest: str) -> Action:
-    argument = rest.strip(_AROUND)
+    if name == RUN:  # the code after it: in the first block, or up to the next label
+        after = text[found.end() :]
+        lead, block = next(iter(split_fenced(after)), (after, None))
+        label = _LABEL.search(lead)
+        code = after[: label.start()] if label else f"```python\n{block.body}\n```" if block else after
+        try:
+            return Action(thought, RUN, parse_code(code))
+        except ReplyError:
+            return Action(thought, RUN, problem="The action run needs one fenced Python block after it.")
+    argument = found["rest"].strip(_AROUND)
     if argument.startswith("(") and argument.endswith(")"):
         argument = argument[1:-1].strip(_AROUND)
     problem = "" if argument else f"The action {name} needs a text on the same line."
     return Action(thought, name, argument, problem)
-
-
-def _with_code(thought: str, after: str) -> Action:
-    """Return the action that runs the code after it: in the first block, or up to the next label."""
-    lead, block = next(iter(split_fenced(after)), (after, None))
-    label = _LABEL.search(lead)
-    code = after[: label.start()] if label else f"```python\n{block.body}\n```" if block else after
-    try:
-        return Action(thought, RUN, parse_code(code))
-    except ReplyError:
-        return Action(thought, RUN, problem="The action run needs one fenced Python block after it.")

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import anyio
-
 from exploracoder_jupyter.core.events import CandidateProposed, PlanMade, SubtaskStarted
 from exploracoder_jupyter.core.types import Call, Candidate, Introduction, Plan
+from exploracoder_jupyter.pipeline.branch_operations import close_branches
 from exploracoder_jupyter.pipeline.exploring.carried_candidate import run_candidate
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.ports import Branch
@@ -27,13 +26,11 @@ from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, State
-from exploracoder_jupyter.strategies.agents.agent_actions import FINISH, LOOK_UP, RUN, SEARCH, Action, parse_action
+from exploracoder_jupyter.strategies.agents.agent_actions import FINISH, LOOK_UP, RUN, SEARCH, parse_action
 from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
 
 START: Final = "start"
-"""Stands for the action before the first one."""
 Rules = Mapping[str, Sequence[str]]
-"""The actions that may follow an action, or the start."""
 
 _PACKAGE: Final = "exploracoder_jupyter.strategies"
 _TOOLS = {SEARCH: SEARCH_TOOL, LOOK_UP: "get_signature"}
@@ -41,19 +38,16 @@ _REASON = "the next cell of the session"
 
 
 async def act(run: Run, template: str, rules: Rules) -> RunResult:
-    """Take steps until the agent finishes or none is left, then request the program, run it and return the result.
-
-    Raises:
-        BudgetExceeded: the budget of the run is used up.
-    """
+    """Take steps until the agent finishes or none is left, then request the program, run it and return the result."""
     run = limit_retrieval(run)
     announce_libraries(run)
-    session = AgentSession.start(run, template, rules)
+    lookups = ApiLookups(run, SOLUTION.id, run.settings.subtasks)
+    session = AgentSession(run, template, rules, State(Introduction(""), run.root), lookups)
     try:
         while session.steps_left:
             await session.step()
     finally:
-        await session.close()
+        await session.close(session.state.branch)
     attempts = await SolutionAttempts.begin(run, session.state)
     candidate = await attempts.propose("strategy", session.inputs("agent_program"))
     attempt = await attempts.execute(candidate) if candidate else None
@@ -72,13 +66,6 @@ class AgentSession:
     notes: list[str] = field(default_factory=list)
     """By step: the thought and the action, with its result unless it ran a cell."""
     last: str = START
-    """The last action that was carried out."""
-
-    @classmethod
-    def start(cls, run: Run, template: str, rules: Rules) -> AgentSession:
-        """Start at the initial state of the run."""
-        lookups = ApiLookups(run, SOLUTION.id, run.settings.subtasks)
-        return cls(run, template, rules, State(Introduction(""), run.root), lookups)
 
     @property
     def steps_left(self) -> int:
@@ -96,36 +83,25 @@ class AgentSession:
         )
 
     async def step(self) -> None:
-        """Take one step.
-
-        Raises:
-            BudgetExceeded: the budget is used up.
-        """
+        """Take one step."""
         action = await ask_parsed(self.run, "strategy", self.inputs(self.template), parse_action, subject=SOLUTION.id)
         title = f"Step {len(self.notes) + 1}: {action.thought}".strip()
-        problem = action.problem or self._forbidden(action)
-        result = f"It was not carried out. {problem}" if problem else await self._carry_out(action, title)
+        problem, allowed = action.problem, self.rules[self.last]
+        if not problem and action.name not in allowed:
+            problem = f"After {self.last} only these actions are possible: {', '.join(allowed)}."
+        result = f"It was not carried out. {problem}" if problem else ""
+        if not problem and action.name in _TOOLS:
+            result = await self.lookups.answer(Call(_TOOLS[action.name], action.argument))
+        elif not problem and action.name == RUN:
+            await self._run_cell(action.argument, title)
         self.last = self.last if problem else action.name
         done = f"Action: {action.name}: {action.argument}" if action.name in _TOOLS else f"Action: {action.name}"
         self.notes.append("\n".join(filter(None, [title, done if action.name else "", result])))
 
-    async def close(self) -> None:
-        """Close the branch of the session; the program starts from the root again."""
-        await self._close(self.state.branch)
-
-    def _forbidden(self, action: Action) -> str:
-        allowed = self.rules[self.last]
-        if action.name in allowed:
-            return ""
-        return f"After {self.last} only these actions are possible: {', '.join(allowed)}."
-
-    async def _carry_out(self, action: Action, title: str) -> str:
-        """Return the result of the action as text; that of a cell is in the experience of the state."""
-        if action.name in _TOOLS:
-            return await self.lookups.answer(Call(_TOOLS[action.name], action.argument))
-        if action.name == RUN:
-            await self._run_cell(action.argument, title)
-        return ""
+    async def close(self, branch: Branch) -> None:
+        """Close a branch of the session, which is not the root: the program starts from there again."""
+        if branch is not self.run.root:
+            await close_branches([branch])
 
     async def _run_cell(self, code: str, title: str) -> None:
         run, state = self.run, self.state
@@ -140,9 +116,4 @@ class AgentSession:
         )
         run.progress.experience = self.state.experience
         if self.state.branch is not state.branch:
-            await self._close(state.branch)
-
-    async def _close(self, branch: Branch) -> None:
-        if branch is not self.run.root:
-            with anyio.CancelScope(shield=True):
-                await branch.close()
+            await self.close(state.branch)

@@ -12,7 +12,6 @@ from exploracoder_jupyter.strategies.agents.agent_actions import ACTIONS
 from exploracoder_jupyter.strategies.agents.agent_session import START, act
 
 RULES = dict.fromkeys((START, *ACTIONS), ACTIONS)
-"""Any action may follow any other."""
 
 
 async def react(run: Run) -> RunResult:

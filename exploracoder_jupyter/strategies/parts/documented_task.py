@@ -7,11 +7,13 @@ from dataclasses import replace
 from exploracoder_jupyter.core.configuration.retrieval_settings import Formulation
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
 from exploracoder_jupyter.pipeline.retrieval.query_rewriting import Query
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
+from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, raise_if_cancelled
 
 
@@ -25,15 +27,18 @@ def limit_retrieval(
 ) -> Run:
     """Return the run with what its strategy may retrieve, whatever the user's settings are.
 
-    Args:
-        run: the run.
-        searches: how often the documentation is searched again after a failure.
-        lookups: how many APIs the model may look up while it writes one program.
-        formulation: what the query of a repeated search is made from.
-        as_published: whether the strategy follows a paper to the letter (see `Run.as_published`).
+    It may search again after so many failures (`searches`), with queries of this `formulation`, and look up so many
+    APIs for one program. For `as_published` see `Run.as_published`.
     """
     retrieval = replace(run.retrieval, rounds=searches, lookups=lookups, formulation=formulation)
     return replace(run, retrieval=retrieval, as_published=as_published)
+
+
+def begin_unexecuted(run: Run, *, lookups: int = 0) -> SolutionAttempts:
+    """Begin a strategy as published that executes nothing."""
+    run = limit_retrieval(run, lookups=lookups)
+    announce_libraries(run)
+    return SolutionAttempts.without_check(run)
 
 
 async def search_for_task(run: Run) -> Search:

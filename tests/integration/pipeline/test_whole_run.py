@@ -52,7 +52,7 @@ def test_a_run_with_an_endpoint_is_solved_recorded_and_holds_no_secret(endpoint,
     records = []
     summary = _run(_order(tmp_path, secret), records.append)
     assert summary["status"] == "solved"
-    assert summary["model"] == "toy"
+    assert summary["model"] == "toy" and summary["files"] == []
     steps = [record.event.exchange.step for record in records if record.event.kind == "model_called"]
     assert steps == ["plan", "propose", "solve"]
     [trace] = (tmp_path / "explorations").glob("*.ipynb")
@@ -103,27 +103,17 @@ def _writing(httpserver):
     offer_toy(httpserver, partial(reply, write=lambda prompt, _: _content(prompt, _).replace(CODE, writing)))
 
 
-@pytest.mark.parametrize("keep", [True, False])
-def test_what_the_solution_wrote_is_kept_beside_the_trace_where_that_was_asked_for(
-    endpoint, tmp_path, httpserver, keep
-):
+def test_what_the_solution_wrote_is_kept_beside_the_trace_where_that_was_asked_for(endpoint, tmp_path, httpserver):
     _writing(httpserver)
     (tmp_path / "given.txt").write_text("mine")
     order = _order(tmp_path, endpoint)
-    order = replace(order, layers=(*order.layers, {"view": {"keep_files": keep}}))
+    order = replace(order, layers=(*order.layers, {"view": {"keep_files": True}}))
     summary = _run(order)
     [trace] = (tmp_path / "explorations").glob("*.ipynb")
     folder = trace.with_suffix(".files")
-    assert summary["files"] == ([str(folder / "out" / "m.txt")] if keep else [])
-    assert [path.read_text() for path in folder.rglob("*.txt")] == (["2"] if keep else [])
+    assert summary["files"] == [str(folder / "out" / "m.txt")]
+    assert [path.read_text() for path in folder.rglob("*.txt")] == ["2"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["explorations", "given.txt"]
-
-
-def test_a_solution_that_writes_nothing_leaves_no_folder(endpoint, tmp_path):
-    order = _order(tmp_path, endpoint)
-    summary = _run(replace(order, layers=(*order.layers, {"view": {"keep_files": True}})))
-    assert summary["files"] == []
-    assert [path.suffix for path in (tmp_path / "explorations").iterdir()] == [".ipynb"]
 
 
 def test_without_a_live_kernel_named_variables_have_to_be_there(tmp_path):

@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.types import Candidate, ErrorInfo, Experience, Ob
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_names
 from exploracoder_jupyter.pipeline.retrieval.query_rewriting import error_query, web_query
-from tests.unit.pipeline.test_task_run import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced, ran
 from tests.unit.world import FewPassages, a_run, api, happened
 
 APIS = (
@@ -50,8 +50,7 @@ def searches(run, *, anew=True):
 
 async def test_a_subtask_that_fails_with_the_first_retrieval_is_done_after_another_search():
     debugged = []
-    run = a_run(failing_at_first(debugged), apis=APIS, retrieved=6)
-    await run_task(run)
+    run, _ = await ran(failing_at_first(debugged), apis=APIS, retrieved=6)
     first, whole = searches(run, anew=False)
     assert (whole.subject, whole.query) == ("solution", "the root of a number")
     assert "math.isqrt" in whole.apis
@@ -70,25 +69,6 @@ async def test_without_rounds_it_is_not_searched_again_and_fails():
     await run_task(replace(run, retrieval=Retrieval(rounds=0)))
     assert searches(run) == []
     assert [event.status for event in happened(run, "subtask_finished")] == ["failed"]
-
-
-async def test_what_was_found_anew_stands_before_what_was_known():
-    debugged = []
-    run = a_run(failing_at_first(debugged), apis=APIS, retrieved=6)
-    await run_task(run)
-    known = paths(debugged[0].inputs.apis)
-    assert known[0] == "math.isqrt"
-    assert known.index("math.isqrt") < known.index("math.root5")
-    assert len(known) == len(set(known))
-
-
-async def test_where_nothing_fails_there_is_no_further_call():
-    run = a_run(answers(), apis=APIS)
-    run = replace(run, sources=FewPassages(PAGE, ONLINE))
-    await run_task(run)
-    assert run.meter.total.calls == 3 + 2
-    assert "explain" not in run.meter.by_step
-    assert searches(run) == []
 
 
 @pytest.mark.parametrize(
@@ -136,29 +116,19 @@ async def test_the_rounds_end_when_two_agree():
     assert run.meter.by_step["explain"].calls == 2
 
 
-async def test_there_are_no_more_rounds_than_wanted():
-    words = iter(["truncation", "root", "unrelated"])
-    failing = {"debug": fenced("import math\nprint(math.nothing(16))"), "explain": lambda request: next(words)}
-    run = a_run(failing_at_first([], **failing), apis=APIS, retrieved=6, debug_rounds=3)
-    await run_task(replace(run, retrieval=Retrieval(rounds=2, formulation="explained")))
-    assert len([event for event in searches(run) if event.subject != "s1"]) == 2
-
-
 async def test_a_candidate_that_shows_nothing_is_written_anew_once_after_a_search():
     def debug(request):
         assert "it ran, and showed nothing" in request.messages[1].content
         return fenced("x = 4\nprint(x)")
 
-    run = a_run(answers(propose=[fenced("x = 4"), fenced("import math")], debug=debug), apis=APIS)
-    await run_task(run)
+    run, _ = await ran(answers(propose=[fenced("x = 4"), fenced("import math")], debug=debug), apis=APIS)
     assert len(searches(run)) == 1
     assert happened(run, "candidate_selected")[0].selection.candidate == "1.1r1"
     assert run.meter.by_step["debug"].calls == 1
 
 
 async def test_what_ran_is_kept_where_its_second_writing_fails():
-    run = a_run(answers(propose=[fenced("x = 4")], debug=fenced("1 / 0")), apis=APIS)
-    await run_task(run)
+    run, _ = await ran(answers(propose=[fenced("x = 4")], debug=fenced("1 / 0")), apis=APIS)
     assert happened(run, "candidate_selected")[0].selection.candidate == "1.1"
 
 
@@ -170,40 +140,11 @@ async def test_a_solution_that_failed_is_searched_by_before_it_is_repaired():
         return fenced("import math\nroot = math.isqrt(16)")
 
     model = answers(solve="import math\nroot = math.introot(16)", repair=repair, explain="truncation integer part")
-    run = a_run(model, apis=APIS, check="assert root == 4")
-    ending = await run_task(run)
+    run, ending = await ran(model, apis=APIS, check="assert root == 4")
     assert ending.verdict.outcome == "solved"
     [again] = searches(run)
     assert (again.subject, again.round, again.apis[0]) == ("s1", 1, "math.isqrt")
     assert repair_inputs[0].apis[0].path == "math.isqrt"
-
-
-async def test_passages_are_handed_to_every_step_that_writes():
-    seen = {}
-
-    def remember(step, reply):
-        def answer(request):
-            seen.setdefault(step, request)
-            return reply
-
-        return answer
-
-    run = a_run(
-        answers(
-            plan=remember("plan", json.dumps({"subtasks": ["integer truncation"]})),
-            propose=remember("propose", [fenced("1 / 0")]),
-            debug=remember("debug", fenced("print(4)")),
-            solve=remember("solve", fenced("1 / 0")),
-            repair=remember("repair", fenced("print(4)")),
-        ),
-        "integer truncation",
-        apis=APIS,
-    )
-    await run_task(replace(run, sources=FewPassages(PAGE)))
-    assert set(seen) == {"plan", "propose", "debug", "solve", "repair"}
-    for request in seen.values():
-        assert "[documentation: Truncation; docs/page.md; BSD]" in request.messages[1].content
-    assert ("plan", (PAGE,)) in [(event.subject, event.passages) for event in searches(run, anew=False)]
 
 
 async def test_the_context_is_as_small_as_the_settings_say():
@@ -281,14 +222,20 @@ def test_where_nothing_is_shared_only_the_kind_of_error_and_the_calls_are_search
     assert web_query(run, item) == "math AttributeError"
 
 
-def test_an_error_is_searched_by_without_addresses_and_values():
-    item = failed("nx.pagerank(G, alpha=2)", "ValueError", "<Graph at 0x7f00deadbeef> with 34 nodes: 'Miller' [1, 2]")
-    assert error_query(a_run(answers()), item) == "ValueError <Graph at > with nodes: pagerank"
-
-
-def test_what_runs_out_of_time_is_searched_by_its_calls():
-    item = replace(failed("lib.slow()\nprint(len(x))", "E", ""), observation=Observation("timeout", note="too long"))
-    assert error_query(a_run(answers()), item) == "slow"
+@pytest.mark.parametrize(
+    ("code", "name", "message", "query"),
+    [
+        ("lib.show(df)", "NameError", "name 'df' is not defined", "show"),
+        (
+            "nx.pagerank(G, alpha=2)",
+            "ValueError",
+            "<Graph at 0x7f00deadbeef> with 34 nodes: 'Miller' [1, 2]",
+            "ValueError <Graph at > with nodes: pagerank",
+        ),
+    ],
+)
+def test_an_error_is_searched_by_without_values_and_undefined_variables(code, name, message, query):
+    assert error_query(a_run(answers()), failed(code, name, message)) == query
 
 
 @pytest.mark.parametrize(
@@ -313,54 +260,9 @@ async def test_files_of_the_user_are_searched_and_sent_only_where_values_are_sha
         assert any("workspace" in kinds for _, kinds in sources.asked) is (sharing == "values")
 
 
-async def test_the_pool_for_the_solution_serves_the_subtasks_together():
-    apis = (*APIS, api("math.pair", "the root and integer truncation together"))
-    pools = []
-
-    def recommend_global(request):
-        pools.append(paths(request.inputs.apis))
-        return json.dumps({"apis": ["math.pair"]})
-
-    plan = ("the root", "integer truncation")
-    await run_task(a_run(answers(plan=plan, recommend_global=recommend_global), apis=apis, retrieved=2))
-    assert pools[0][0] == "math.pair"
-    assert "math.isqrt" in pools[0]
-
-
-async def test_the_web_is_asked_the_same_once():
-    same = {"debug": lambda request: fenced(f"import math\nmath.introot({len(request.subject)})")}
-    words = iter(["truncation", "unrelated"])
-    run = a_run(failing_at_first([], **same, explain=lambda request: next(words)), apis=APIS, retrieved=6)
-    sources = FewPassages(ONLINE)
-    await run_task(replace(run, sources=sources))
-    assert len([event for event in searches(run) if event.apis and event.subject != "s1"]) == 2
-    assert len([query for query, _ in sources.asked]) == 1
-
-
 async def test_apis_that_kept_code_calls_are_recommended_too():
     kept = Passage("snippet", "truncate", "math.isqrt(16)", "snippet 1", ("math.isqrt", "math.gone"), code=True)
     run = a_run(answers(plan=("the root",)), apis=APIS, retrieved=3)
     await run_task(replace(run, sources=FewPassages(kept)))
     found = next(event for event in searches(run, anew=False) if event.subject == "1")
     assert found.apis == ("math.root0", "math.root1", "math.root2", "math.isqrt")
-
-
-async def test_an_error_is_searched_for_beside_its_explanation_not_drowned_in_it():
-    raises = fenced("raise ValueError('the quay is adrift')")
-    explained = "By how many metres the root of a number exceeds the root of another number, read at both."
-    model = answers(plan=("the root of a number",), propose=[raises], debug=raises, explain=explained)
-    run = a_run(model, apis=APIS, retrieved=6)
-    asked = []
-
-    async def search_together(queries, k):
-        asked.append(tuple(queries))
-        return []
-
-    run.knowledge.search_together = search_together
-    await run_task(run)
-    assert (explained, "ValueError the quay is adrift") in asked
-
-
-def test_an_undefined_variable_is_not_searched_by_its_name():
-    item = failed("lib.show(df)", "NameError", "name 'df' is not defined")
-    assert error_query(a_run(answers()), item) == "show"

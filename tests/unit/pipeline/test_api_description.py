@@ -43,12 +43,3 @@ def test_parameters_are_described_as_far_as_they_fit_and_the_rest_is_named():
 
 def test_the_first_example_that_fits_is_shown():
     assert describe_in_full(LONG, 2200).count("```python") == 1 and "lib.f(7)" in describe_in_full(LONG, 2200)
-
-
-def test_without_parameters_head_and_tail_are_shown():
-    text = describe_in_full(replace(LONG, parameters=()), 600)
-    assert "characters left out" in text and text.endswith("int")
-
-
-def test_what_is_deprecated_says_so():
-    assert "\nDeprecated: use g\n" in describe_in_full(replace(LONG, deprecated="use g"), 700)

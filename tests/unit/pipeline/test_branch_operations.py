@@ -1,14 +1,13 @@
-"""What the method asks of branches beside running code: to be made ready, to change their making, to keep files."""
+"""What the method asks of branches beside running code: to change their making, to keep files."""
 
 from dataclasses import replace
 
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.errors import BranchingChanged
 from exploracoder_jupyter.pipeline import run_task
-from tests.unit.pipeline.test_task_run import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced, ran
 from tests.unit.world import InlineBranch, a_run, happened
 
 HANGS = "polars hangs in a fork."
@@ -57,23 +56,6 @@ async def test_branches_created_alike_that_also_hang_are_reported_once(monkeypat
     assert warnings(run) == [HANGS]
 
 
-async def test_the_selected_candidate_is_one_that_was_run_again(monkeypatch):
-    changing(monkeypatch, 2)
-    closed = []
-    original = InlineBranch.close
-
-    async def close(self):
-        closed.append(tuple(self.codes))
-        await original(self)
-
-    monkeypatch.setattr(InlineBranch, "close", close)
-    run = replace(a_run(answers(plan=("a", "b"), propose=[fenced("x = 1\nprint(x)"), fenced("x = 2")])), parallel=1)
-    assert (await run_task(run)).verdict.outcome == "unchecked"
-    [first, _] = happened(run, "subtask_finished")
-    assert first.status == "done"
-    assert ("x = 1\nprint(x)",) in closed
-
-
 async def test_a_third_change_within_a_subtask_ends_the_run(monkeypatch):
     changing(monkeypatch, 1, 2, 3)
     run = replace(a_run(answers()), parallel=1)
@@ -91,44 +73,6 @@ async def test_a_solution_is_run_again_in_a_branch_made_otherwise(monkeypatch, m
     assert warnings(run) == [HANGS] * len(moments)
 
 
-async def test_a_change_is_too_much_for_a_spent_budget_but_not_for_the_method(monkeypatch):
-    changing(monkeypatch, 2)
-    run = replace(a_run(answers(propose=THREE), budget=Budget(executions=3)), parallel=1)
-    ending = await run_task(run)
-    assert ending.verdict.outcome == "stopped"
-    assert run.meter.total.executions == 3
-
-
-async def test_branches_are_expected_before_the_model_is_asked():
-    expected = {}
-
-    def noting(step, reply):
-        def answer(request):
-            expected[step] = tuple(run.root.expected)
-            return reply
-
-        return answer
-
-    plan = noting("plan", '{"subtasks": ["a"]}')
-    run = a_run(answers(plan=plan, solve=noting("solve", fenced("print(4)"))))
-    await run_task(run)
-    assert expected == {"plan": (3,), "solve": (3, 1)}
-
-
-async def test_the_winner_is_asked_to_expect_the_next_subtask_and_the_last_one_is_not(monkeypatch):
-    made = []
-    original = InlineBranch.fork
-
-    async def fork(self, n):
-        made.extend(forks := await original(self, n))
-        return forks
-
-    monkeypatch.setattr(InlineBranch, "fork", fork)
-    run = a_run(answers(plan=("a", "b"), propose=[fenced("print(1)")]))
-    await run_task(run)
-    assert [branch.expected for branch in made] == [[3], [], []]
-
-
 WRITES = "written = {'a.csv': '1', 'b.csv': '2'}"
 
 
@@ -141,8 +85,7 @@ async def test_the_files_of_an_accepted_solution_are_kept(tmp_path):
 
 
 async def test_without_the_wish_or_a_solution_no_files_are_kept(tmp_path):
-    run = a_run(answers(solve=WRITES))
-    await run_task(run)
+    run, _ = await ran(answers(solve=WRITES))
     assert happened(run, "files_kept") == []
     run = replace(a_run(answers(solve=f"{WRITES}\nraise ValueError"), solution_rounds=1), files=tmp_path / "f")
     await run_task(run)

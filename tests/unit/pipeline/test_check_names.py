@@ -20,10 +20,7 @@ def names(check, text="Count the triangles.", **more):
         ("def test_x():\n    y = 1\n    assert [x + y for x in result]", ("result",)),
         ("import json as j\nfrom m import *\nwanted = j.loads('3')\nassert result.n == wanted", ("result",)),
         ("assert (n := 3) == n and {k: v for k, v in result.items()}", ("result",)),
-        (
-            "def check(value, *rest):\n    global known\n    known = 3\n    assert value == known\ncheck(result)",
-            ("result",),
-        ),
+        ("def check(value, *rest):\n    known = 3\n    assert value == known\ncheck(result)", ("result",)),
         ("assert math.isclose(result, np.pi) and sklearn_ and beanlib.x", ("result", "sklearn_")),
         ("assert code == 3 and math.pi", ("code",)),
         ("for i in range(3):\n    assert i\ntry:\n    pass\nexcept ValueError as error:\n    assert error", ()),

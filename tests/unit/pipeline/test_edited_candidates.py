@@ -5,10 +5,10 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.protocol.run_controls import Choose, Retry, RunEdited, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Retry, RunEdited
 from exploracoder_jupyter.trace.recorded_executions import executions
 from tests.unit.factories import recorded
-from tests.unit.pipeline.test_steering import FAILING, ends, failing_second, marking, steered, texts, warnings
+from tests.unit.pipeline.test_steering import drive, ends, steered, texts, warnings
 from tests.unit.pipeline.test_task_run import fenced
 from tests.unit.world import InlineBranch, happened
 
@@ -25,8 +25,7 @@ def proposals(run):
 
 @pytest.mark.parametrize("moment", [("propose", "2"), ("propose", "3"), ("solve", "solution")])
 async def test_an_edited_candidate_runs_in_the_state_before_its_subtask_and_nothing_else_changes(moment):
-    run, watch = steered({moment: [edit("1.2")]}, holds=False)
-    await run_task(run)
+    run, watch, _ = await drive({moment: [edit("1.2")]}, holds=False)
     mine = proposals(run)["1.3"]
     assert (mine.edits, mine.code, mine.subtask, mine.parent) == ("1.2", MINE, "1", "")
     assert texts(run)["1.3"] == "['mine']"
@@ -52,66 +51,39 @@ async def test_an_edited_candidate_is_carried_forward_when_the_user_chooses_it()
     assert texts(run)["3.1"] == "['1a', 'mine', '3a']"
 
 
-async def test_a_candidate_that_failed_is_edited_and_what_fails_again_is_shown_as_it_is():
-    run, _ = steered(
-        {("propose", "3"): [edit("2.1"), edit("2.1", "1/0")]}, holds=False, propose=failing_second, debug=FAILING[0]
-    )
-    await run_task(run)
-    seen = {e.candidate: e.observation.status for e in happened(run, "candidate_observed")}
-    mine = [id_ for id_, candidate in proposals(run).items() if candidate.edits]
-    assert [seen[id_] for id_ in mine] == ["ok", "error"]
+def before_mine(monkeypatch, act):
+    """Let something happen before the edited code is run."""
+    original = InlineBranch.run
+
+    async def run(self, code, *, timeout):
+        if code == MINE:
+            await act()
+        return await original(self, code, timeout=timeout)
+
+    monkeypatch.setattr(InlineBranch, "run", run)
 
 
 @pytest.mark.parametrize(("given", "words"), [(edit("9.1"), "9.1"), (edit("3.1"), "3.1")])
 async def test_an_edit_for_a_subtask_that_has_not_begun_is_refused(given, words):
-    run, _ = steered({("propose", "2"): [given]}, holds=False)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "2"): [given]}, holds=False)
     assert len(warnings(run)) == 1
     assert words in warnings(run)[0]
     assert not [one for one in proposals(run).values() if one.edits]
 
 
-async def test_the_run_waits_for_an_edited_candidate_and_its_outcome_is_recorded(monkeypatch):
-    original = InlineBranch.run
-
-    async def slow(self, code, *, timeout):
-        if code == MINE:
-            await anyio.sleep(0.2)
-        return await original(self, code, timeout=timeout)
-
-    monkeypatch.setattr(InlineBranch, "run", slow)
-    run, _ = steered({("solve", "solution"): [edit("1.1")]}, holds=False)
-    await run_task(run)
-    assert texts(run)["1.3"] == "['mine']"
-    assert run.emit.__self__[-1].kind == "run_finished"
-
-
 async def test_going_back_before_its_subtask_cancels_it(monkeypatch):
-    original = InlineBranch.run
-
-    async def hanging(self, code, *, timeout):
-        if code == MINE:
-            await anyio.sleep_forever()
-        return await original(self, code, timeout=timeout)
-
-    monkeypatch.setattr(InlineBranch, "run", hanging)
-    run, _ = steered({("propose", "3"): [edit("2.1"), Retry("1")]}, holds=True)
-    await run_task(run)
+    before_mine(monkeypatch, anyio.sleep_forever)
+    run, _, _ = await drive({("propose", "3"): [edit("2.1"), Retry("1")]}, holds=True)
     assert "2.3" in proposals(run)
     assert "2.3" not in texts(run)
 
 
 async def test_an_edited_candidate_whose_kernel_fails_does_not_end_the_run(monkeypatch):
-    original = InlineBranch.run
+    async def fail():
+        raise KernelError("The kernel is gone.")
 
-    async def broken(self, code, *, timeout):
-        if code == MINE:
-            raise KernelError("The kernel is gone.")
-        return await original(self, code, timeout=timeout)
-
-    monkeypatch.setattr(InlineBranch, "run", broken)
-    run, _ = steered({("propose", "3"): [edit("1.1")]}, holds=False)
-    result = await run_task(run)
+    before_mine(monkeypatch, fail)
+    run, _, result = await drive({("propose", "3"): [edit("1.1")]}, holds=False)
     [observed] = [e.observation for e in happened(run, "candidate_observed") if e.candidate == "1.3"]
     assert (observed.status, observed.note) == ("interrupted", "The kernel is gone.")
     assert result.verdict.outcome == "unchecked"
@@ -120,29 +92,14 @@ async def test_an_edited_candidate_whose_kernel_fails_does_not_end_the_run(monke
 async def test_candidates_that_computed_the_same_are_recorded_as_such():
     same = lambda request: [fenced(f"{name} = 4096.5\nprint({name})") for name in ("total", "amount")]  # noqa: E731
     asked = {("solve", "solution"): [edit("1.1", "print(4096.5 * 1)"), edit("1.1", "print('different', 77.25)")]}
-    run, _ = steered(asked, holds=False, plan=("a",), propose=same)
-    await run_task(run)
+    run, _, _ = await drive(asked, holds=False, plan=("a",), propose=same)
     agreeing = {e.candidate: e.agrees_with for e in happened(run, "candidate_observed")}
     assert [agreeing[id_] for id_ in ("1.1", "1.2", "1.3", "1.4")] == ["", "1.1", "1.1", ""]
 
 
-async def test_an_execution_is_identified_by_the_state_in_which_it_ran():
-    run, _ = steered({("propose", "3"): [edit("1.1"), edit("2.1")]}, holds=False, propose=marking)
-    await run_task(run)
-    found = {one.id: one for one in executions(recorded(run.emit.__self__))}
-    assert (found["1.3"].parent, found["2.3"].parent) == ("", "1.1")
-
-
 async def test_an_edited_candidate_ends_after_its_subtask_was_explored_again(monkeypatch):
-    original = InlineBranch.run
     again = anyio.Event()
-
-    async def late(self, code, *, timeout):
-        if code == MINE:
-            await again.wait()
-        return await original(self, code, timeout=timeout)
-
-    monkeypatch.setattr(InlineBranch, "run", late)
+    before_mine(monkeypatch, again.wait)
     run, _ = steered({("propose", "3"): [edit("2.1"), Retry("2")]}, holds=True)
     events = run.emit.__self__
 
@@ -156,9 +113,3 @@ async def test_an_edited_candidate_ends_after_its_subtask_was_explored_again(mon
         await run_task(run)
     found = {one.id: one for one in executions(recorded(events))}
     assert (texts(run)["2.3"], found["2.3"].parent) == ("['1a', 'mine']", "1.1")
-
-
-async def test_an_edit_is_possible_while_a_skipped_subtask_lies_before_it():
-    run, _ = steered({("propose", "2"): [Skip("2")], ("propose", "3"): [edit("1.1")]}, holds=False)
-    await run_task(run)
-    assert texts(run)["1.3"] == "['mine']"

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.pipeline.solving.generated_inputs import display_last_value, parse_inputs, strip_assertions
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import parse_json
+from exploracoder_jupyter.pipeline.solving.generated_inputs import InventReply, display_last_value, strip_assertions
 from exploracoder_jupyter.pipeline.solving.judgement_parsing import parse_judgement
 
 IDS = ("t1", "t2", "t3")
@@ -13,7 +14,7 @@ PROGRAM = "def f(x):\n    return x + 1"
 
 
 def inputs(text):
-    return [(one.title, one.before, one.after) for one in parse_inputs(text).tests]
+    return [(one.title, one.before, one.after) for one in parse_json(text, InventReply).tests]
 
 
 ONE = {"title": "empty", "before": "df = []", "after": "f(df)"}
@@ -29,27 +30,16 @@ ONE = {"title": "empty", "before": "df = []", "after": "f(df)"}
         json.dumps({"tests": [{"name": "empty", "setup": "df = []", "call": "f(df)", "expected": 3}]}),
         json.dumps({"tests": [{"title": "**empty**", "before": ["df = []"], "after": "```python\nf(df)\n```"}]}),
         '{"tests": [{"title": "empty", "before": "df = []", "after": "f(df)",}]}',
-        "### Test 1: empty\nBefore:\n```python\ndf = []\n```\nAfter:\n```python\nf(df)\n```",
-        "**Input 1: empty**\n```python\ndf = []\n```\n\n```python\nf(df)\n```",
-        "1. empty\n\n   *before*\n   ```python\n   df = []\n   ```\n   *after*\n   ```python\n   f(df)\n   ```",
     ],
 )
 def test_inputs_are_read_in_many_forms(text):
     assert inputs(text) == [("empty", "df = []", "f(df)")]
 
 
-def test_headings_and_what_runs_before_begin_a_new_input():
-    text = "# Test 1\n```python\nf(1)\n```\n# Test 2: none\n```python\nf(None)\n```"
-    assert inputs(text) == [("", "", "f(1)"), ("none", "", "f(None)")]
-    text = "before:\n```python\nx = 1\n```\nafter:\n```python\nf(x)\n```\n" * 2
-    assert inputs(text) == [("", "x = 1", "f(x)")] * 2
-    assert inputs("```python\nf(1)\n```\n" * 3) == [("", "", "f(1)")] * 3
-
-
 @pytest.mark.parametrize("text", ["", "I would try 1 and 2.", "[1, 2]", '{"tests": []}', "```text\nf(1)\n```"])
 def test_what_holds_no_input_is_refused(text):
     with pytest.raises(ReplyError):
-        parse_inputs(text)
+        inputs(text)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +56,7 @@ def test_what_holds_no_input_is_refused(text):
     ],
 )
 def test_assertions_become_displays(code, shown):
-    found = strip_assertions(code)
-    assert found.code == shown
-    assert found.stripped is (code != shown)
+    assert strip_assertions(code) == shown
 
 
 def test_what_is_no_python_cannot_be_used():
@@ -84,31 +72,24 @@ def test_a_value_that_is_assigned_last_is_displayed():
 
 
 def verdict(text):
-    ruled = parse_judgement(text, IDS)
-    judgement = ruled.judgement
-    return judgement.ruling, {item.input: item.ruling for item in judgement.opinions}, ruled.code
+    judgement, code = parse_judgement(text, IDS)
+    return judgement.ruling, {item.input: item.ruling for item in judgement.opinions}, code
 
 
 @pytest.mark.parametrize(
     ("text", "ruling"),
     [
         ("right", "right"),
-        ("**Right.**", "right"),
         ("Verdict: correct", "right"),
         ("The outputs are as asked.\n\nOverall verdict: **right**", "right"),
         ("<think>wrong\nwrong</think>\nright", "right"),
-        ("wrong", "wrong"),
         ("Verdict: incorrect, NaN is paired with NaN", "wrong"),
         ("My judgement is: not right", "wrong"),
-        ("unsure", "unsure"),
         ("Conclusion: cannot tell", "unsure"),
         ("t1: right\nt2: right\nt3: right", "right"),
         ("t1: right\nt2: unsure", "unsure"),
-        ("Test 1: right\nTest 2: wrong - too few", "wrong"),
         ("t1: right\nt2: wrong\nright", "unsure"),
-        ("t1: right\nt2: unsure\nright", "unsure"),
         ("t1: right\nt2: wrong\n```\nwrong\n```", "wrong"),
-        ("t1: right\n```\n```\nt2: wrong", "wrong"),
         ("wrong\n\nright", "unsure"),
         ("t1: right\nt2: right\nWrong: the ties are lost.", "wrong"),
         ("t1: right\nWrong values are dropped as asked.", "right"),
@@ -116,10 +97,7 @@ def verdict(text):
         ("Verdict: right only if sorted; here it is not.", "unsure"),
         ("t1: right\nt2: right\nVerdict: right, but not for ties", "unsure"),
         ("t1: wrong, off by one\n\nwrong\n\nCorrect:\n```python\n" + PROGRAM + "\n```", "wrong"),
-        ('{"verdict": "partially correct"}', "unsure"),
-        ('{"verdict": "Correct."}', "right"),
         ('{"verdict": "right", "tests": {"t1": "wrong", "t2": "right"}}', "unsure"),
-        ('{"verdict": "wrong", "tests": [{"test": "t2", "verdict": "wrong", "reason": "too few"}]}', "wrong"),
         ("right\n```python\n" + PROGRAM + "\n```", "right"),
         ("```python\n" + PROGRAM + "\n```", "wrong"),
     ],
@@ -130,9 +108,9 @@ def test_verdicts_are_read_in_many_forms(text, ruling):
 
 def test_each_input_has_its_own_line_and_the_reason_is_the_one_that_decides():
     text = "- **t1**: right, as asked.\n- t2: WRONG — it pairs NaN with NaN.\n- t9: wrong\n\n**wrong**"
-    ruled = parse_judgement(text, IDS)
-    assert [(item.input, item.ruling) for item in ruled.judgement.opinions] == [("t1", "right"), ("t2", "wrong")]
-    assert ruled.judgement.reason == "it pairs NaN with NaN."
+    judgement, _ = parse_judgement(text, IDS)
+    assert [(item.input, item.ruling) for item in judgement.opinions] == [("t1", "right"), ("t2", "wrong")]
+    assert judgement.reason == "it pairs NaN with NaN."
 
 
 @pytest.mark.parametrize(
@@ -147,8 +125,6 @@ def test_each_input_has_its_own_line_and_the_reason_is_the_one_that_decides():
         ("t1: right\nt2: not quite right, misses 3", {"t1": "right"}),
         ("| t1 | right | |\n|---|---|---|\n| t2 | wrong | gives 4 |", {"t1": "right", "t2": "wrong"}),
         ("t1: right\nt2: wrong\nt3: right\n```\nwrong\n```", {"t1": "right", "t2": "wrong", "t3": "right"}),
-        ('{"verdict": "wrong", "tests": [{"test": "t1", "verdict": "not entirely right"}]}', {"t1": "unsure"}),
-        ('{"verdict": "wrong", "tests": {"t1": {"verdict": "wrong"}, "2": "right"}}', {"t1": "wrong", "t2": "right"}),
     ],
 )
 def test_an_opinion_is_right_only_where_that_is_all_it_says(text, opinions):
@@ -156,10 +132,9 @@ def test_an_opinion_is_right_only_where_that_is_all_it_says(text, opinions):
 
 
 def test_the_reason_for_a_contradictory_reply_is_given():
-    assert parse_judgement("t1: right\nt2: wrong\nVerdict: right, as asked", IDS).judgement.reason.startswith(
-        "the whole is judged right"
-    )
-    assert parse_judgement("wrong\nright", IDS).judgement.reason == "different verdicts are given"
+    judgement, _ = parse_judgement("t1: right\nt2: wrong\nVerdict: right, as asked", IDS)
+    assert judgement.reason.startswith("the whole is judged right")
+    assert parse_judgement("wrong\nright", IDS)[0].reason == "different verdicts are given"
 
 
 def test_a_verdict_in_a_fence_is_no_program():

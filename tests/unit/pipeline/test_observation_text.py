@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Candidate, Change, ErrorInfo, Experience, Observation, Subtask
-from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_experience, strip_costs
+from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_cells, strip_costs
 from exploracoder_jupyter.pipeline.prompting.quoting import mask_marks, quote
 
 REPORT = "KeyError: 'x'\n  line 1 of the cell: d['x']"
@@ -40,7 +40,7 @@ def describe(*observations, most=20_000, code="x"):
         Experience(Subtask("1", "count"), Candidate(f"1.{number}", "1", code), observation)
         for number, observation in enumerate(observations)
     ]
-    return format_experience(cells, most)
+    return "\n\n".join(format_cells(cells, most))
 
 
 def lines(observation, **more):
@@ -99,28 +99,6 @@ def test_a_message_that_the_report_lacks_is_shown_and_the_note_not_again():
     ]
 
 
-def test_a_report_that_has_the_message_in_its_own_words_is_not_given_another():
-    error = ErrorInfo("UsageError", "no such (cell.py, line 1)", report="IPython.UsageError: no such\n  line 1:")
-    assert lines(replace(FAILED, error=error))[1:4] == ["Error:", "IPython.UsageError: no such", "  line 1:"]
-
-
-def test_the_form_of_a_message_stands_before_a_report_without_one():
-    error = ErrorInfo("NameError", "name 'x' is not defined", report="NameError\n  line 1 of the cell: x")
-    assert lines(replace(FAILED, error=error))[2:4] == ["NameError: name 'x' is not defined", "  line 1 of the cell: x"]
-
-
-def test_without_a_report_the_traceback_is_shown():
-    assert lines(replace(FAILED, error=ErrorInfo("E", "m", "E at once", ""), text=""))[1:3] == ["Error:", "E at once"]
-
-
-def test_old_observations_have_names_and_types():
-    assert lines(Observation("ok", text="1", names=(("G", "nx.Graph"),)))[-1] == "New names: G: nx.Graph"
-
-
-def test_what_is_quick_and_small_needs_no_words():
-    assert "It took" not in describe(replace(RAN, seconds=0.9, memory=40_000_000))
-
-
 MANY = replace(
     FAILED,
     status="ok",
@@ -145,12 +123,6 @@ def test_an_observation_has_a_budget_and_says_what_is_cut(observation, expected)
     text = describe(observation, most=100_000)
     assert expected in text
     assert len(text) < MOST_CHARACTERS * 1.2
-
-
-def test_every_part_is_shown_however_long_the_first_is():
-    text = describe(MANY)
-    for heading in ("Output:", "Names now:", "Warnings:", "Files written:", "Logged:"):
-        assert heading in text
 
 
 def test_values_that_do_not_fit_are_described_by_their_first_line_then_by_name():

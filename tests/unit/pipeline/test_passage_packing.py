@@ -37,12 +37,6 @@ def test_what_does_not_fit_is_counted():
     assert "(7 more left out)" in pack(MATH, [replace(PAGE, text=f"{i}") for i in range(8)], 500).passages
 
 
-def test_what_passages_leave_is_for_apis_and_without_apis_they_have_all():
-    assert len(pack(MANY, (), 4000).apis) > len(pack(MANY, [replace(PAGE, text="x " * 3000)], 4000).apis)
-    long = [replace(PAGE, text=f"{i} " * 3000, origin=str(i)) for i in range(9)]
-    assert len(pack((), long, 4000).passages) > 1.5 * len(pack(MANY, long, 4000).passages)
-
-
 def test_apis_that_the_passages_code_calls_come_first():
     assert pack(MATH, (), 4000).apis.index("math.sqrt") < pack(MATH, (), 4000).apis.index("math.gcd")
     text = pack(MATH, [CODE], 4000).apis
@@ -70,9 +64,3 @@ def test_a_passage_says_where_it_is_from():
     assert "[documentation: Roots; docs/roots.md; CC BY 4.0]" in pack((), [PAGE], 4000).passages
     code = pack((), [CODE], 4000).snippets
     assert "[snippet: take a root; snippet 1]\n```python\nimport math" in code
-
-
-def test_an_example_is_shown_where_the_description_lacks_it():
-    documented = api("lib.f", "Does it.\n\n>>> lib.f(1)\n2")
-    assert "```" not in pack([replace(documented, examples=("lib.f(1)",))], (), 4000).apis
-    assert "lib.f(7)" in pack([replace(documented, examples=("lib.f(7)",))], (), 4000).apis

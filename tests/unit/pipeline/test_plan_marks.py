@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Introduction
-from exploracoder_jupyter.llm.endpoint.request_body import strict_schema
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.exploring.planning import make_plan, revise
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import MarkedReply, PlanReply, SearchingPlanReply, parse_json
-from exploracoder_jupyter.pipeline.retrieval.no_sources import NoSources
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import MarkedReply, SearchingPlanReply, parse_json
+from exploracoder_jupyter.pipeline.step_context import NoSources
 from tests.unit.world import a_run, happened
 
 PLAIN, QUERY = "Read the file", "haversine formula numpy"
@@ -46,25 +45,6 @@ def test_a_subtask_may_have_a_query_in_every_usual_disguise(text):
 @pytest.mark.parametrize("query", ["", " ", "No search needed.", "no need to search", None, False, 7, ["a"]])
 def test_words_for_no_search_are_no_query(query):
     assert planned(json.dumps({"subtasks": [{"subtask": PLAIN, "search": query}]})) == [(PLAIN, "")]
-
-
-def test_a_subtask_that_is_only_marked_is_searched_by_its_own_words():
-    assert planned(json.dumps([{"subtask": PLAIN, "search": True}])) == [(PLAIN, PLAIN)]
-
-
-def test_prose_is_a_plan_without_queries():
-    assert planned("1. Read the file\n2. Draw it") == [(PLAIN, ""), ("Draw it", "")]
-
-
-def test_where_nothing_can_be_searched_a_mark_is_dropped():
-    assert parse_json(json.dumps([MARKED]), PlanReply).subtasks == [MARKED["subtask"]]
-
-
-def test_the_schema_offers_both_forms_to_strict_servers():
-    schema = strict_schema(SearchingPlanReply.model_json_schema())
-    kinds = schema["properties"]["subtasks"]["items"]["anyOf"]
-    assert {"type": "string"} in kinds and len(kinds) == 2
-    assert schema["$defs"]["MarkedReply"]["required"] == ["subtask", "search"]
 
 
 async def plan_of(reply, sources):

@@ -106,20 +106,6 @@ def prompt(level):
     return "".join(message.content for messages in rendered for message in messages)
 
 
-def test_values_are_sent_only_when_allowed():
-    assert all("4711" in str(render(step, values)) for step, values in inputs().items())
-    assert "4711" not in prompt("schema")
-    assert "12.5" not in prompt("schema")
-    assert "4711" not in prompt("none")
-
-
-def test_schema_keeps_names_types_and_the_kind_of_error_none_only_that_it_failed():
-    assert "df (rebound, before: 2 x 1): pandas.DataFrame" in prompt("schema")
-    assert "KeyError" in prompt("schema")
-    assert "DataFrame" not in prompt("none")
-    assert "It failed" in prompt("none")
-
-
 def test_schema_keeps_what_is_known_without_values():
     text = prompt("schema")
     for kept in (
@@ -190,24 +176,18 @@ def test_in_schema_a_message_that_may_hold_data_is_left_out(name, message):
     ("name", "message", "kept"),
     [
         ("NameError", "name 'nx' is not defined. Did you mean: 'x'?", "name 'nx' is not defined"),
-        ("AttributeError", "'Graph' object has no attribute 'size_'", "'Graph' object has no attribute 'size_'"),
-        ("AttributeError", "module 'nx.sub' has no attribute 'f'", "module 'nx.sub' has no attribute 'f'"),
-        ("ModuleNotFoundError", "No module named 'nx.sub'", "No module named 'nx.sub'"),
+        ("AttributeError", "'Graph' object has no attribute 'size_'", ""),
+        ("AttributeError", "module 'nx.sub' has no attribute 'f'", ""),
+        ("ModuleNotFoundError", "No module named 'nx.sub'", ""),
         ("ImportError", "cannot import name 'f' from 'nx' (/home/Miller/nx.py)", "cannot import name 'f' from 'nx'"),
-        ("TypeError", "f() got an unexpected keyword argument 'n'", "f() got an unexpected keyword argument 'n'"),
-        (
-            "TypeError",
-            "A.__init__() missing 2 required positional arguments: 'a' and 'b'",
-            "A.__init__() missing 2 required positional arguments: 'a' and 'b'",
-        ),
-        (
-            "TypeError",
-            "f() takes 1 positional argument but 2 were given",
-            "f() takes 1 positional argument but 2 were given",
-        ),
+        ("TypeError", "f() got an unexpected keyword argument 'n'", ""),
+        ("TypeError", "A.__init__() missing 2 required positional arguments: 'a' and 'b'", ""),
+        ("TypeError", "f() takes 1 positional argument but 2 were given", ""),
     ],
 )
 def test_in_schema_a_message_about_code_is_kept(name, message, kept):
+    """All of it, if not the part given here."""
+    kept = kept or message
     assert filtered_error(name, message, "nx.size_(n=1); import nx.sub; nx.sub.f()") == ErrorInfo(name, kept)
 
 

@@ -25,7 +25,6 @@ from exploracoder_jupyter.core.types import (
     Task,
 )
 from exploracoder_jupyter.pipeline.prompting import prompt_inputs, prompt_templates
-from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN, pack
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TASK = Task("Fill the jar with 3 beans and count them", ("beanlib",), uses=("jar",), solution_name="count_beans")
@@ -118,14 +117,6 @@ def test_assertions_are_asked_for_only_with_tests(step):
     assert "assertion" not in prompt_templates.render(step, replace(INPUTS[step], tests=False))[1].content
 
 
-def test_long_documentation_is_cut_and_says_so():
-    long = [ApiDoc(f"m.f{i}", "function", "()", "word " * 2000, "m", "1") for i in range(20)]
-    text = pack(long, (), 500).apis
-    assert len(text) < 500 * CHARACTERS_PER_TOKEN + 200
-    assert "characters left out" in pack(long, (), 2000).apis
-    assert "more left out)" in text
-
-
 def test_braces_and_tags_in_a_task_stay_as_they_are():
     inputs = prompt_inputs.SolveInputs(Task("use {{ x }} and <b>", ("beanlib",)), (), ())
     assert "use {{ x }} and <b>" in prompt_templates.render("solve", inputs)[1].content
@@ -165,11 +156,6 @@ def test_a_program_that_starts_from_variables_is_not_asked_for_a_session_without
     bare = prompt_templates.render(step, replace(INPUTS[step], task=replace(TASK, uses=())))[1].content
     assert "a fresh session" in bare
     assert "fresh session" not in there and "exist before anything else runs" in there
-
-
-def test_the_request_for_the_global_list_shows_which_calls_ran():
-    text = prompt_templates.render("recommend_global", INPUTS["recommend_global"])[1].content
-    assert "ran: beanlib.fill" in text[: text.index("beanlib.fill(jar, n)")]
 
 
 @pytest.mark.parametrize("step", ["debug", "explain"])

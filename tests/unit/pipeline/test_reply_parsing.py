@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import without_thinking
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     PlannersReply,
     PlanReply,
@@ -14,7 +15,6 @@ from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     RevisingReply,
     parse_code,
     parse_json,
-    without_thinking,
 )
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_code_without_calls, pending_calls
 
@@ -56,14 +56,6 @@ def test_a_text_on_which_the_repair_tool_itself_fails_is_a_reply_error():
         parse_json("{ '```json\n[x=1x=1 ':```\"```1. >>> ", PlannersReply)
 
 
-@pytest.mark.parametrize("text", [" " * 100_000 + "x y", "1. a " * 20_000, "`" * 100_000, "<think>" * 20_000])
-@pytest.mark.timeout(20)
-def test_long_runs_take_no_long_time(text):
-    for parse in (lambda: parse_json(text, PlannersReply), lambda: parse_code(text)):
-        with pytest.raises(ReplyError):
-            parse()
-
-
 TITLES = st.lists(st.from_regex(r"[A-Za-z][A-Za-z ,\[\]{}']{0,30}[a-z]", fullmatch=True), min_size=1, max_size=6)
 WRAPPERS = st.sampled_from(
     ["{}", "```json\n{}\n```", "Sure, here it is:\n{}\nGood luck!", "```\n{}", "<think>[1]</think>{}"]
@@ -86,12 +78,9 @@ PLAN = ["Make a graph", "Draw it"]
         "{'subtasks': ['Make a graph', 'Draw it']}",
         '{"subtasks": ["Make a graph", "Draw it"',
         '["Make a graph", "Draw it"]',
-        '{"plan": ["Make a graph", "Draw it"]}',
         '{"steps": [{"step": 1, "title": "Make a graph"}, {"step": 2, "title": "Draw it"}]}',
-        '[{"subtask": "Make a graph"}, {"subtask": "Draw it"}]',
         '[{"step1": "Make a graph"}, {"step2": "Draw it"}]',
         '{"title": "Make a graph"}, {"title": "Draw it"}',
-        '{"1": "Make a graph", "2": "Draw it"}',
         '{"subtasks": "1. Make a graph\\n2. Draw it"}',
         '{"subtasks": {"1": "Make a graph", "2": "Draw it"}}',
         '{"subtasks": [null, "Make a graph", "", "Draw it"], "note": null}',
@@ -101,8 +90,6 @@ PLAN = ["Make a graph", "Draw it"]
         "Here is the plan:\n\n1) Make a graph\n   - with nodes\n\n2) Draw it\n\nThat is all.",
         "1. Make a graph\n   1. with nodes\n   2. with edges\n2. Draw it",
         "**1. Make a graph**\n**2. Draw it**",
-        "Step 1: Make a graph\nStep 2: Draw it",
-        "- Make a graph\n- Draw it",
         "* **Make a graph**\n* Draw it",
         "```\n1. Make a graph\n2. Draw it\n```",
         '```json\n{"subtasks": ["Make a graph", "Draw it"]}',
@@ -131,13 +118,6 @@ def test_what_holds_no_plan_is_a_reply_error(text):
         parse_json(text, PlanReply)
 
 
-def test_the_error_says_what_is_wrong_in_words_for_the_model():
-    with pytest.raises(ReplyError, match="no JSON object was found"):
-        parse_json("Sorry.", PlanReply)
-    with pytest.raises(ReplyError, match=r"planners\.0\.requirement: Field required"):
-        parse_json('{"planners": [{"steps": ["a"]}]}', PlannersReply)
-
-
 def test_apis_are_paths_however_they_are_written():
     reply = parse_json(
         '{"apis": ["`a.b`", "a.c(x, y)", "1. a.d - useful", {"path": "a.e"}, "a.f: yes", ""]}', RevisingReply
@@ -145,25 +125,11 @@ def test_apis_are_paths_however_they_are_written():
     assert reply.apis == ["a.b", "a.c", "a.d", "a.e", "a.f"]
 
 
-def test_recommended_apis_may_come_as_a_list_in_prose():
-    assert parse_json("1. `nx.Graph`: the graph\n2. nx.path(G)", RecommendGlobalReply).apis == ["nx.Graph", "nx.path"]
-
-
 @pytest.mark.parametrize("end", ["]}", "]", '], "reason": "it was'])
 def test_a_recommendation_keeps_all_its_fields_even_when_it_is_cut_off(end):
     text = '{"apis": ["a.b"], "satisfied": "true", "extra": null, "remaining": [{"title": "Draw"}'
     reply = parse_json(text + end, RevisingReply)
     assert (reply.apis, reply.satisfied, reply.remaining) == (["a.b"], True, ["Draw"])
-
-
-@pytest.mark.parametrize("end", ["}", ",}", ""])
-def test_a_list_of_another_field_is_not_taken_for_the_apis(end):
-    with pytest.raises(ReplyError, match="apis: Field required"):
-        parse_json('{"satisfied": true, "remaining": ["Draw"]' + end, RevisingReply)
-
-
-def test_a_recommendation_may_have_no_reason():
-    assert parse_json('{"apis": ["a"], "reason": null}', RevisingReply).reason == ""
 
 
 def test_a_recommendation_without_remaining_keeps_the_plan():
@@ -180,12 +146,6 @@ def test_nothing_in_place_of_remaining_subtasks_keeps_the_plan(unchanged):
     assert parse_json('{"apis": [], "remaining": ["None of the rows stay"]}', RevisingReply).remaining
 
 
-def test_planners_may_number_their_steps_in_one_text():
-    text = '[{"requirement": "Draw", "steps": "1. Make\\n2. Show"}]'
-    [planner] = parse_json(text, PlannersReply).planners
-    assert planner.steps == ["Make", "Show"]
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_the_schemas_ask_for_what_is_read(form):
     schema = form.model_json_schema()
@@ -199,23 +159,19 @@ def test_the_schemas_ask_for_what_is_read(form):
     [
         ("```python\nx = 1\n```", "x = 1"),
         ("```Python title=a\r\nx = 1\r\n```", "x = 1"),
-        ("~~~py\nx = 1\n~~~", "x = 1"),
         ("Sure!\n```\nx = 1\n```\nThis sets x.", "x = 1"),
         ("```python\nx = 1", "x = 1"),
-        ("x = 1\ny = 2", "x = 1\ny = 2"),
         ("x = '\\d' is 1", "x = '\\d' is 1"),
         ("```python\nx = 1\n```\nthen\n```python\ny = 2\n```", "x = 1\ny = 2"),
         ("```bash\npip install a\n```\n```python\nx = 1\n```\nprints\n```\n1\n```", "x = 1"),
         ("```\nx = 1\n```\nprints\n```\nTraceback (most recent\n```", "x = 1"),
         ("```text\nx = 1\n```", "x = 1"),
         ("```python\nx = = 1\n```", "x = = 1"),
-        ("```\nx = = 1\n```", "x = = 1"),
         ("1. Do it:\n   ```python\n   if x:\n       y = 2\n   ```", "if x:\n    y = 2"),
         ("````python\ns = '''\n```\n'''\n````", "s = '''\n```\n'''"),
         ("```python\n>>> x = [1,\n...      2]\n>>> x\n[1, 2]\n```", "x = [1,\n     2]\nx"),
         (">>> x = 1\n>>> x\n1", "x = 1\nx"),
         ("<think>\n```python\nno\n```\n</think>\n```python\nx = 1\n```", "x = 1"),
-        ("hm, well</think>\n```python\nx = 1\n```", "x = 1"),
         ("```python\ntag = '<think>'\n```", "tag = '<think>'"),
         ("```python\nimport re\nre.match('\\d', x) is 1\n```", "import re\nre.match('\\d', x) is 1"),
     ],
@@ -224,13 +180,10 @@ def test_code_is_read_in_every_usual_disguise(text, code):
     assert parse_code(text) == code
 
 
-def test_surrogates_that_json_escapes_are_replaced_too():
-    reply = parse_json(r'{"apis": [], "reason": "\ud800", "remaining": ["a \ud83d\ude00 \udc00"]}', RevisingReply)
-    assert (reply.reason, reply.remaining) == ("\ufffd", ["a \U0001f600 \ufffd"])
-
-
 def test_surrogates_are_joined_where_they_are_pairs_and_replaced_where_they_are_alone():
     assert parse_code("x = '\ud83d\ude00 \ud800'") == "x = '\U0001f600 \ufffd'"
+    reply = parse_json(r'{"apis": [], "reason": "\ud800", "remaining": ["a \ud83d\ude00 \udc00"]}', RevisingReply)
+    assert (reply.reason, reply.remaining) == ("\ufffd", ["a \U0001f600 \ufffd"])
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,7 @@ import pytest
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import (
-    CandidateSelected,
     Notice,
-    PlanMade,
     Record,
     ReviewAsked,
     RunFinished,
@@ -20,11 +18,10 @@ from exploracoder_jupyter.core.events import (
     dump,
 )
 from exploracoder_jupyter.core.run_state import fold_all
-from exploracoder_jupyter.core.types import Sampling, Selection, Usage, Verdict
+from exploracoder_jupyter.core.types import Sampling, Usage, Verdict
 from exploracoder_jupyter.llm import RecordedRepliesModel, ReplayModel, ScriptedModel
 from exploracoder_jupyter.pipeline import ResumePoint, run_task
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
-from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
 from exploracoder_jupyter.pipeline.task_run import explore
 from exploracoder_jupyter.protocol.run_controls import Choose
 from exploracoder_jupyter.runs import prepare_replay
@@ -68,29 +65,15 @@ async def gone(model, *, given=None, first=None, lookups=3, **more):
     return run, recorded([first or started(), *run.emit.__self__]), ending
 
 
+@pytest.fixture
+async def whole():
+    """The records of a run to its end."""
+    return (await gone(ScriptedModel(script())))[1]
+
+
 def asked(records):
     """What was asked of the model and answered."""
     return [(one.step, one.messages, one.sampling) for one in recorded_exchanges(records) if one.replies]
-
-
-async def test_a_run_interrupted_anywhere_resumes_and_asks_nothing_again():
-    first, whole, ending = await gone(ScriptedModel(script()))
-    assert ending.verdict.outcome == "unchecked"
-    assert len(whole) > 40
-    for end in sampled(range(1, len(whole))):
-        before = whole[:end]
-        inner = ScriptedModel(script())
-        begin = recorded_progress(before, fold_all(before))
-        again, after, ended = await gone(RecordedRepliesModel(inner, recorded_exchanges(before)), given=begin)
-        repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
-        assert not repeated, f"cut off after {before[-1].event}"
-        assert ended == ending
-        assert [e.status for e in happened(again, "subtask_finished")] == ["done", "failed", "done"]
-        carried = {one.subject for one in inner.requests if one.step == "recommend"}
-        over = {e.event.subtask for e in before if e.event.kind == "subtask_finished"}
-        assert not carried & over
-        assert len(asked(after)) <= len(asked(whole))
-    assert happened(first, "run_finished")
 
 
 @pytest.mark.parametrize("strategy", [explore, adaptive])
@@ -159,30 +142,7 @@ async def test_a_steered_run_interrupted_anywhere_resumes():
         assert not known & {(one.step, one.messages) for one in inner.requests}
 
 
-async def test_an_interrupted_run_resumes_although_it_was_resumed_before():
-    _, whole, ending = await gone(ScriptedModel(script()))
-    before, known = whole[: len(whole) // 2], []
-    for _ in range(3):
-        known += recorded_exchanges(before)
-        inner = ScriptedModel(script())
-        begin = recorded_progress(before, fold_all(before))
-        _, after, ended = await gone(RecordedRepliesModel(inner, recorded_exchanges(before)), given=begin)
-        assert ended == ending
-        assert not {(one.step, one.messages) for one in inner.requests} & {(one.step, one.messages) for one in known}
-        before = after[: 2 * len(after) // 3]
-
-
-async def test_what_is_remembered_costs_nothing_and_is_on_record():
-    _, whole, _ = await gone(ScriptedModel(script()))
-    inner = ScriptedModel(script())
-    run, after, _ = await gone(RecordedRepliesModel(inner, recorded_exchanges(whole)))
-    assert inner.requests == []
-    assert asked(after) == asked(whole)
-    assert run.meter.total.tokens == 0
-
-
-async def test_what_is_asked_in_other_words_or_of_another_model_is_asked():
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_what_is_asked_in_other_words_or_of_another_model_is_asked(whole):
     other = ScriptedModel(script(), name="other")
     await gone(RecordedRepliesModel(other, recorded_exchanges(whole)))
     assert len(other.requests) == len(asked(whole))
@@ -206,19 +166,7 @@ async def test_how_many_look_ups_a_run_can_afford_makes_it_ask_nothing_again(the
     assert (f"{now} times at most" in prompt) == (now > 0)
 
 
-async def test_what_asked_for_a_look_up_is_not_taken_where_none_is_answered():
-    _, whole, _ = await gone(ScriptedModel(script()))
-    asking = [
-        replace(one, replies=("APISearch(a root)",) * len(one.replies)) if one.step == "propose" else one
-        for one in recorded_exchanges(whole)
-    ]
-    inner = ScriptedModel(script())
-    await gone(RecordedRepliesModel(inner, asking, clean=strip_lookup_offer), lookups=0)
-    assert "propose" in [one.step for one in inner.requests]
-
-
-async def test_what_was_cut_short_is_asked_again():
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_what_was_cut_short_is_asked_again(whole):
     cut = [replace(one, problem="interrupted") if one.step == "plan" else one for one in recorded_exchanges(whole)]
     inner = ScriptedModel(script())
     await gone(RecordedRepliesModel(inner, cut))
@@ -259,24 +207,6 @@ async def test_another_candidate_is_carried_forward_and_what_follows_is_explored
     assert [e.exchange.subject for e in happened(run, "model_called") if e.exchange.step == "recommend"] == ["2", "3"]
 
 
-async def test_a_subtask_is_explored_again_with_a_hint():
-    run = await branched("3", hint="look at gcd")
-    assert [(e.what, e.subtask, e.hint) for e in happened(run, "steered")] == [("retry", "3", "look at gcd")]
-    [propose] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
-    assert "look at gcd" in propose.messages[-1].content
-    assert texts(run)["1.1"] == "['1a']"
-
-
-async def test_the_solution_alone_is_tried_again():
-    run = await branched("solution")
-    assert {e.exchange.step for e in happened(run, "model_called")} == {
-        "recommend_global",
-        "solve",
-        "repair",
-        "explain",
-    }
-
-
 @pytest.mark.parametrize(
     ("cell", "sentence"),
     [
@@ -285,46 +215,22 @@ async def test_the_solution_alone_is_tried_again():
         ("s1", "s1 is a solution, and a run cannot continue from it. Use --from solution to write a new solution."),
     ],
 )
-async def test_a_cell_that_a_run_cannot_continue_from_is_reported_with_those_that_it_can(cell, sentence):
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_a_cell_that_a_run_cannot_continue_from_is_reported_with_those_that_it_can(cell, sentence, whole):
     with pytest.raises(UsageError) as caught:
         recorded_progress(whole, fold_all(whole), cell=cell)
     assert str(caught.value) == sentence
 
 
-async def test_a_cell_that_the_run_had_not_reached_is_reported():
-    _, whole, _ = await gone(ScriptedModel(script()))
-    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished")
-    before = whole[:end]
-    with pytest.raises(UsageError, match="had not reached 3 yet"):
-        recorded_progress(before, fold_all(before), cell="3")
-    with pytest.raises(
-        UsageError, match=r"There is no cell '1' in that run\. Use one of: none, because it had no plan\."
-    ):
-        recorded_progress(whole[:2], fold_all(whole[:2]), cell="1")
-
-
-async def test_what_was_found_is_known_again():
-    _, whole, _ = await gone(ScriptedModel(script()))
-    begin = recorded_progress(whole, fold_all(whole), cell="solution")
-    assert all("math.sqrt" in one.retrieved for one in begin.carried)
-    run, _, _ = await gone(ScriptedModel(script()), given=begin)
-    [looked_over] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "recommend_global"]
-    assert "math.sqrt" in looked_over.messages[-1].content
-
-
 # ---- replay
 
 
-async def test_a_replay_takes_the_same_course():
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_a_replay_takes_the_same_course(whole):
     _, again, _ = await gone(ReplayModel(recorded_exchanges(whole)))
     assert compare_course(fold_all(again), fold_all(whole)) == SAME_COURSE
 
 
 @pytest.mark.parametrize("cell", ["", "1.2", "3", "solution"])
-async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path, cell):
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path, cell, whole):
     before = whole if cell else whole[: len(whole) // 2]
     hint = "look at gcd" if cell == "3" else ""
     begin = with_hint(recorded_progress(before, fold_all(before), cell=cell), hint)
@@ -334,21 +240,6 @@ async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path
     _, again, _ = await gone(shown.recording.model, given=shown.given)
     assert compare_course(fold_all(again), fold_all(after)) in SAME_COURSES
     assert steps(again) == steps(after)
-
-
-async def test_a_plan_that_was_revised_on_the_way_is_revised_in_the_replay(tmp_path):
-    revising = '{"apis": ["math.sqrt"], "remaining": ["something else", "the end"]}'
-    _, whole, _ = await gone(ScriptedModel(script()))
-    begin = with_hint(recorded_progress(whole, fold_all(whole), cell="2"), "look at gcd")
-    first = started(resumes_hint="look at gcd")
-    _, after, _ = await gone(ScriptedModel(script(recommend=revising)), given=begin, first=first)
-    nbformat.write(render(after), tmp_path / "t.ipynb")
-    shown = prepare_replay(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
-    assert shown.given.titles == PLAN
-    assert "by hand" not in shown.recording.message
-    _, again, _ = await gone(shown.recording.model, given=shown.given)
-    assert compare_course(fold_all(again), fold_all(after)) in SAME_COURSES
-    assert fold_all(again).plan == fold_all(after).plan
 
 
 def steps(records):
@@ -373,8 +264,7 @@ def code_by_id(records):
     return {candidate.id: candidate.code for candidate in proposed}
 
 
-async def test_where_a_replay_diverges_is_reported(monkeypatch):
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_where_a_replay_diverges_is_reported(monkeypatch, whole):
     original = InlineBranch.run
 
     async def changed(self, code, *, timeout):
@@ -396,17 +286,6 @@ async def test_where_a_replay_diverges_is_reported(monkeypatch):
     assert "the plan is different" in compare_course(fold_all(whole[:3]), fold_all(whole))
 
 
-async def test_another_choice_of_a_replay_is_reported_with_its_reasons():
-    _, whole, _ = await gone(ScriptedModel(script()))
-    place = next(place for place, one in enumerate(whole) if one.event.kind == "candidate_selected")
-    other = Record(place, 0.0, CandidateSelected(Selection("1", "1.2", ("ran", "shorter"))))
-    difference = compare_course(fold_all([*whole[:place], other, *whole[place + 1 :]]), fold_all(whole))
-    assert difference == (
-        "It took another course at subtask 1: 1.2 was carried forward (ran; shorter), not 1.1. It ended unchecked, as"
-        " the recorded run did."
-    )
-
-
 def debugged(records):
     """Replies for more repairs than were recorded."""
     [one, *_] = [one for one in recorded_exchanges(records) if one.step == "debug"]
@@ -423,23 +302,12 @@ async def test_a_plan_is_not_needed_to_resume():
     assert [(e.what, e.subtask, e.hint) for e in happened(run, "steered")] == [("retry", "1", "try sqrt")]
 
 
-async def test_a_hint_that_nothing_is_left_for_is_refused():
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_a_hint_that_nothing_is_left_for_is_refused(whole):
     with pytest.raises(UsageError, match="No subtask is left to explore, so the hint cannot be used"):
         resume_state(whole, fold_all(whole), Path("t.ipynb"), cell="solution", hint="use sqrt")
 
 
-async def test_what_the_user_had_chosen_is_carried_forward_where_the_run_was_cut_off_then():
-    _, whole, _ = await gone(ScriptedModel(script()))
-    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished") + 1
-    before = [*whole[:end], Record(end, whole[end].at, Steered("choose", "1", "1.2"))]
-    run, _, _ = await gone(ScriptedModel(script()), given=recorded_progress(before, fold_all(before)))
-    assert texts(run)["1.1"] == "['1b']"
-    assert happened(run, "candidate_selected")[0].selection.reasons == ("chosen by the user",)
-
-
-async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path):
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path, whole):
     end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished") + 1
     before = [*whole[:end], Record(end, whole[end].at, Steered("retry", "1"))]
     begin, known = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
@@ -449,18 +317,7 @@ async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path):
     assert inner.requests[0].subject == "1"
 
 
-async def test_what_the_second_run_explored_again_is_not_answered_from_the_first(tmp_path):
-    _, whole, _ = await gone(ScriptedModel(script()))
-    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished")
-    journalled(whole[:end], tmp_path / "t.journal.jsonl")
-    first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
-    second = recorded([first, *(one.event for one in whole[1:end]), Steered("retry", "1")])
-    _, known = resume_state(second, fold_all(second), tmp_path / "t-resumed.ipynb")
-    assert [one.step for one in known] == ["plan"]
-
-
-async def test_a_plan_that_still_waited_for_the_users_word_waits_again():
-    _, whole, _ = await gone(ScriptedModel(script()))
+async def test_a_plan_that_still_waited_for_the_users_word_waits_again(whole):
     end = next(place for place, one in enumerate(whole) if one.event.kind == "plan_made") + 1
     before = [*whole[:end], Record(end, whole[end].at, ReviewAsked())]
     assert not recorded_progress(before, fold_all(before)).reviewed
@@ -510,34 +367,3 @@ async def test_a_run_that_is_cut_off_while_it_takes_over_loses_nothing_of_the_fi
         again = {(one.step, one.messages, one.sampling) for one in inner.requests}
         assert not again & {*asked(before), *asked(second)}, f"cut off after {second[-1].event}"
         assert ended == ending
-
-
-async def test_each_answer_is_known_once_however_often_the_run_was_resumed(tmp_path):
-    _, whole, _ = await gone(ScriptedModel(script()))
-    before = whole[:-3]
-    journalled(before, tmp_path / "t.journal.jsonl")
-    first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
-    second = recorded([first, *(one.event for one in before[1:])])
-    _, known = resume_state(second, fold_all(second), tmp_path / "t-resumed.ipynb")
-    assert len(known) == len(recorded_exchanges(before))
-
-
-async def test_a_trace_that_says_it_went_on_from_itself_is_read_once(tmp_path):
-    _, whole, _ = await gone(ScriptedModel(script()))
-    first = replace(started(), resumes=RUN_ID, resumes_trace="t.ipynb")
-    before = recorded([first, *(one.event for one in whole[1:20])])
-    journalled(before, tmp_path / "t.journal.jsonl")
-    begin, _ = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
-    assert begin.titles == PLAN
-
-
-async def test_what_the_user_did_to_the_plan_is_known_two_runs_later(tmp_path):
-    _, whole, _ = await gone(ScriptedModel(script()))
-    end = next(place for place, one in enumerate(whole) if one.event.kind == "plan_made") + 1
-    plan = replace(whole[end - 1].event.plan, revision=1)
-    before = [*whole[:end], Record(end, whole[end].at, PlanMade(plan, CHANGED_BY_USER))]
-    journalled(before, tmp_path / "t.journal.jsonl")
-    first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
-    second = recorded([first, *(one.event for one in whole[1:end])])
-    begin, _ = resume_state(second, fold_all(second), tmp_path / "t-resumed.ipynb")
-    assert begin.fixed

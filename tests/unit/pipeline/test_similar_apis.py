@@ -76,11 +76,6 @@ def test_a_signature_from_the_sibling_is_enough():
     assert meant("TypeError", message, nearest=("nx.shortest_path(G)",)) == ("nx.shortest_path(G)",)
 
 
-def test_what_ran_is_left_as_it_is():
-    observation = Observation("ok", text="4")
-    assert add_suggestions(a_run(None, apis=GRAPHS), observation) is observation
-
-
 @pytest.mark.parametrize("name", ["df", "f", "edge", "nodes_list", "add_edge", "layouts_of"])
 def test_an_undefined_variable_is_no_attribute_of_the_library(name):
     apis = (*GRAPHS, api("nx.f", "Noise."), api("nx.Graph.edge", "An edge.", "", kind="property"))

@@ -1,6 +1,5 @@
 """What is kept of a run for later tasks, that it runs by itself, and what is forgotten."""
 
-import json
 from dataclasses import replace
 
 import anyio
@@ -11,7 +10,7 @@ from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.types import Candidate, Change, Experience, Observation, Passage, Subtask
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.pipeline.exploring.dependency_slice import contained_in, is_self_contained, slice_dependencies
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import same_statements, slice_dependencies, unbound_names
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import MATH, FewPassages, a_run, api, happened
 
@@ -68,12 +67,6 @@ async def test_of_the_offline_model_only_what_a_check_proved_is_kept(check, kept
     assert len(await learned(two_steps(name=OFFLINE), check=check)) == kept
 
 
-async def test_the_same_code_is_kept_once():
-    code = "import math\nroot = math.sqrt(16)"
-    [kept] = await learned(answers(propose=[fenced(f"{code}  # the root\nprint(root)")], solve=f"{code}\nprint(root)"))
-    assert kept.title == "Compute the root of 16"
-
-
 async def test_the_end_of_the_budget_while_code_is_kept_takes_no_solution_away():
     class Slow(FewPassages):
         async def learn(self, snippets):
@@ -119,7 +112,7 @@ def cell(code, *changed):
 def test_a_cell_is_made_whole_with_those_before_it_that_it_needs(cells, together):
     code = slice_dependencies(cells)
     assert together is None or code == together
-    assert is_self_contained(code)
+    assert unbound_names(code) == set()
     exec(code, {})
 
 
@@ -137,7 +130,7 @@ def test_a_cell_is_made_whole_with_those_before_it_that_it_needs(cells, together
     ],
 )
 def test_code_that_depends_on_other_names_is_not_self_contained(code):
-    assert not is_self_contained(code)
+    assert unbound_names(code) != set()
 
 
 @pytest.mark.parametrize(
@@ -153,13 +146,13 @@ def test_code_that_depends_on_other_names_is_not_self_contained(code):
     ],
 )
 def test_code_that_defines_all_its_names_is_self_contained(code):
-    assert is_self_contained(code)
+    assert unbound_names(code) == set()
 
 
-def test_code_repeats_another_where_all_its_statements_are_there():
-    assert contained_in("math.floor( 2.5 )  # low", "import math\nmath.floor(2.5)")
-    assert not contained_in("math.floor(2.5)\nmore()", "import math\nmath.floor(2.5)")
-    assert not contained_in("", "x = 1") and not contained_in("x =", "x =")
+def test_code_repeats_another_that_has_the_same_statements():
+    assert same_statements("math.floor( 2.5 )  # low\nimport math", "import math\nmath.floor(2.5)")
+    assert not same_statements("math.floor(2.5)", "import math\nmath.floor(2.5)")
+    assert not same_statements("", "") and not same_statements("x =", "x =")
 
 
 KEPT = Passage("snippet", "take the root", "import math\nprint(math.introot(16))", "snippet 1 of math", (), True)
@@ -194,56 +187,6 @@ async def test_a_snippet_that_is_repeated_and_fails_at_an_api_is_forgotten(code,
     run = a_run(answers(propose=[fenced(import_ + code)], debug=fenced("print(4)")))
     await run_task(replace(run, sources=sources))
     assert bool(sources.passages) is stays
-
-
-async def test_a_snippet_that_is_repeated_in_part_only_stays():
-    sources = FewPassages(replace(KEPT, text="import math\nlow = math.floor(2.5)\nprint(math.introot(16))"))
-    await run_task(replace(a_run(answers(propose=[fenced("import math\nprint(math.introot(16))")])), sources=sources))
-    assert sources.passages
-
-
-async def test_a_snippet_that_fails_for_another_reason_stays():
-    sources = FewPassages(replace(KEPT, text="import math\nmath.sqrt(-1)"))
-    await run_task(replace(a_run(answers(propose=[fenced("import math\nmath.sqrt(-1)")])), sources=sources))
-    assert sources.passages
-
-
-class Remembering(FewPassages):
-    """A sources that offers what it has learned, as the one on disk does."""
-
-    def __init__(self):
-        super().__init__()
-        self.kinds = frozenset({"snippet"})
-
-    async def learn(self, snippets):
-        await super().learn(snippets)
-        self.passages += [
-            Passage("snippet", one.title, one.code, f"snippet {i}", one.apis, True) for i, one in enumerate(snippets)
-        ]
-
-
-async def test_a_second_task_on_the_library_takes_fewer_calls_because_of_what_was_kept():
-    """The model is scripted as one that follows its prompt: it plans one subtask where the prompt holds code for it."""
-    sources = Remembering()
-
-    def plan(request):
-        known = "math.floor(root)" in request.messages[1].content
-        return json.dumps({"subtasks": ["root and floor"] if known else ["take the root", "floor it"]})
-
-    def propose(request):
-        text = request.messages[1].content
-        if "math.floor(root)" in text.split("APIs that may help:")[0]:
-            return [fenced(f"{ROOT.replace('16', '17')}\nlow = math.floor(root)\nprint(low)")]
-        return [fenced(ROOT if request.subject == "1" else FLOOR)]
-
-    calls = []
-    for number in (16, 17):
-        model = two_steps(plan=plan, propose=propose, solve=f"{ROOT}\n{FLOOR}".replace("16", str(number)))
-        run = a_run(model, f"the floor of the root of {number}", check="assert low == 4")
-        assert (await run_task(replace(run, sources=sources))).verdict.outcome == "solved"
-        assert not any(event.round for event in happened(run, "knowledge_searched"))
-        calls.append(run.meter.total.calls)
-    assert calls == [7, 5]
 
 
 async def test_a_call_that_a_check_refuted_is_not_kept():

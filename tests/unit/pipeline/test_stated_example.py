@@ -1,9 +1,10 @@
-"""Which examples of a task can be compared, and whether a run gave what is stated."""
+"""What the text of a task states: examples that can be compared, and the variable for the result."""
 
 import pytest
 
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.pipeline.solving.stated_example import stated_check
+from exploracoder_jupyter.pipeline.solving.solution_attempts import missing_result
+from exploracoder_jupyter.pipeline.solving.user_check import stated_check
 
 
 def found(text, uses=()):
@@ -33,6 +34,23 @@ def test_a_call_with_a_literal_is_run_and_compared(text, given, result):
     assert not passes(check, f=lambda x: "another", data="data")
 
 
+def test_an_example_has_to_use_the_function_asked_for():
+    assert stated_check(Task("Write `root`. Before it, `other(16)` -> `4.0`", ("m",), solution_name="root")) is None
+
+
+@pytest.mark.parametrize(
+    ("task", "code", "missing"),
+    [
+        ("Store the mean of each plan in `customers` in the dict `rmst`.", "def rmst_by_plan(): ...", "rmst"),
+        ("Store the sum in `total`, and keep the labels in a list `labels`.", "total = 1", "labels"),
+        ("Store the sum in `total`.", "total = 1", ""),
+        ("Define a function `mean` of `rows`.", "x = 1", ""),
+    ],
+)
+def test_the_variable_for_the_result_is_found_in_the_words_of_the_task(task, code, missing):
+    assert missing_result(task, code) == missing
+
+
 def test_part_of_what_a_call_returns_is_compared():
     class Sized:
         size = -1.5
@@ -47,6 +65,11 @@ def test_several_results_are_compared():
     check = found("f(1) -> 2\nf(2) -> 'two'")
     assert passes(check, f={1: 2, 2: "two"}.get)
     assert not passes(check, f={1: 2, 2: "three"}.get)
+
+
+def test_a_number_with_decimal_places_is_compared_to_as_many():
+    assert passes(found("f(2) -> 1.414"), f=lambda x: x**0.5)
+    assert not passes(found("f(2) -> 1.415"), f=lambda x: x**0.5)
 
 
 @pytest.mark.parametrize(

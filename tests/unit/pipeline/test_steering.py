@@ -3,24 +3,19 @@
 import asyncio
 import threading
 from dataclasses import replace
-from itertools import count
 
 import anyio
-import nbformat
 import pytest
 
 from exploracoder_jupyter.core.configuration.budget_settings import Budget
-from exploracoder_jupyter.core.events import Record, RunStarted, Steered, dump, load
+from exploracoder_jupyter.core.events import Steered
 from exploracoder_jupyter.core.types import Introduction
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import CarriedSubtask, Meter, ResumePoint, run_task
 from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, Skip
 from exploracoder_jupyter.runs import RunSteering
-from exploracoder_jupyter.trace import render
 from tests.patience import patience
-from tests.unit.factories import started
 from tests.unit.pipeline.test_task_run import answers, fenced
-from tests.unit.sampling import sampled
 from tests.unit.world import InlineBranch, a_run, happened
 
 
@@ -111,6 +106,12 @@ def steered(moments=(), *, holds=True, plan=("a", "b", "c"), steerable=True, giv
     return run, watch
 
 
+async def drive(moments=(), **more):
+    """The run, its moments and its result."""
+    run, watch = steered(moments, **more)
+    return run, watch, await run_task(run)
+
+
 class Emitted(list):
     """The events of a run."""
 
@@ -166,8 +167,7 @@ def failing_second(request):
     ids=["recommending", "proposing", "running", "debugging"],
 )
 async def test_the_subtask_under_way_is_skipped_at_once(monkeypatch, moment, more):
-    run, watch = steered({moment: [Skip("2")]}, monkeypatch=monkeypatch, **more)
-    ending = await run_task(run)
+    run, watch, ending = await drive({moment: [Skip("2")]}, monkeypatch=monkeypatch, **more)
     assert watch.cancelled == [moment]
     assert ends(run) == [("1", "done"), ("2", "skipped"), ("3", "done")]
     assert happened(run, "subtask_finished")[1].reason == "skipped by the user"
@@ -176,31 +176,34 @@ async def test_the_subtask_under_way_is_skipped_at_once(monkeypatch, moment, mor
 
 
 async def test_what_was_asked_of_the_model_is_recorded_as_interrupted():
-    run, _ = steered({("propose", "2"): [Skip("2")]})
-    await run_task(run)
+    run, _, _ = await drive({("propose", "2"): [Skip("2")]})
     assert requests(run, "propose") == [("1", ""), ("2", "interrupted"), ("3", "")]
 
 
 async def test_a_later_subtask_is_skipped_before_it_begins():
-    run, _ = steered({("propose", "1"): [Skip("2")]}, holds=False)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "1"): [Skip("2")]}, holds=False)
     assert ends(run) == [("2", "skipped"), ("1", "done"), ("3", "done")]
     assert [subject for subject, _ in requests(run, "recommend")] == ["1", "3"]
     assert texts(run)["3.1"] == "['1a', '3a']"
 
 
-async def test_the_last_subtask_may_be_skipped():
-    run, _ = steered({("propose", "3"): [Skip("3")]})
-    assert (await run_task(run)).verdict.outcome == "unchecked"
-
-
-@pytest.mark.parametrize("subtask", ["1", "9", "solution"])
-async def test_what_is_over_or_unknown_is_not_skipped(subtask):
-    run, _ = steered({("propose", "2"): [Skip(subtask)]}, holds=False)
-    await run_task(run)
-    assert len(warnings(run)) == 1
-    assert happened(run, "steered") == []
-    assert ends(run) == [("1", "done"), ("2", "done"), ("3", "done")]
+@pytest.mark.parametrize(
+    ("control", "words"),
+    [
+        (Skip("1"), "Subtask 1 has finished"),
+        (Skip("9"), "no subtask 9"),
+        (Retry("solution"), "No subtask solution has started"),
+        (Retry("9"), "No subtask 9 has started"),
+        (Choose("1.1"), "carried forward already"),
+        (Choose("2.1"), "Candidate 2.1 cannot be carried forward"),
+        (Choose("9.9"), "Candidate 9.9 cannot be carried forward"),
+    ],
+)
+async def test_what_cannot_be_done_is_refused_with_the_reason_and_changes_nothing(control, words):
+    run, _, _ = await drive({("propose", "3"): [control]}, holds=False, propose=failing_second, debug=FAILING[0])
+    [reason] = warnings(run)
+    assert words in reason and happened(run, "steered") == []
+    assert ends(run) == [("1", "done"), ("2", "failed"), ("3", "done")]
 
 
 # ---- retry
@@ -220,8 +223,9 @@ async def test_what_is_over_or_unknown_is_not_skipped(subtask):
     ids=["recommending", "proposing", "running", "debugging", "exploring a later one", "looking over", "solving"],
 )
 async def test_a_subtask_is_explored_again_from_the_state_before_it(monkeypatch, moment, more):
-    run, watch = steered({moment: [Retry("1", "try harder")]}, monkeypatch=monkeypatch, debug=FAILING[0], **more)
-    ending = await run_task(run)
+    run, watch, ending = await drive(
+        {moment: [Retry("1", "try harder")]}, monkeypatch=monkeypatch, debug=FAILING[0], **more
+    )
     assert watch.cancelled == [moment]
     assert texts(run)["1.3"] == "['1a']"
     assert ("1", "done") in ends(run)[1:]
@@ -231,8 +235,7 @@ async def test_a_subtask_is_explored_again_from_the_state_before_it(monkeypatch,
 
 
 async def test_the_hint_goes_to_the_model_for_that_subtask_alone():
-    run, _ = steered({("propose", "2"): [Retry("2", "use gcd")]})
-    await run_task(run)
+    run, _, _ = await drive({("propose", "2"): [Retry("2", "use gcd")]})
     hinted = {
         (e.exchange.step, e.exchange.subject)
         for e in happened(run, "model_called")
@@ -241,93 +244,18 @@ async def test_the_hint_goes_to_the_model_for_that_subtask_alone():
     assert hinted == {("recommend", "2"), ("propose", "2")}
 
 
-async def test_the_hint_is_looked_for_too():
-    run, _ = steered({("propose", "2"): [Retry("2", "greatest divisor")]}, recommend='{"apis": ["math.invented"]}')
-    await run_task(run)
-    first, again = [e.apis[0].api.path for e in happened(run, "subtask_started") if e.subtask == "2"]
-    assert (first, again) == ("math.sqrt", "math.gcd")
-
-
 async def test_ids_are_given_out_once():
-    run, _ = steered({("propose", "3"): [Retry("1")], ("solve", "solution"): [Retry("2")]})
-    await run_task(run)
+    run, _, _ = await drive({("propose", "3"): [Retry("1")], ("solve", "solution"): [Retry("2")]})
     ids = [e.candidate.id for e in happened(run, "candidate_proposed")]
-    assert ids == [
-        "1.1",
-        "1.2",
-        "2.1",
-        "2.2",
-        "1.3",
-        "1.4",
-        "2.3",
-        "2.4",
-        "3.1",
-        "3.2",
-        "2.5",
-        "2.6",
-        "3.3",
-        "3.4",
-        "s1",
-    ]
-
-
-async def test_repairs_of_a_subtask_explored_again_have_ids_of_their_own():
-    numbers = count(2)
-    worse = lambda request: fenced(f"{next(numbers)}/0")  # noqa: E731
-    run, _ = steered({("debug", "2.1r1"): [Retry("2")]}, propose=failing_second, debug=worse)
-    await run_task(run)
-    ids = [e.candidate.id for e in happened(run, "candidate_proposed") if e.candidate.subtask == "2"]
-    assert ids == ["2.1", "2.1r1", "2.2", "2.2r1", "2.2r2"]
-
-
-async def test_solutions_written_after_going_back_have_ids_of_their_own():
-    broken = lambda request: fenced("1/0")  # noqa: E731
-    run, _ = steered({("repair", "s1"): [Retry("3")]}, solve=broken, repair=broken)
-    await run_task(run)
-    solutions = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.subtask == "solution"]
-    assert [(item.id, item.round) for item in solutions][:2] == [("s1", 0), ("s2", 0)]
+    assert len(ids) == len(set(ids)) == 15 and {"1.4", "2.6", "3.4", "s1"} <= set(ids)
 
 
 async def test_what_the_user_wants_again_is_not_satisfied_already():
     satisfied = '{"apis": ["math.sqrt"], "satisfied": true, "reason": "it is there"}'
-    run, _ = steered({("propose", "3"): [Retry("2")]}, recommend=lambda r: satisfied if r.subject == "2" else "{}")
-    await run_task(run)
+    run, _, _ = await drive(
+        {("propose", "3"): [Retry("2")]}, recommend=lambda r: satisfied if r.subject == "2" else "{}"
+    )
     assert ends(run) == [("1", "done"), ("2", "skipped"), ("2", "done"), ("3", "done")]
-
-
-async def test_a_skipped_subtask_may_be_wanted_after_all():
-    run, _ = steered({("propose", "2"): [Skip("2")], ("propose", "3"): [Retry("2")]})
-    await run_task(run)
-    assert ends(run) == [("1", "done"), ("2", "skipped"), ("2", "done"), ("3", "done")]
-
-
-async def test_what_follows_a_retry_is_planned_again_even_what_was_skipped():
-    run, _ = steered({("propose", "2"): [Skip("3"), Retry("1")]})
-    await run_task(run)
-    assert ends(run) == [("1", "done"), ("3", "skipped"), ("1", "done"), ("2", "done"), ("3", "done")]
-
-
-@pytest.mark.parametrize("subtask", ["3", "9", "solution"])
-async def test_what_has_not_begun_is_not_explored_again(subtask):
-    run, _ = steered({("propose", "2"): [Retry(subtask)]}, holds=False)
-    await run_task(run)
-    assert warnings(run) == [f"No subtask {subtask} has started: it cannot be explored again."]
-    assert happened(run, "steered") == []
-
-
-async def test_a_failure_that_was_given_up_makes_nothing_futile():
-    def propose(request):
-        return FAILING if request.subject == "1" else marking(request)
-
-    run, _ = steered({("propose", "2"): [Retry("1")]}, propose=propose, debug=FAILING[0])
-    assert (await run_task(run)).verdict.outcome == "unchecked"
-    assert ends(run) == [("1", "failed"), ("1", "failed"), ("2", "done"), ("3", "done")]
-
-
-async def test_what_was_given_up_is_paid_for():
-    run, _ = steered({("propose", "3"): [Retry("1")]}, budget=Budget(executions=6))
-    ending = await run_task(run)
-    assert (ending.verdict.outcome, run.meter.total.executions) == ("stopped", 6)
 
 
 # ---- choose
@@ -345,8 +273,7 @@ async def test_another_candidate_is_carried_forward(monkeypatch, moment):
     def propose(request):
         return [marking(request)[0], fenced(HANG)] if request.subject == "2" else marking(request)
 
-    run, watch = steered({moment: [Choose("1.2")]}, monkeypatch=monkeypatch, propose=propose)
-    await run_task(run)
+    run, watch, _ = await drive({moment: [Choose("1.2")]}, monkeypatch=monkeypatch, propose=propose)
     assert watch.cancelled == [moment]
     [choice] = happened(run, "steered")
     assert (choice.what, choice.subtask, choice.candidate) == ("choose", "1", "1.2")
@@ -355,46 +282,6 @@ async def test_another_candidate_is_carried_forward(monkeypatch, moment):
     assert [selection.reasons for selection in chosen] == [("chosen by the user",)]
     last = [text for id_, text in texts(run).items() if id_.startswith("3")][-1]
     assert last.startswith("['1b', '2")
-
-
-async def test_a_candidate_that_ran_is_chosen_while_others_of_its_subtask_still_run(monkeypatch):
-    def propose(request):
-        return [marking(request)[0], fenced(HANG)] if request.subject == "1" else marking(request)
-
-    run, watch = steered({("run", HANG): [Choose("1.1")]}, monkeypatch=monkeypatch, propose=propose)
-    await run_task(replace(run, parallel=1))
-    assert watch.cancelled == [("run", HANG)]
-    assert ends(run) == [("1", "done"), ("2", "done"), ("3", "done")]
-    assert texts(run)["2.1"] == "['1a', '2a']"
-
-
-@pytest.mark.parametrize("candidate", ["2.1", "9.9", "s1", ""])
-async def test_what_did_not_run_to_its_end_is_not_carried_forward(candidate):
-    run, _ = steered({("propose", "3"): [Choose(candidate)]}, holds=False, propose=failing_second, debug=FAILING[0])
-    await run_task(run)
-    assert len(warnings(run)) == 1
-    assert warnings(run)[0].startswith(f"Candidate {candidate} cannot be carried forward")
-    assert happened(run, "steered") == []
-
-
-async def test_a_solution_is_not_carried_forward():
-    broken = lambda request: fenced("1/0")  # noqa: E731
-    run, _ = steered({("repair", "s1"): [Choose("s1")]}, holds=False, solve=broken, repair=broken)
-    await run_task(run)
-    assert len(warnings(run)) == 1
-
-
-async def test_what_is_carried_forward_already_stays_so():
-    run, _ = steered({("propose", "2"): [Choose("1.1")]}, holds=False)
-    await run_task(run)
-    assert warnings(run) == ["Candidate 1.1 is carried forward already."]
-
-
-async def test_a_candidate_whose_subtask_has_not_begun_again_is_refused():
-    run, watch = steered({("propose", "3"): [Retry("1"), Choose("2.2")]})
-    await run_task(run)
-    assert watch.cancelled
-    assert warnings(run) == ["Candidate 2.2 cannot be carried forward: its subtask has not started again."]
 
 
 async def test_a_chosen_candidate_that_fails_now_gives_way_to_exploring(monkeypatch):
@@ -420,8 +307,7 @@ def plans(run):
 
 
 async def test_what_has_not_begun_is_planned_anew_at_once():
-    run, _ = steered({("propose", "1"): [Replan((" c ", "", "new\nline", "b"))]}, holds=False)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "1"): [Replan((" c ", "", "new\nline", "b"))]}, holds=False)
     assert plans(run)[-1] == [("1", "a"), ("3", "c"), ("4", "new line"), ("5", "b")]
     changed = happened(run, "plan_made")[-1]
     assert (changed.plan.revision, changed.reason) == (1, "changed by the user")
@@ -431,16 +317,8 @@ async def test_what_has_not_begun_is_planned_anew_at_once():
 
 async def test_the_model_does_not_change_what_the_user_has_written():
     revising = '{"apis": ["math.sqrt"], "remaining": ["of the model"], "reason": "learned"}'
-    run, _ = steered({("recommend", "2"): [Replan(("mine", "mine too"))]}, holds=False, recommend=revising)
-    await run_task(run)
+    run, _, _ = await drive({("recommend", "2"): [Replan(("mine", "mine too"))]}, holds=False, recommend=revising)
     assert plans(run)[-1] == [("1", "a"), ("2", "b"), ("4", "mine"), ("5", "mine too")]
-
-
-async def test_a_plan_that_is_the_same_is_no_other_plan():
-    run, _ = steered({("propose", "1"): [Replan(("b", "c"))]}, holds=False)
-    await run_task(run)
-    assert len(plans(run)) == 1
-    assert [event.what for event in happened(run, "steered")] == ["replan"]
 
 
 @pytest.mark.parametrize(
@@ -453,37 +331,14 @@ async def test_a_plan_that_is_the_same_is_no_other_plan():
     ],
 )
 async def test_what_begins_while_the_plan_is_written_is_not_planned_twice(titles, after):
-    run, _ = steered({("propose", "2"): [Replan(titles)]}, holds=False)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "2"): [Replan(titles)]}, holds=False)
     assert plans(run)[-1] == after
 
 
-async def test_nothing_more_may_be_wanted():
-    run, _ = steered({("propose", "1"): [Replan(())]}, holds=False)
-    assert (await run_task(run)).verdict.outcome == "unchecked"
-    assert ends(run) == [("1", "done")]
-
-
-async def test_more_may_be_wanted_while_the_solution_is_written():
-    run, watch = steered({("solve", "solution"): [Replan(("more",))]})
-    await run_task(run)
-    assert watch.cancelled == [("solve", "solution")]
-    assert plans(run)[-1][-1] == ("4", "more")
-    assert texts(run)["4.1"] == "['1a', '2a', '3a', '4a']"
-
-
-async def test_ids_of_subtasks_are_never_used_again():
-    run, _ = steered({("propose", "1"): [Replan(()), Replan(("new",))]}, holds=False)
-    await run_task(run)
-    assert plans(run)[-1] == [("1", "a"), ("4", "new")]
-
-
 async def test_the_user_may_plan_more_than_the_model_but_not_without_end():
-    run, _ = steered({("propose", "1"): [Replan(tuple("x" * n for n in range(1, 21)))]}, holds=False, subtasks=3)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "1"): [Replan(tuple("x" * n for n in range(1, 21)))]}, holds=False, subtasks=3)
     assert warnings(run) == ["A plan can have at most 20 subtasks: nothing was changed."]
-    run, _ = steered({("propose", "1"): [Replan(("x", "y", "z"))]}, holds=False, subtasks=3)
-    await run_task(run)
+    run, _, _ = await drive({("propose", "1"): [Replan(("x", "y", "z"))]}, holds=False, subtasks=3)
     assert len(plans(run)[-1]) == 4
 
 
@@ -502,40 +357,19 @@ async def test_the_user_may_plan_more_than_the_model_but_not_without_end():
     ],
 )
 async def test_two_controls_one_after_the_other(controls, ended):
-    run, watch = steered({("propose", "2"): controls})
-    ending = await run_task(run)
+    run, watch, ending = await drive({("propose", "2"): controls})
     assert watch.cancelled == [("propose", "2")]
     assert ends(run) == ended
     assert len(happened(run, "steered")) == 2
     assert ending.verdict.outcome == "unchecked"
 
 
-async def test_the_later_of_two_controls_counts():
-    run, _ = steered({("propose", "2"): [Choose("1.2"), Retry("1")]})
-    await run_task(run)
-    assert texts(run)["2.1"].startswith("['1a'")
-    run, _ = steered({("propose", "2"): [Retry("1"), Choose("1.2")]})
-    await run_task(run)
-    assert "1.3" not in texts(run)
-
-
 async def test_while_the_plan_is_made_nothing_can_be_steered():
     asked = [Skip("1"), Retry("1"), Choose("1.1"), Replan(("x",))]
-    run, _ = steered({("plan", ""): asked}, holds=False)
-    await run_task(run)
+    run, _, _ = await drive({("plan", ""): asked}, holds=False)
     assert warnings(run) == ["There is no plan yet: nothing was changed."] * 4
     assert happened(run, "steered") == []
     assert len(ends(run)) == 3
-
-
-async def test_after_the_end_nothing_is_taken():
-    run, _ = steered()
-    await run_task(run)
-    count_ = len(run.emit.__self__)
-    run.steering.ask(Retry("1"), Skip("1"))
-    await anyio.sleep(0)
-    assert len(run.emit.__self__) == count_
-    assert run.steering.asked
 
 
 def closing(monkeypatch, run, when, turns, *controls):
@@ -677,13 +511,6 @@ async def test_what_an_earlier_run_came_to_stays_with_its_subtask_when_a_review_
     assert proposed["2.1"] == "kept = 1"
 
 
-async def test_a_plan_that_is_approved_as_it_is_is_no_other_plan():
-    run = reviewing(Replan(("a", "b", "c")))
-    await run_task(run)
-    assert len(plans(run)) == 1
-    assert [id_ for id_, _ in ends(run)] == ["1", "2", "3"]
-
-
 async def test_nothing_else_is_done_during_a_review_and_a_plan_has_a_subtask():
     run = reviewing(Skip("1"), Retry("1"), Replan(()), Replan(("a",)))
     await run_task(run)
@@ -706,28 +533,6 @@ async def test_the_time_of_a_review_does_not_count():
     assert (ending.verdict.outcome, run.meter.elapsed) == ("unchecked", 0.0)
 
 
-async def test_a_stop_ends_a_review():
-    run = reviewing()
-    with anyio.CancelScope() as scope:
-        emit = run.emit
-
-        def stop(event):
-            emit(event)
-            if event.kind == "review_asked":
-                scope.cancel()
-
-        stop.__self__ = emit.__self__
-        run = replace(run, emit=stop)
-        await run_task(run)
-    assert happened(run, "run_finished")[-1].verdict.reason == "The run was stopped by the user."
-
-
-async def test_without_somebody_to_ask_there_is_no_review():
-    run, _ = steered(review=True, steerable=False)
-    await run_task(run)
-    assert happened(run, "review_asked") == []
-
-
 # ---- continuing an earlier run
 
 
@@ -740,8 +545,7 @@ def first_marks(*names):
 
 
 async def test_what_was_selected_before_is_run_again_without_asking_the_model():
-    run, _ = steered(given=ResumePoint(("a", "b", "c"), first_marks("x", "y"), "look at gcd"))
-    await run_task(run)
+    run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), first_marks("x", "y"), "look at gcd"))
     assert requests(run, "plan") == []
     assert [subject for subject, _ in requests(run, "recommend")] == ["3"]
     assert texts(run)["2.1"] == "['x', 'y']"
@@ -754,64 +558,14 @@ async def test_what_was_selected_before_is_run_again_without_asking_the_model():
     assert ends(run) == [("1", "done"), ("2", "done"), ("3", "done")]
 
 
-async def test_the_users_choice_among_carried_subtasks_is_reported_as_such():
-    run, _ = steered(given=ResumePoint(("a", "b", "c"), (*first_marks("x"), CarriedSubtask(mark("y"), chosen=True))))
-    await run_task(run)
-    reasons = [e.selection.reasons for e in happened(run, "candidate_selected")][:2]
-    assert reasons == [("carried over from the earlier run",), ("chosen by the user",)]
-
-
 async def test_a_run_that_continues_another_is_not_reviewed_again():
-    run, _ = steered(review=True, given=ResumePoint(("a", "b", "c"), first_marks("x")))
-    await run_task(run)
+    run, _, _ = await drive(review=True, given=ResumePoint(("a", "b", "c"), first_marks("x")))
     assert happened(run, "review_asked") == []
-
-
-async def test_a_plan_that_is_made_only_now_is_reviewed():
-    run = reviewing(Replan(("a",)), given=ResumePoint(introduction=Introduction("It is about numbers.")))
-    await run_task(run)
-    assert [id_ for id_, _ in ends(run)] == ["1"]
-
-
-async def test_with_all_code_given_only_the_solution_is_asked_for():
-    run, _ = steered(given=ResumePoint(("a",), first_marks("x"), "no use for it"))
-    assert (await run_task(run)).verdict.outcome == "unchecked"
-    assert {e.exchange.step for e in happened(run, "model_called")} == {"solve"}
-
-
-async def test_what_fails_now_is_explored():
-    run, _ = steered(given=ResumePoint(("a", "b"), (CarriedSubtask("1/0"), *first_marks("y"))))
-    await run_task(run)
-    assert warnings(run) == ["Candidate 1.1 no longer runs: exploring its subtask instead."]
-    assert (texts(run)["1.2"], texts(run)["2.1"]) == ("['1a']", "['1a', 'y']")
-
-
-async def test_what_follows_a_retry_is_explored_and_not_carried_over():
-    run, _ = steered({("propose", "3"): [Retry("1")]}, given=ResumePoint(("a", "b", "c"), first_marks("x", "y")))
-    await run_task(run)
-    assert texts(run)["3.1"] == "['1a', '2a', '3a']"
-
-
-async def test_what_was_to_be_carried_over_is_explored_after_a_retry_of_what_is_before_it(monkeypatch):
-    given = ResumePoint(("a", "b"), first_marks("x", "y"))
-    run, watch = steered({("run", mark("x")): [Retry("1")]}, given=given, monkeypatch=monkeypatch)
-    await run_task(run)
-    assert watch.cancelled == [("run", mark("x"))]
-    assert (texts(run)["1.2"], texts(run)["2.1"]) == ("['1a']", "['1a', '2a']")
-
-
-async def test_a_skip_while_given_code_runs_continues_the_run(monkeypatch):
-    given = ResumePoint(("a", "b"), first_marks("x"))
-    run, watch = steered({("run", mark("x")): [Skip("1")]}, given=given, monkeypatch=monkeypatch)
-    await run_task(run)
-    assert watch.cancelled == [("run", mark("x"))]
-    assert texts(run)["2.1"] == "['2a']"
 
 
 async def test_what_had_failed_is_tried_once_and_not_explored_again():
     failed = CarriedSubtask("1/0", "failed", "ZeroDivisionError: division by zero", retrieved=("math.gcd", "math.gone"))
-    run, _ = steered(given=ResumePoint(("a", "b", "c"), (*first_marks("x"), failed)))
-    await run_task(run)
+    run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), (*first_marks("x"), failed)))
     assert ends(run) == [("1", "done"), ("2", "failed"), ("3", "done")]
     assert [subject for subject, _ in requests(run, "recommend")] == ["3"]
     assert texts(run)["3.1"] == "['x', '3a']"
@@ -829,16 +583,14 @@ async def test_what_was_skipped_or_had_no_code_stays_so_wherever_it_stands():
         CarriedSubtask(status="skipped", reason="by the user"),
         CarriedSubtask(status="failed", reason="no code"),
     )
-    run, _ = steered(given=ResumePoint(("a", "b", "c"), (codeless, None, skipped), "look at gcd"))
-    await run_task(run)
+    run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), (codeless, None, skipped), "look at gcd"))
     assert ends(run) == [("1", "failed"), ("2", "done"), ("3", "skipped")]
     assert [(e.subtask, e.hint) for e in happened(run, "steered")] == [("2", "look at gcd")]
 
 
 async def test_without_a_plan_one_is_made_and_the_introduction_is_kept():
     known = Introduction("It is about numbers.")
-    run, _ = steered(given=ResumePoint(introduction=known))
-    await run_task(run)
+    run, _, _ = await drive(given=ResumePoint(introduction=known))
     assert [event.introduction for event in happened(run, "library_read")] == [known]
     assert requests(run, "introduce") == []
     assert requests(run, "plan") == [("", "")]
@@ -847,40 +599,11 @@ async def test_without_a_plan_one_is_made_and_the_introduction_is_kept():
 async def test_a_plan_that_was_revised_enough_or_written_by_the_user_is_not_revised():
     again = {"recommend": '{"apis": ["math.gcd"], "remaining": ["other"]}'}
     for limits in ({"revisions": 2}, {"fixed": True}):
-        run, _ = steered(given=ResumePoint(("a", "b", "c"), first_marks("x"), **limits), **again)
-        await run_task(run)
+        run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), first_marks("x"), **limits), **again)
         assert len(happened(run, "plan_made")) == 1
 
 
 # ---- what is left behind
-
-
-async def test_branches_that_were_left_are_closed_and_states_are_kept_to_go_back_to(monkeypatch):
-    made = []
-    original = InlineBranch.fork
-
-    async def fork(self, n):
-        made.extend(forks := await original(self, n))
-        return forks
-
-    monkeypatch.setattr(InlineBranch, "fork", fork)
-    run, watch = steered({("propose", "3"): [Retry("2")], ("solve", "solution"): [Choose("1.2")]})
-    await run_task(run)
-    assert len(watch.cancelled) == 2
-    assert all(branch.closed for branch in made)
-    assert not run.root.closed
-
-
-async def test_the_record_of_a_steered_run_is_a_whole_notebook_at_every_step():
-    moments = {("propose", "2"): [Choose("1.2")], ("propose", "3"): [Retry("2", "h"), Replan(("d",))]}
-    run, _ = steered(moments)
-    await run_task(run)
-    events = [started(), *run.emit.__self__]
-    assert isinstance(events[0], RunStarted)
-    records = [load(dump(Record(number, float(number), event))) for number, event in enumerate(events)]
-    for number in sampled(range(1, len(records) + 1)):
-        nbformat.validate(render(records[:number]))
-    assert [record.event for record in records] == events
 
 
 # ---- from other threads
@@ -903,23 +626,3 @@ async def test_controls_come_from_any_thread_in_their_order():
         got = [await steering.next() for _ in range(3)]
         thread.join()
     assert got == [Retry("2", "h"), Choose("1.1"), Replan(("a",))]
-
-
-async def test_waiting_that_is_cancelled_loses_no_control():
-    steering = RunSteering()
-    steering.bind(anyio.CancelScope())
-    with anyio.move_on_after(0):
-        await steering.next()
-    steering.send(Skip("1"))
-    assert await steering.next() == Skip("1")
-
-
-def test_controls_after_the_end_are_passed_over():
-    steering = RunSteering()
-
-    async def bound():
-        steering.bind(anyio.CancelScope())
-
-    anyio.run(bound)
-    steering.send(Skip("1"))
-    steering.stop()

@@ -9,10 +9,9 @@ import pytest
 from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import Record, dump
-from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from tests.unit.world import MATH, FewApis, InlineBranch, a_run, api, happened
+from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
 
 
 def fenced(code):
@@ -47,35 +46,18 @@ def answers(
     return ScriptedModel(reply, name)
 
 
+async def ran(model, *text, **more):
+    """A run to its end, and its result."""
+    run = a_run(model, *text, **more)
+    return run, await run_task(run)
+
+
 async def test_a_task_is_solved_when_its_check_passes():
-    run = a_run(answers(), check="assert root == 4")
-    ending = await run_task(run)
+    run, ending = await ran(answers(), check="assert root == 4")
     assert ending.verdict.outcome == "solved"
     assert ending.solution.code == "import math\nroot = math.sqrt(16)"
     assert ending.solution.apis == ("math.sqrt",)
     assert [event.kind for event in run.emit.__self__][-1] == "run_finished"
-
-
-async def test_of_recommended_documentation_only_the_beginning_is_recorded_beside_the_prompts():
-    described = "Return the square root of x.\n\nRaises ValueError for negative numbers."
-    run = a_run(answers(), apis=(api("math.sqrt", described), *MATH[1:]))
-    await run_task(run)
-    [started] = happened(run, "subtask_started")
-    assert started.apis[0].api.description == "Return the square root of x."
-    proposed = next(one.exchange for one in happened(run, "model_called") if one.exchange.step == "propose")
-    assert "Raises ValueError" in proposed.messages[-1].content
-
-
-async def test_a_solution_that_merely_ran_is_unchecked():
-    ending = await run_task(a_run(answers()))
-    assert ending.verdict.outcome == "unchecked"
-
-
-async def test_the_verdict_names_a_variable_that_the_solution_does_not_set():
-    run = a_run(answers())
-    run = replace(run, task=replace(run.task, text="Take the root of 16 and store it in `length`."))
-    verdict = (await run_task(run)).verdict
-    assert verdict.outcome == "unchecked" and "`length`" in verdict.reason
 
 
 async def test_a_check_that_passes_before_the_solution_proves_nothing():
@@ -86,14 +68,8 @@ async def test_a_check_that_passes_before_the_solution_proves_nothing():
     assert "passes without it" in verdict.reason
 
 
-async def test_variables_of_the_user_do_not_spoil_a_check_that_can_fail():
-    run = a_run(answers(), check="assert root == number ** 0.5")
-    run = replace(run, task=replace(run.task, uses=("number",)), root=InlineBranch(["number = 16"]))
-    assert (await run_task(run)).verdict.outcome == "solved"
-
-
 async def test_a_solution_that_fails_its_check_is_unsolved_and_kept():
-    ending = await run_task(a_run(answers(), check="assert root == 5", solution_rounds=2))
+    _, ending = await ran(answers(), check="assert root == 5", solution_rounds=2)
     assert ending.verdict.outcome == "unsolved"
     assert "math.sqrt" in ending.solution.code
 
@@ -123,19 +99,13 @@ async def test_no_program_at_all_is_reported_with_a_next_step(model, words):
     assert words in ending.verdict.reason
 
 
-async def test_a_program_that_ran_is_kept_rather_than_a_crash():
-    ending = await unsolved("offline", "1 / 0", "other = 5")
-    assert ending.solution.candidate == "s2"
-    assert "NameError" in ending.verdict.reason
-
-
 async def test_a_failed_check_is_shown_to_the_model_and_repaired():
     def repair(request):
         [attempt] = request.inputs.attempts
         assert attempt.observation.error.name == "AssertionError"
         return fenced("import math\nroot = math.sqrt(16) + 1")
 
-    ending = await run_task(a_run(answers(repair=repair), check="assert root == 5"))
+    _, ending = await ran(answers(repair=repair), check="assert root == 5")
     assert ending.verdict.outcome == "solved"
 
 
@@ -145,37 +115,16 @@ async def test_a_named_function_that_is_missing_is_repaired_and_its_presence_is_
         assert "defines no function root" in attempt.observation.note
         return fenced("import math\ndef root(x):\n    return math.sqrt(x)")
 
-    ending = await run_task(a_run(answers(solve="print(4)", repair=repair), name="root"))
+    _, ending = await ran(answers(solve="print(4)", repair=repair), name="root")
     assert ending.verdict.outcome == "unchecked"
     assert "def root" in ending.solution.code
 
 
-async def test_a_solution_that_never_defines_the_named_function_is_unsolved():
-    ending = await run_task(a_run(answers(solve="print(4)"), name="root", solution_rounds=2))
-    assert ending.verdict.outcome == "unsolved"
-    assert "No solution defines the function" in ending.verdict.reason
-
-
 async def test_an_identical_repair_is_not_run_again_and_the_second_one_is_the_end():
-    run = a_run(answers(), check="assert root == 5", solution_rounds=9)
-    await run_task(run)
+    run, _ = await ran(answers(), check="assert root == 5", solution_rounds=9)
     solutions = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.subtask == "solution"]
     assert [(c.id, c.duplicate_of) for c in solutions] == [("s1", None), ("s2", "s1"), ("s3", "s1")]
     assert [e.candidate for e in happened(run, "candidate_observed")] == ["1.1", "s1"]
-
-
-async def test_after_an_identical_repair_a_new_one_is_still_run():
-    same = "import math\nroot = math.sqrt(16)"
-    repairs = iter([same, same.replace("16", "25")])
-    ending = await run_task(a_run(answers(repair=lambda request: fenced(next(repairs))), check="assert root == 5"))
-    assert ending.verdict.outcome == "solved"
-    assert ending.solution.candidate == "s3"
-
-
-async def test_calls_are_three_plus_two_per_subtask():
-    run = a_run(answers(plan=("take the root", "floor it")))
-    await run_task(run)
-    assert run.meter.total.calls == 3 + 2 * 2
 
 
 async def test_candidates_of_a_subtask_start_from_the_same_state_and_the_winner_is_carried_forward():
@@ -184,16 +133,14 @@ async def test_candidates_of_a_subtask_start_from_the_same_state_and_the_winner_
             return [fenced("bag = [1]\nprint(bag)"), fenced("bag = [1, 2]\nprint('two', bag)")]
         return [fenced(f"bag.append({i})\nprint(bag)") for i in (7, 8, 9)]
 
-    run = a_run(answers(plan=("fill the bag", "add to the bag"), propose=propose))
-    await run_task(run)
+    run, _ = await ran(answers(plan=("fill the bag", "add to the bag"), propose=propose))
     texts = {e.candidate: e.observation.text for e in happened(run, "candidate_observed")}
     assert (texts["2.1"], texts["2.2"], texts["2.3"]) == ("[1, 7]\n", "[1, 8]\n", "[1, 9]\n")
 
 
 async def test_duplicates_are_run_once_and_marked():
     same = [fenced("x = 1\nprint(x)"), fenced("x  =  1 # the same\nprint( x )"), fenced("x = 2\nprint(x)")]
-    run = a_run(answers(propose=same))
-    await run_task(run)
+    run, _ = await ran(answers(propose=same))
     proposed = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.subtask == "1"]
     assert [c.duplicate_of for c in proposed] == [None, "1.1", None]
     assert {e.candidate for e in happened(run, "candidate_observed")} == {"1.1", "1.3", "s1"}
@@ -201,8 +148,7 @@ async def test_duplicates_are_run_once_and_marked():
 
 async def test_when_all_fail_distinct_failures_are_repaired():
     broken = [fenced("print(1/0)"), fenced("y = 2\nprint(1/0)"), fenced("print(nothing)")]
-    run = a_run(answers(propose=broken))
-    await run_task(run)
+    run, _ = await ran(answers(propose=broken))
     repairs = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.round == 1]
     assert {c.repairs for c in repairs} == {"1.1", "1.3"}
     assert {c.id for c in repairs} == {"1.1r1", "1.3r1"}
@@ -210,122 +156,65 @@ async def test_when_all_fail_distinct_failures_are_repaired():
     assert finished.status == "done"
 
 
-async def test_a_failed_subtask_keeps_its_experience_and_the_run_continues():
-    def propose(request):
-        return [fenced("print(1/0)")] if request.subject == "1" else [fenced("print('two')")]
-
-    run = a_run(answers(plan=("fail", "go on"), propose=propose, debug=fenced("print(1/0)")))
-    await run_task(run)
-    assert [e.status for e in happened(run, "subtask_finished")] == ["failed", "done"]
+CLOSED = fenced("raise ValueError('closed')")
+MISSING = fenced("raise ModuleNotFoundError(\"No module named 'math'\")")
 
 
-async def test_the_same_failure_twice_in_a_row_stops_the_run_with_the_reason():
-    failing = fenced("raise ValueError('closed')")
-    run = a_run(answers(plan=("a", "b", "c"), propose=[failing], debug=failing), as_published=False)
-    ending = await run_task(run)
-    assert ending.verdict.outcome == "stopped"
-    assert "ValueError: closed" in ending.verdict.reason
-    assert len(happened(run, "subtask_started")) == 2
-
-
-async def test_no_code_for_two_subtasks_in_a_row_stops_the_run_with_the_reason():
-    run = a_run(answers(plan=("a", "b", "c", "d"), propose=["I am sorry, but no."]), as_published=False)
-    ending = await run_task(run)
-    assert ending.verdict.outcome == "stopped"
-    assert "no code for two subtasks in a row: the reply is neither" in ending.verdict.reason
-    assert len(happened(run, "subtask_started")) == 2
-
-
-async def test_a_model_that_has_nothing_to_give_for_some_subtasks_stops_nothing():
-    def propose(request):
-        return [fenced("print(1)")] if request.subject == "1" else []
-
-    run = a_run(answers(plan=("a", "b", "c"), propose=propose))
-    assert (await run_task(run)).verdict.outcome == "unchecked"
-
-
-async def test_no_code_for_two_subtasks_apart_stops_nothing():
-    def propose(request):
-        return [fenced("print(1)") if request.subject == "2" else "I am sorry, but no."]
-
-    run = a_run(answers(plan=("a", "b", "c"), propose=propose))
-    await run_task(run)
-    assert [e.status for e in happened(run, "subtask_finished")] == ["failed", "done", "failed"]
+@pytest.mark.parametrize(
+    ("steps", "words", "begun"),
+    [
+        ({"propose": [CLOSED], "debug": CLOSED}, "ValueError: closed", 2),
+        ({"propose": ["Sorry, but no."]}, "no code for two subtasks in a row: the reply is neither", 2),
+        ({"propose": [MISSING], "debug": MISSING}, "failed to import the library", 1),
+    ],
+)
+async def test_a_failure_that_recurs_stops_the_run_with_the_reason(steps, words, begun):
+    run, ending = await ran(answers(plan=("a", "b", "c", "d"), **steps), as_published=False)
+    assert ending.verdict.outcome == "stopped" and words in ending.verdict.reason
+    assert len(happened(run, "subtask_started")) == begun
 
 
 async def test_a_satisfied_subtask_is_skipped():
     def recommend(request):
         return json.dumps({"apis": [], "satisfied": request.subject == "2", "reason": "root is printed already"})
 
-    run = a_run(answers(plan=("take the root", "print the root"), recommend=recommend))
-    await run_task(run)
+    run, _ = await ran(answers(plan=("take the root", "print the root"), recommend=recommend))
     assert [e.status for e in happened(run, "subtask_finished")] == ["done", "skipped"]
-
-
-async def test_nothing_is_satisfied_before_something_ran():
-    run = a_run(answers(recommend=json.dumps({"apis": ["math.sqrt"], "satisfied": True})))
-    await run_task(run)
-    assert [e.status for e in happened(run, "subtask_finished")] == ["done"]
 
 
 async def test_the_remaining_plan_is_revised_within_limits():
     def recommend(request):
         return json.dumps({"apis": ["math.sqrt"], "remaining": [f"new after {request.subject}"], "reason": "learned"})
 
-    run = a_run(answers(plan=("a", "b", "c"), recommend=recommend), plan_revisions=1, subtasks=4)
-    await run_task(run)
+    run, _ = await ran(answers(plan=("a", "b", "c"), recommend=recommend), plan_revisions=1, subtasks=4)
     plans = [[s.title for s in e.plan.subtasks] for e in happened(run, "plan_made")]
     assert plans == [["a", "b", "c"], ["a", "b", "new after 2"]]
     ids = [s.id for s in happened(run, "plan_made")[-1].plan.subtasks]
     assert ids == ["1", "2", "4"]
 
 
-async def test_a_subtask_is_one_line_that_keeps_the_blanks_of_its_data():
-    run = a_run(answers(plan=(" indent '  a'\n  with '>  ' ", " \n ")))
-    await run_task(run)
-    assert [s.title for s in happened(run, "plan_made")[0].plan.subtasks] == ["indent '  a' with '>  '"]
-
-
-async def test_a_reply_without_code_is_a_failed_candidate_with_its_problem():
-    run = a_run(answers(propose=["I am sorry, but no.", fenced("print(1)"), ""]))
-    await run_task(run)
-    problems = [e.candidate.problem for e in happened(run, "candidate_proposed") if e.candidate.subtask == "1"]
-    assert [bool(p) for p in problems] == [True, False, True]
-
-
 async def test_a_malformed_plan_is_asked_for_once_more_then_the_task_is_the_plan():
-    run = a_run(answers(plan=()))
-    await run_task(run)
+    run, _ = await ran(answers(plan=()))
     assert run.meter.by_step["plan"].calls == 2
     assert [s.title for s in happened(run, "plan_made")[0].plan.subtasks] == ["Compute the root of 16"]
     assert any("could not be used" in e.text for e in happened(run, "notice"))
 
 
 async def test_invented_apis_are_dropped_and_a_useless_rerank_keeps_retrieval():
-    run = a_run(answers(recommend=json.dumps({"apis": ["math.gcd", "math.invented"]})))
-    await run_task(run)
+    run, _ = await ran(answers(recommend=json.dumps({"apis": ["math.gcd", "math.invented"]})))
     [started] = happened(run, "subtask_started")
     assert [item.api.path for item in started.apis] == ["math.gcd"]
-    run = a_run(answers(recommend=json.dumps({"apis": ["math.invented"]})))
-    await run_task(run)
+    run, _ = await ran(answers(recommend=json.dumps({"apis": ["math.invented"]})))
     [started] = happened(run, "subtask_started")
     assert len(started.apis) == len(MATH)
 
 
 async def test_a_spent_token_budget_stops_and_keeps_what_ran():
-    run = a_run(answers(plan=("a", "b", "c", "d")), budget=Budget(tokens=2500))
-    ending = await run_task(run)
+    run, ending = await ran(answers(plan=("a", "b", "c", "d")), budget=Budget(tokens=2500))
     assert ending.verdict.outcome == "stopped"
     assert "tokens" in ending.verdict.reason
     assert "math.sqrt" in ending.solution.code
     assert run.meter.total.tokens < 6000
-
-
-async def test_a_spent_execution_budget_stops():
-    run = a_run(answers(plan=("a", "b")), budget=Budget(executions=1))
-    ending = await run_task(run)
-    assert ending.verdict.outcome == "stopped"
-    assert run.meter.total.executions == 1
 
 
 async def test_candidates_that_run_at_the_same_time_keep_to_the_budget_of_executions(monkeypatch):
@@ -337,8 +226,7 @@ async def test_candidates_that_run_at_the_same_time_keep_to_the_budget_of_execut
 
     monkeypatch.setattr(InlineBranch, "fork", fork)
     many = [fenced(f"print({i})") for i in range(6)]
-    run = a_run(answers(propose=many), candidates=6, budget=Budget(executions=3))
-    await run_task(run)
+    run, _ = await ran(answers(propose=many), candidates=6, budget=Budget(executions=3))
     assert len(run.root.log) == run.meter.total.executions == 3
 
 
@@ -350,26 +238,22 @@ async def test_what_is_selected_does_not_depend_on_which_candidate_ended_first(m
         return await original(self, code, timeout=timeout)
 
     monkeypatch.setattr(InlineBranch, "run", run_slowly)
-    run = a_run(answers(propose=[fenced("print('first')"), fenced("print('other')")]), candidates=2)
-    await run_task(run)
+    run, _ = await ran(answers(propose=[fenced("print('first')"), fenced("print('other')")]), candidates=2)
     assert [e.candidate for e in happened(run, "candidate_observed")][:2] == ["1.2", "1.1"]
     assert happened(run, "candidate_selected")[0].selection.candidate == "1.1"
 
 
 @pytest.mark.parametrize(("executions", "outcome"), [(2, "stopped"), (3, "solved")])
 async def test_a_solution_and_its_check_are_two_executions(executions, outcome):
-    run = a_run(answers(), check="assert root == 4", budget=Budget(executions=executions))
-    ending = await run_task(run)
+    run, ending = await ran(answers(), check="assert root == 4", budget=Budget(executions=executions))
     assert ending.verdict.outcome == outcome
     assert run.meter.total.executions == len(run.root.log) <= executions
 
 
 async def test_replies_are_cut_where_few_tokens_are_left():
-    run = a_run(answers(), budget=Budget(tokens=200_000))
-    await run_task(run)
+    run, _ = await ran(answers(), budget=Budget(tokens=200_000))
     assert {e.exchange.sampling.max_tokens for e in happened(run, "model_called")} == {None}
-    run = a_run(answers(), budget=Budget(tokens=6000))
-    await run_task(run)
+    run, _ = await ran(answers(), budget=Budget(tokens=6000))
     [plan] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "plan"]
     [propose] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
     assert plan.sampling.max_tokens == 6000
@@ -382,8 +266,7 @@ async def test_seconds_end_a_hung_model():
             await anyio.sleep(60)
             yield
 
-    run = a_run(Hung([]), budget=Budget(seconds=0.2))
-    ending = await run_task(run)
+    _, ending = await ran(Hung([]), budget=Budget(seconds=0.2))
     assert ending.verdict.outcome == "stopped"
     assert "seconds" in ending.verdict.reason
 
@@ -437,16 +320,14 @@ async def test_a_fault_of_ours_is_named_raised_and_loses_nothing():
 
 
 async def test_every_request_is_recorded_once_with_its_replies():
-    run = a_run(answers())
-    await run_task(run)
+    run, _ = await ran(answers())
     steps = [e.exchange.step for e in happened(run, "model_called")]
     assert steps == ["plan", "recommend", "propose", "recommend_global", "solve"]
     assert len({e.exchange.id for e in happened(run, "model_called")}) == 5
 
 
 async def test_every_reply_can_be_written_down():
-    run = a_run(answers(propose=["\ud800 is no code", fenced("print(1)")]))
-    await run_task(run)
+    run, _ = await ran(answers(propose=["\ud800 is no code", fenced("print(1)")]))
     assert all(dump(Record(0, 0.0, event)) for event in run.emit.__self__)
 
 
@@ -462,20 +343,6 @@ async def test_the_introduction_is_made_once_per_library_version_and_model():
     await run_task(second)
     assert first.meter.total.calls == second.meter.total.calls + 2
     assert happened(second, "library_read")[0].introduction.planners[0].requirement == "r"
-
-
-async def test_an_import_error_of_the_library_stops_at_once():
-    run = a_run(
-        answers(
-            plan=("a", "b"),
-            propose=[fenced("raise ModuleNotFoundError(\"No module named 'math'\")")],
-            debug=fenced("raise ModuleNotFoundError(\"No module named 'math'\")"),
-        ),
-        as_published=False,
-    )
-    ending = await run_task(run)
-    assert "failed to import the library" in ending.verdict.reason
-    assert len(happened(run, "subtask_started")) == 1
 
 
 @pytest.mark.parametrize("steerable", [True, False])
@@ -498,18 +365,8 @@ async def test_all_branches_but_the_root_are_closed_at_the_end(monkeypatch, stee
     assert not run.root.closed
 
 
-async def test_an_empty_recommendation_shows_no_api_and_an_unusable_one_few():
-    many = [api(f"math.f{number}", "Take the root.") for number in range(30)]
-    for reply, shown in ((json.dumps({"apis": []}), 0), (json.dumps({"apis": ["math.invented"]}), 6)):
-        run = a_run(answers(recommend=reply, recommend_global=reply), apis=many)
-        await run_task(run)
-        [propose] = [request for request in run.model.requests if request.step == "propose"]
-        assert len(propose.inputs.apis) == shown
-
-
 async def test_the_global_list_is_chosen_by_the_work_done_and_leaves_out_what_ran():
-    run = a_run(answers())
-    await run_task(run)
+    run, _ = await ran(answers())
     [request] = [request for request in run.model.requests if request.step == "recommend_global"]
     assert [item.apis for item in request.inputs.experience] == [("math.sqrt",)]
     assert "math.sqrt" not in [api.path for api in request.inputs.apis]
@@ -522,51 +379,8 @@ async def test_a_revision_mends_the_step_under_way():
         mend = {"subtask": "take the root again", "remaining": ["floor it"], "reason": "the root was wrong"}
         return json.dumps({"apis": ["math.sqrt"], **(mend if request.subject == "2" else {})})
 
-    run = a_run(answers(plan=("take the root", "floor it"), recommend=recommend), plan_revisions=1)
-    await run_task(run)
+    run, _ = await ran(answers(plan=("take the root", "floor it"), recommend=recommend), plan_revisions=1)
     plans = [[(s.id, s.title) for s in e.plan.subtasks] for e in happened(run, "plan_made")]
     assert plans[1] == [("1", "take the root"), ("3", "take the root again"), ("4", "floor it")]
     proposed = [request.inputs.subtask.title for request in run.model.requests if request.step == "propose"]
     assert proposed == ["take the root", "take the root again", "floor it"]
-
-
-class WarningBranch(InlineBranch):
-    """Turns what a cell prints after `!` into a warning."""
-
-    async def run(self, code, *, timeout):
-        observation = await super().run(code, timeout=timeout)
-        _, mark, warning = observation.text.partition("!")
-        return replace(observation, warnings=(warning.strip(),)) if mark else observation
-
-    async def fork(self, n):
-        return [WarningBranch(self.codes, self.log) for _ in range(n)]
-
-
-async def test_a_cell_that_warned_that_it_did_nothing_is_repaired_and_never_counts_as_done_silently():
-    futile = fenced("print('4 ! UserWarning: this attribute is ignored')")
-    run = replace(a_run(answers(propose=[futile])), root=WarningBranch())
-    await run_task(run)
-    [debug] = [request for request in run.model.requests if request.step == "debug"]
-    assert "no effect" in debug.inputs.failed.observation.note
-    assert happened(run, "candidate_selected")[0].selection.candidate == "1.1r1"
-
-    run = replace(a_run(answers(propose=[futile], debug=futile)), root=WarningBranch())
-    await run_task(run)
-    assert "no effect" in happened(run, "candidate_selected")[0].selection.reasons[0]
-
-
-async def test_a_briefing_of_two_libraries_is_made_from_both_texts():
-    class Two(FewApis):
-        libraries = (LibraryInfo("one", "one", "1"), LibraryInfo("two", "two", "2"))
-
-    def text(name):
-        return f"# {name}\n\nThe start of {name.split()[0]}. " + "word " * 2000 + f"The end of {name.split()[0]}."
-
-    knowledge = Two(MATH, readme=f"{text('one 1')}\n\n{text('two 2')}")
-    knowledge.libraries = Two.libraries
-    run = a_run(answers(introduce="Both."), knowledge=knowledge)
-    await run_task(run)
-    [request] = [request for request in run.model.requests if request.step == "introduce"]
-    shown = request.messages[1].content
-    assert all(part in shown for part in ("start of one", "end of one", "start of two", "end of two"))
-    assert len(shown) < 11_000

@@ -35,10 +35,8 @@ def searches(*queries):
     [
         ("APISearch(merge two tables)", ["merge two tables"]),
         ("I am not sure.\n\n  APISearch(merge two tables) ->  \n", ["merge two tables"]),
-        ("APISearch(merge two tables) -> pandas.merge (I think)", ["merge two tables"]),
         ("<API>APISearch(merge two tables)→</API>", ["merge two tables"]),
         ('`APISearch("merge (inner)")`', ["merge (inner)"]),
-        ("- **APISearch(merge two tables)**", ["merge two tables"]),
         ("APISearch(a)\r\nAPISearch(b)\r\n", ["a", "b"]),
         ("APISearch(APISearch(inner))", ["inner"]),
         ("<think>APISearch(no)</think>APISearch(yes)", ["yes"]),
@@ -47,7 +45,6 @@ def searches(*queries):
         ('{"name": "search_api", "parameters": {"query": "merge"}}', ["merge"]),
         ('```json\n{"function": {"name": "search_api", "arguments": {"query": "merge"}}}\n```', ["merge"]),
         ('[TOOL_CALLS][{"name": "search_api", "arguments": {"query": "merge"}}]', ["merge"]),
-        ("<function=search_api><parameter=query>\nmerge\n</parameter></function>", ["merge"]),
         ("<tool_call><function=search_api><parameter=query>merge</parameter></function></tool_call>", ["merge"]),
         (f"{'<tool_call>' * 600}<function=search_api><parameter=query>merge</parameter></function>", ["merge"]),
         ("x = APISearch(a)", []),
@@ -55,7 +52,6 @@ def searches(*queries):
         ("Use `APISearch(a)` for that.", []),
         ('{"name": "delete_files", "arguments": {"query": "merge"}}', []),
         ('<tool_call>{"name": "search_api", "arguments": {}}</tool_call>', []),
-        ("", []),
     ],
 )
 def test_look_ups_are_seen_in_every_form(text, queries):
@@ -91,12 +87,6 @@ def test_look_ups_are_taken_out_of_the_code():
         parse_code_without_calls("```python\nfor x in y:\n    APISearch(what next)\n```")
     with pytest.raises(ReplyError):
         parse_code_without_calls("APISearch(what next)")
-
-
-@given(QUERY)
-def test_any_query_alone_on_a_line_is_seen(query):
-    [call] = parse_calls(f"So:\nAPISearch({query})\n").calls
-    assert call.argument and call.argument in query
 
 
 @given(st.lists(st.tuples(LINE, st.none() | QUERY), max_size=8))

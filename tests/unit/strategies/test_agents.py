@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.strategies.agents.knowagent import RULES, knowagent
@@ -70,14 +69,6 @@ async def test_the_prompt_of_knowagent_states_the_rules():
     _, shown, _ = await solved_by(knowagent, SEARCH, RUN, FINISH, PROGRAM)
     for before, after in RULES.items():
         assert f"- {before}: {', '.join(after)}\n" in shown[0]
-
-
-async def test_a_spent_budget_ends_the_steps_with_what_ran():
-    result, _, run = await solved_by(react, RUN, RUN, FINISH, PROGRAM, budget=Budget(executions=1))
-    assert result.verdict.outcome == "stopped"
-    assert "execution" in result.verdict.reason
-    assert "math.sqrt" in result.solution.code
-    assert [event.kind for event in run.emit.__self__][-1] == "run_finished"
 
 
 async def test_results_are_shown_only_as_far_as_they_may_be_shared():

@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.strategies.arks import arks
-from tests.unit.strategies.replies import RIGHT, WRONG, fenced, prompts, solved_by
+from tests.unit.strategies.replies import RIGHT, WRONG, fenced, prompts
 from tests.unit.world import FewPassages, a_run, api, happened
 
 APIS = tuple(api(f"math.f{number}", f"thing{number} of a number") for number in range(20))
@@ -42,15 +41,6 @@ async def test_a_failed_program_is_explained_searched_by_and_written_anew():
     assert result.verdict.outcome == "solved" and result.solution.candidate == "s2"
 
 
-async def test_the_query_is_made_as_the_settings_say():
-    for formulation, calls in (("code", 2), ("error", 2), ("task", 2), ("explained", 3)):
-        replies = [fenced(WRONG), *([EXPLAINED] if calls == 3 else []), fenced(RIGHT)]
-        run = arks_run(*replies, formulation=formulation)
-        await run_task(run, arks)
-        assert [event.formulation for event in happened(run, "knowledge_searched")] == [formulation]
-        assert run.meter.total.calls == calls
-
-
 async def test_the_rounds_end_when_two_searches_agree():
     wrong = [fenced(f"import math\nmath.root{number}") for number in range(4)]
     run = arks_run(wrong[0], wrong[1], wrong[2], formulation="task", rounds=9, passages=(), apis=APIS[:4])
@@ -60,23 +50,8 @@ async def test_the_rounds_end_when_two_searches_agree():
     assert run.meter.total.calls == 2
 
 
-async def test_there_are_no_more_rounds_than_wanted():
-    words = ["thing18", "thing19"]
-    replies = [fenced("math.a"), words[0], fenced("math.b"), words[1], fenced("math.c")]
-    run = arks_run(*replies, passages=(), apis=APIS)
-    assert (await run_task(run, arks)).verdict.outcome == "unsolved"
-    assert run.meter.total.calls == 1 + 2 * 2
-
-
 async def test_the_soup_learns_what_ran_and_drops_what_no_longer_does():
     run = arks_run(fenced(WRONG), EXPLAINED, fenced(RIGHT), passages=(PAGE, OLD))
     await run_task(run, arks)
     assert [snippet.code for snippet in run.sources.learned] == [RIGHT]
     assert OLD not in run.sources.passages
-
-
-async def test_replies_without_code_and_a_spent_budget_end_the_run():
-    result, _, _ = await solved_by(arks, "No code.", "None again.")
-    assert result.verdict.outcome == "unsolved"
-    result, _, _ = await solved_by(arks, fenced(WRONG), EXPLAINED, fenced(RIGHT), budget=Budget(executions=2))
-    assert result.verdict.outcome == "stopped"

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.strategies.capir import capir, capir_repair
@@ -52,19 +50,6 @@ async def test_three_and_n_calls_are_made_and_nothing_is_run(strategy):
 async def test_only_epigen_writes_along_the_subtasks(strategy, planned):
     _, requests, _ = await run_with(strategy, RIGHT)
     assert all((title in requests[-1].messages[1].content) is planned for title in PLAN)
-
-
-async def test_the_apis_for_the_program_are_limited_as_those_of_an_exploration():
-    _, requests, _ = await run_with(capir, RIGHT, retrieved_global=1)
-    prompt = requests[-1].messages[1].content
-    assert "math.floor" in prompt and "math.sqrt" not in prompt
-
-
-async def test_the_subtasks_are_shown_with_their_apis_as_not_explored():
-    _, _, run = await run_with(capir, RIGHT)
-    state = fold_all(Record(i, float(i), event) for i, event in enumerate(run.emit.__self__, 1))
-    assert [section.status for section in state.planned] == ["skipped", "skipped"]
-    assert [[api.path for api in section.apis] for section in state.planned] == [["math.sqrt"], ["math.floor"]]
 
 
 async def test_a_failed_program_is_repaired_with_what_was_found_for_the_subtasks():

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
@@ -76,27 +75,3 @@ async def test_a_program_that_ran_is_refined_by_its_outputs():
     assert result.solution.code == RIGHT and result.verdict.outcome == "solved"
     assert "-4" in asked(run, "judge")[0]
     assert [event.judgement.ruling for event in happened(run, "solution_judged")] == ["wrong", "right"]
-
-
-async def test_there_are_no_more_programs_and_refinements_than_wanted():
-    wrong = [fenced(f"{WRONG}\n{number}") for number in range(5)]
-    run = cocost_run(wrong, solution_rounds=2)
-    assert (await run_task(run, cocost)).verdict.outcome == "unsolved"
-    assert len(happened(run, "candidate_observed")) == 2
-    other = [JUDGED_WRONG.replace("16", str(number)) for number in range(5)]
-    run = cocost_run([fenced("root = -4")], other, test_rounds=2)
-    await run_task(run, cocost)
-    assert len(happened(run, "solution_judged")) == 3
-
-
-async def test_without_a_plan_the_task_is_searched_by():
-    run = cocost_run([fenced(RIGHT)], plan=None)
-    assert (await run_task(run, cocost)).verdict.outcome == "solved"
-    assert happened(run, "knowledge_searched")[0].query == run.task.text
-
-
-async def test_replies_without_code_and_a_spent_budget_end_the_run():
-    run = cocost_run(["No code.", "None again."])
-    assert (await run_task(run, cocost)).verdict.outcome == "unsolved"
-    run = cocost_run([fenced(WRONG), fenced(RIGHT)], budget=Budget(executions=1))
-    assert (await run_task(run, cocost)).verdict.outcome == "stopped"

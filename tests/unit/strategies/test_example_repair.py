@@ -33,17 +33,6 @@ def executed(run):
     return [event.candidate for event in happened(run, "candidate_observed")]
 
 
-async def test_the_first_prompt_has_documentation_and_asks_for_the_example():
-    _, [prompt], _ = await repaired(fenced(GOOD), text="Compute the square root", check=None, retrieved=1)
-    assert "math.sqrt" in prompt and "math.gcd" not in prompt and "# --- example ---" in prompt
-
-
-async def test_a_stated_result_that_comes_out_ends_the_run_after_one_call():
-    result, shown, run = await repaired(fenced(GOOD), text=STATED)
-    assert len(shown) == 1 and executed(run) == ["s1"]
-    assert result.solution.code == GOOD and result.verdict.outcome == "solved"
-
-
 async def test_another_result_is_shown_and_repaired():
     result, [_, repair], _ = await repaired(fenced(BAD), fenced(GOOD), text=STATED)
     assert BAD in repair and "8.0" in repair

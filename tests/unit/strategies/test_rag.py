@@ -34,12 +34,6 @@ async def test_a_failed_program_is_shown_with_its_error_and_the_same_documentati
     assert len(happened(run, "knowledge_searched")) == 1
 
 
-async def test_a_program_that_runs_needs_no_repair_where_nothing_checks_it():
-    result, shown, run = await solved_by(rag_repair, fenced(RIGHT), check=None, solution_rounds=1)
-    assert len(shown) == 1 and run.meter.total.executions == 1
-    assert result.verdict.outcome == "unchecked"
-
-
 async def test_there_are_three_repairs_at_most_whatever_the_settings_are():
     replies = [fenced(f"root = {number} / 0") for number in range(9)]
     result, shown, _ = await solved_by(rag_repair, *replies, solution_rounds=9)

@@ -1,6 +1,5 @@
 """Reflexion: what a failed program is reflected on with, and what the next one is written with."""
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.strategies.reflexion import reflexion
 from tests.unit.strategies.replies import RIGHT, WRONG, fenced, solved_by
 from tests.unit.world import happened
@@ -50,9 +49,3 @@ async def test_an_empty_reflection_and_a_reply_without_code_are_survived():
     assert result.verdict.outcome == "solved"
     result, _, _ = await solved_by(reflexion, "No code.", "Again none.")
     assert result.verdict.outcome == "unsolved" and result.solution is None
-
-
-async def test_a_spent_budget_stops_the_run():
-    result, _, run = await solved_by(reflexion, fenced(WRONG), "Hm.", fenced(RIGHT), budget=Budget(executions=2))
-    assert result.verdict.outcome == "stopped"
-    assert run.emit.__self__[-1].kind == "run_finished"

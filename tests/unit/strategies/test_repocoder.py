@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
@@ -48,8 +47,3 @@ async def test_a_reply_without_code_keeps_the_program_before_it():
     result, shown, _ = await solved_by(repocoder, "No code.", "None again.")
     assert result.verdict.outcome == "unsolved" and result.solution is None
     assert shown[0] == shown[1]
-
-
-async def test_a_spent_budget_stops_the_run():
-    result, _, _ = await solved_by(repocoder, fenced(WRONG), fenced(RIGHT), budget=Budget(tokens=10))
-    assert result.verdict.outcome == "stopped"

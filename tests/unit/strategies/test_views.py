@@ -1,26 +1,20 @@
 """Runs without a plan, and programs that are never run, in every view of a run."""
 
 import io
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from exploracoder_jupyter.cli.display.live_run_view import render_view
 from exploracoder_jupyter.cli.display.log_lines import EventLines
-from exploracoder_jupyter.core.types import Solution
-from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.ipython_extension.result_card.card_html import card_html
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
 from exploracoder_jupyter.strategies.direct import direct
 from exploracoder_jupyter.strategies.example_repair import example_repair
 from exploracoder_jupyter.trace import render
-from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.run_summary import summarize_run
 from tests.unit.factories import recorded, started, states
 from tests.unit.strategies.replies import RIGHT, fenced
@@ -81,16 +75,6 @@ async def test_the_trace_names_the_strategy_and_shows_programs_and_examples_in_o
     assert cells(records)["solution"] == GOOD
 
 
-async def test_an_example_starts_from_the_state_of_its_program():
-    found = {one.id: (one.kind, one.parent) for one in executions(await repaired())}
-    assert found == {
-        "s1": ("solution", ""),
-        "s1e": ("candidate", "s1"),
-        "s2": ("solution", ""),
-        "s2e": ("candidate", "s2"),
-    }
-
-
 async def test_a_program_that_was_not_run_is_shown_as_that():
     records = await unexecuted()
     state = states(records)[-1]
@@ -100,20 +84,3 @@ async def test_a_program_that_was_not_run_is_shown_as_that():
     assert "**s1** not run" in text and "Unchecked" in text and "ran to its end" not in text
     assert summarize_run(state)["subtasks"] == [] and summarize_run(state)["solution"] == RIGHT
     assert state.offered_solution == RIGHT
-
-
-async def test_a_program_that_was_not_run_claims_nothing_else():
-    records = await unexecuted()
-    assert find_unfounded_claims(records, ()) == {}
-    end = records[-1]
-    other = replace(end, event=replace(end.event, solution=Solution("something = 'else'", "s1")))
-    assert "verdict" in find_unfounded_claims([*records[:-1], other], ())
-    solved = replace(end.event, verdict=replace(end.event.verdict, outcome="solved"))
-    assert "verdict" in find_unfounded_claims([*records[:-1], replace(end, event=solved)], ())
-
-
-@pytest.mark.parametrize("form", ["html", "script"])
-@pytest.mark.parametrize("make", [repaired, unexecuted])
-async def test_it_can_be_exported(form, make):
-    records = await make()
-    assert "sqrt" in export_run(records, form, Path("trace.ipynb"))

@@ -1,6 +1,4 @@
-"""Two strategies on real kernels, with scripted replies: ReAct's session, and CoCoST's refinement by outputs."""
-
-import json
+"""ReAct's session on real kernels, with scripted replies."""
 
 import pytest
 
@@ -10,8 +8,7 @@ from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.strategies.agents.react import react
-from exploracoder_jupyter.strategies.cocost import cocost
-from tests.integration.pipeline.test_correctness_testing import INPUTS, NAIVE, SOUND, TASK, judging, prepared
+from tests.integration.pipeline.test_correctness_testing import prepared
 from tests.unit.strategies.replies import fenced, prompts
 from tests.unit.world import MATH, FewApis, NoSteering, happened
 
@@ -41,23 +38,3 @@ async def test_react_works_in_one_session_that_failed_cells_leave_unchanged(bran
     assert "[1.0, 2.0] False" in shown[3]
     assert [event.status for event in happened(run, "subtask_finished")] == ["done", "failed", "done"]
     assert list(tmp_path.iterdir()) == []
-
-
-async def test_cocost_refines_a_program_by_what_it_gives_for_generated_inputs(branching, tmp_path):
-    replies = {
-        "plan": json.dumps({"subtasks": ["compare two rows"]}),
-        "strategy": fenced(NAIVE),
-        "invent": INPUTS,
-        "judge": judging,
-    }
-
-    def answer(request):
-        reply = replies[request.step]
-        return reply(request) if callable(reply) else reply
-
-    async with prepared(branching, tmp_path) as base:
-        run = a_real_run(ScriptedModel(answer), base, TASK, solution_name="differing")
-        result = await run_task(run, cocost)
-    assert result.solution.code == SOUND
-    assert result.verdict.outcome == "solved"
-    assert [event.judgement.ruling for event in happened(run, "solution_judged")] == ["wrong", "right"]
