@@ -44,11 +44,8 @@ def choose_inspector(sandbox: Sandbox) -> Inspect:
 
 
 async def read_interpreter_facts(inspect: Inspect) -> dict[str, Any]:
-    """Return the facts about the interpreter and its packages, by the field names of `Environment`.
-
-    Raises:
-        KernelError: the interpreter could not be inspected.
-    """
+    """Return the facts about the interpreter and its packages, by the field names of `Environment`. Raises KernelError:
+    the interpreter could not be inspected."""
     found = json.loads("".join([line async for line in inspect("introspection.environment_report", ())]))
     return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
 
@@ -76,11 +73,8 @@ def local_inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect
 async def inspect(
     launcher: Launcher, module: str, arguments: Sequence[str], *, workdir: Path
 ) -> AsyncGenerator[str, None]:
-    """Yield the lines printed by a module of `kernel_agent`; see `Inspect`.
-
-    Raises:
-        KernelError: the program could not be started, or failed.
-    """
+    """Yield the lines printed by a module of `kernel_agent`; see `Inspect`. Raises KernelError: the program could not
+    be started, or failed."""
     from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
     from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 

@@ -58,11 +58,8 @@ def find_interpreter(kernel: str | None, python: str | None = None) -> Interpret
 
     `kernel` is a kernelspec, or the absolute path of an interpreter, which then shares none of the caller's variables.
     Without it, `python` is used, whose path may be relative to the current folder, and which shares the caller's
-    variables; without either, the caller's own interpreter.
-
-    Raises:
-        MissingRequirement: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
-    """
+    variables; without either, the caller's own interpreter. Raises MissingRequirement: there is no such kernel, it is
+    not Python's ipykernel, or it cannot be started."""
     if kernel is None and python not in (None, sys.executable):
         path = str(Path(python).absolute()) if os.sep in python else python  # siblings start in other folders
         return Interpreter("python3", (path,), paths=_read_import_paths(python, (path,)))
@@ -146,11 +143,8 @@ def write_agent_archive(path: Path) -> Path:
 
 
 def _metadata() -> dict[str, str]:
-    """Return the metadata files that register the built-in summarizers in a kernel.
-
-    Raises:
-        MissingRequirement: none are registered here.
-    """
+    """Return the metadata files that register the built-in summarizers in a kernel. Raises MissingRequirement: none are
+    registered here."""
     lines = [f"{plugin.name} = {plugin.value}" for plugin in own_plugins() if plugin.group == "summarizers"]
     if not lines:
         raise MissingRequirement(f"The metadata of {PACKAGE} is missing or old.", remedy=f"Install {PACKAGE} again.")

@@ -116,11 +116,8 @@ class Launcher:
 async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str] = ()) -> AsyncIterator[Launcher]:
     """Open a launcher for work in this folder; its temporary folder is removed on exit.
 
-    `paths`: import paths of a live kernel in addition to those of its interpreter.
-
-    Raises:
-        MissingRequirement: the kernel named in the settings cannot be used.
-    """
+    `paths`: import paths of a live kernel in addition to those of its interpreter. Raises MissingRequirement: the
+    kernel named in the settings cannot be used."""
     interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel, sandbox.python)
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
     await to_thread.run_sync(_remove_stale_folders)

@@ -66,11 +66,8 @@ class SiblingChoice:
 
 
 def choose_siblings(sandbox: Sandbox, level: SandboxLevel, live: LiveKernel | None) -> SiblingChoice:
-    """Choose the safest way that the settings allow.
-
-    Raises:
-        MissingRequirement: live state is requested and there is no live kernel.
-    """
+    """Choose the safest way that the settings allow. Raises MissingRequirement: live state is requested and there is no
+    live kernel."""
     fork = _can_fork(sandbox, level)
     if live is None and sandbox.state == "live":
         raise MissingRequirement("There is no live kernel to fork.", remedy="Use --state fresh.")
@@ -121,12 +118,8 @@ async def open_siblings(
     """Open the siblings of one run, made in the best way that is safe here.
 
     `setup` is code that a fresh kernel runs first; `variables` a folder written by
-    `kernel_agent.variable_transfer.dump`.
-
-    Raises:
-        MissingRequirement: the settings require something that this machine or this caller cannot provide.
-        KernelError: no kernel could be started or forked.
-    """
+    `kernel_agent.variable_transfer.dump`. Raises MissingRequirement: the settings require something that this machine
+    or this caller cannot provide; KernelError: no kernel could be started or forked."""
     async with AsyncExitStack() as stack:
         if sandbox.gateway:
             remote = RemoteSiblings(sandbox, workdir=workdir, setup=setup, variables=variables)
@@ -163,11 +156,8 @@ def _detect_level() -> SandboxLevel:
 
 
 def _require_isolation(sandbox: Sandbox, level: SandboxLevel, choice: SiblingChoice) -> None:
-    """Check that full isolation is available, if the settings require it.
-
-    Raises:
-        MissingRequirement: full isolation is not available.
-    """
+    """Check that full isolation is available, if the settings require it. Raises MissingRequirement: full isolation is
+    not available."""
     if sandbox.isolation != "require":
         return
     if choice.fork and level.name != "namespaces":

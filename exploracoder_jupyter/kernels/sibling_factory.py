@@ -44,11 +44,8 @@ class SiblingFactory:
     _folders: dict[int, Path] = field(default_factory=dict)
 
     async def start(self) -> Sibling:
-        """Start a fresh sibling, load its variables and run its setup.
-
-        Raises:
-            KernelError: the sibling did not start, or the setup failed.
-        """
+        """Start a fresh sibling, load its variables and run its setup. Raises KernelError: the sibling did not start,
+        or the setup failed."""
         folder = self.launcher.folder / f"s{next(self._serial)}"
         try:
             await to_thread.run_sync(self._prepare, folder)
@@ -127,11 +124,7 @@ class SiblingFactory:
 
 
 async def run_setup(sibling: AnySibling, code: str) -> None:
-    """Run the code that every sibling runs first, if there is any.
-
-    Raises:
-        KernelError: the code failed.
-    """
+    """Run the code that every sibling runs first, if there is any. Raises KernelError: the code failed."""
     if not code:
         return
     collector = OutputCollector(10_000)

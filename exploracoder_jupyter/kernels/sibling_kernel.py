@@ -94,11 +94,8 @@ class Sibling:
 
     @classmethod
     async def connect(cls, client: AsyncKernelClient, process: SiblingProcess) -> Sibling:
-        """Return the sibling as soon as it answers; end it if it does not.
-
-        Raises:
-            KernelError: it did not start; the message contains the last line of its log.
-        """
+        """Return the sibling as soon as it answers; end it if it does not. Raises KernelError: it did not start; the
+        message contains the last line of its log."""
         sibling = cls(client, process)
         try:
             await sibling._wait_until_ready()

@@ -50,11 +50,8 @@ class WarmPool(Generic[S]):
             self._tasks.start_soon(self._start_one)
 
     async def take(self) -> S:
-        """Return a living sibling with no other user; the caller closes it.
-
-        Raises:
-            KernelError: no sibling could be started.
-        """
+        """Return a living sibling with no other user; the caller closes it. Raises KernelError: no sibling could be
+        started."""
         while True:
             item = await self._next()
             if isinstance(item, ExploraError):

@@ -74,12 +74,8 @@ class ForkServer:
         return self.level.describe(network=self.sandbox.network) if self.level else ""
 
     async def start(self) -> None:
-        """Fork the kernel in its present state.
-
-        Raises:
-            KernelError: the kernel could not be forked.
-            MissingRequirement: the settings require something that this machine cannot provide.
-        """
+        """Fork the kernel in its present state. Raises KernelError: the kernel could not be forked; MissingRequirement:
+        the settings require something that this machine cannot provide."""
         workdir = await self.kernel.working_directory()
         async with AsyncExitStack() as stack:
             launcher = await stack.enter_async_context(open_launcher(self.sandbox, workdir=workdir))
@@ -156,11 +152,8 @@ async def _end_and_release(process: ForkedProcess) -> None:
 async def open_fork(
     connection_file: Path, *, confined: bool = True, sandbox: Sandbox | None = None
 ) -> AsyncIterator[ForkServer]:
-    """Serve a fork of the running kernel with this connection file until the block is left.
-
-    Raises:
-        KernelError: the kernel could not be forked.
-    """
+    """Serve a fork of the running kernel with this connection file until the block is left. Raises KernelError: the
+    kernel could not be forked."""
     server = ForkServer(RunningKernel(connection_file), confined, sandbox or Sandbox())
     try:
         await server.start()

@@ -31,22 +31,16 @@ class RunningKernel:
     connection_file: Path
 
     async def working_directory(self) -> Path:
-        """Return the kernel's working directory.
-
-        Raises:
-            KernelError: the kernel does not answer, lacks this package, or must not be forked.
-        """
+        """Return the kernel's working directory. Raises KernelError: the kernel does not answer, lacks this package, or
+        must not be forked."""
         description = json.loads(await self._evaluate(_DESCRIBE))
         if description["refused"]:
             raise KernelError(f"The kernel cannot be forked: {description['refused']}.")
         return Path(description["folder"])
 
     async def fork(self, address: str) -> None:
-        """Ask the kernel to fork itself; the child connects to the UNIX socket at the address.
-
-        Raises:
-            KernelError: the kernel does not fork.
-        """
+        """Ask the kernel to fork itself; the child connects to the UNIX socket at the address. Raises KernelError: the
+        kernel does not fork."""
         await self._evaluate(_FORK.format(address=address))
 
     async def _evaluate(self, expression: str) -> str:

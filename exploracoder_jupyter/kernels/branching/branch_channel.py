@@ -46,19 +46,11 @@ class BranchChannel:
         return cls(ours), theirs
 
     def send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
-        """Send a message.
-
-        Raises:
-            OSError: the other end is closed, or the message is too long.
-        """
+        """Send a message. Raises OSError: the other end is closed, or the message is too long."""
         fork_channel.send(self._socket, message, descriptors)
 
     async def receive(self) -> BranchMessage:
-        """Return the next message.
-
-        Raises:
-            EOFError: the branch has ended, or sent something that is not a message.
-        """
+        """Return the next message. Raises EOFError: the branch has ended, or sent something that is not a message."""
         while True:
             await anyio.wait_readable(self._socket)
             with suppress(BlockingIOError):

@@ -68,11 +68,7 @@ class ForkPool:
         self._top_up()
 
     async def take(self) -> Sibling:
-        """Return a fork of this state that has no other user.
-
-        Raises:
-            KernelError: the fork could not be made.
-        """
+        """Return a fork of this state that has no other user. Raises KernelError: the fork could not be made."""
         while True:
             item = await self._next()
             if isinstance(item, KernelError):
@@ -229,13 +225,9 @@ class ForkBranch:
         return process if isinstance(process, ForkedProcess) else None
 
     async def run(self, code: str, *, timeout: float) -> Observation:
-        """Run code here, which changes this state. One call at a time: a second one waits for the first.
-
-        Raises:
-            BranchingChanged: the code hung because of something that a fork does not carry, or this state cannot be
-                forked.
-            KernelError: the process could not be created at all.
-        """
+        """Run code here, which changes this state. One call at a time: a second one waits for the first. Raises
+        BranchingChanged: the code hung because of something that a fork does not carry, or this state cannot be forked;
+        KernelError: the process could not be created at all."""
         async with self._run_lock, self._branches.run_limiter:
             if self._lost_reason:
                 return state_lost_observation(self._lost_reason)
@@ -250,12 +242,9 @@ class ForkBranch:
             return observation
 
     async def fork(self, n: int) -> Sequence[Branch]:
-        """Return `n` branches that start from this state; each is already a process.
-
-        Raises:
-            BranchingChanged: this state cannot be forked; call again for branches that re-run.
-            KernelError: a fork could not be made, or this state is lost.
-        """
+        """Return `n` branches that start from this state; each is already a process. Raises BranchingChanged: this
+        state cannot be forked; call again for branches that re-run; KernelError: a fork could not be made, or this
+        state is lost."""
         async with self._run_lock:
             if self._branches.rerun_siblings is not None:
                 return [self._branches.rerun_siblings.branch(self._steps) for _ in range(n)]
@@ -332,11 +321,8 @@ class ForkBranch:
         return build_observation(result, collector, timeout=timeout)
 
     async def _run_unforked(self, code: str, timeout: float, library: str) -> Observation:
-        """Run the code in a kernel that was not forked, to find out whether the fork or the code itself hangs.
-
-        Raises:
-            BranchingChanged: the code ends there, so the fork caused the hang.
-        """
+        """Run the code in a kernel that was not forked, to find out whether the fork or the code itself hangs. Raises
+        BranchingChanged: the code ends there, so the fork caused the hang."""
         again = (await self._branches.open_fallback()).branch(self._steps)
         observed = await again.run(code, timeout=min(timeout, scale_limit(_VERIFY_SECONDS)))
         await again.close()

@@ -55,11 +55,8 @@ class Forker:
     _serial: count[int] = field(default_factory=lambda: count(1))
 
     async def root(self, request_fork: RequestFork, *, chdir: Path | None) -> ForkedProcess:
-        """Make the first fork, which is confined and only serves to be forked.
-
-        Raises:
-            KernelError: the fork could not be made.
-        """
+        """Make the first fork, which is confined and only serves to be forked. Raises KernelError: the fork could not
+        be made."""
         listener = ChannelListener(self.orders.launcher.folder / "call")
         root: ForkedProcess | None = None
         try:
@@ -82,11 +79,8 @@ class Forker:
         return root
 
     async def branch(self, parent: ForkedProcess) -> Sibling:
-        """Return a kernel that starts from exactly the parent's state. Cancelling leaves nothing behind.
-
-        Raises:
-            ForkRefused: the fork could not be made; the state can still be reproduced by repeating its steps.
-        """
+        """Return a kernel that starts from exactly the parent's state. Cancelling leaves nothing behind. Raises
+        ForkRefused: the fork could not be made; the state can still be reproduced by repeating its steps."""
         order = self.orders.branch(next(self._serial), parent.home)
         try:
             process = await self.child(parent, order)
@@ -97,12 +91,8 @@ class Forker:
             raise ForkRefused(error.message.rstrip(".")) from error
 
     async def child(self, parent: ForkedProcess, order: ForkRequest) -> ForkedProcess:
-        """Fork the parent; the child carries out the request.
-
-        Raises:
-            ForkRefused: the parent reports that it cannot be forked.
-            KernelError: the fork could not be made.
-        """
+        """Fork the parent; the child carries out the request. Raises ForkRefused: the parent reports that it cannot be
+        forked; KernelError: the fork could not be made."""
         try:
             ours, theirs = BranchChannel.pair()
         except OSError as error:
@@ -223,12 +213,8 @@ class _Answer(BaseModel):
 
 
 def _parse_answer(message: BranchMessage) -> _Answer:
-    """Parse the answer of a child that is ready.
-
-    Raises:
-        ForkRefused: its parent must not be forked.
-        KernelError: the fork could not be made.
-    """
+    """Parse the answer of a child that is ready. Raises ForkRefused: its parent must not be forked; KernelError: the
+    fork could not be made."""
     try:
         answer = _Answer.model_validate(message.content)
     except ValidationError as error:

@@ -139,11 +139,7 @@ class RerunSource(ABC):
         self._pool.warm_up()
 
     async def take(self) -> AnySibling:
-        """Return a fresh sibling.
-
-        Raises:
-            KernelError: no sibling could be started.
-        """
+        """Return a fresh sibling. Raises KernelError: no sibling could be started."""
         return await self._pool.take()
 
     async def dispose(self, sibling: AnySibling) -> None:
@@ -251,11 +247,8 @@ class RerunBranch:
         self._run_lock = anyio.Lock()
 
     async def run(self, code: str, *, timeout: float) -> Observation:
-        """Run code here, which changes this state. One call at a time: a second one waits for the first.
-
-        Raises:
-            KernelError: the sibling could not be started at all.
-        """
+        """Run code here, which changes this state. One call at a time: a second one waits for the first. Raises
+        KernelError: the sibling could not be started at all."""
         async with self._run_lock, self._siblings.run_limiter:
             sibling = await self._ensure_sibling()
             if sibling is None:
@@ -278,10 +271,7 @@ class RerunBranch:
 
     async def files(self, folder: Path) -> tuple[str, ...]:
         """Copy what was written in this branch since the root into a new folder; return the relative paths copied.
-
-        Raises:
-            OSError: the folder cannot be written.
-        """
+        Raises OSError: the folder cannot be written."""
         async with self._run_lock:
             if self._sibling is None or self._lost_reason:
                 return ()

@@ -143,11 +143,8 @@ class ForkedProcess:
 
 
 def _pid_of(process: int) -> int:
-    """Return the process id of a pidfd, as this process sees it.
-
-    Raises:
-        OSError: the descriptor does not refer to a living process.
-    """
+    """Return the process id of a pidfd, as this process sees it. Raises OSError: the descriptor does not refer to a
+    living process."""
     found = re.search(r"^Pid:\s*([1-9]\d*)", Path(f"/proc/self/fdinfo/{process}").read_text(), re.MULTILINE)
     if found is None:
         raise OSError(errno.ESRCH, "not a descriptor of a living process")

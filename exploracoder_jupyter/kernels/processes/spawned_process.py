@@ -40,11 +40,8 @@ class LaunchSpec:
 
 
 async def start_sibling(launch: LaunchSpec, context: zmq.asyncio.Context) -> Sibling:
-    """Start a kernel and wait until it answers.
-
-    Raises:
-        KernelError: the kernel did not start; the message contains the last line of its log.
-    """
+    """Start a kernel and wait until it answers. Raises KernelError: the kernel did not start; the message contains the
+    last line of its log."""
     manager = _make_manager(launch, context)
     with anyio.CancelScope(shield=True):  # a cancellation in here would leave a process that nothing ends
         lifeline = await _start_process(launch, manager)

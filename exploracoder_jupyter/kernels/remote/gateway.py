@@ -84,11 +84,8 @@ class Gateway:
         return parts.scheme == "http" and not _is_loopback(parts.hostname or "")
 
     async def connect_manager(self, kernel: str) -> GatewayKernelManager:
-        """Return the manager of a kernel that was started.
-
-        Raises:
-            KernelError: the server does not confirm that it has the kernel.
-        """
+        """Return the manager of a kernel that was started. Raises KernelError: the server does not confirm that it has
+        the kernel."""
         from jupyter_server.gateway.managers import GatewayKernelManager
 
         manager = GatewayKernelManager()
@@ -103,10 +100,7 @@ class Gateway:
 
     async def kernel_state(self, manager: GatewayKernelManager) -> str | None:
         """Return the kernel's state on the server (`idle`, `busy`, `dead`, ...); `None` when it no longer exists.
-
-        Raises:
-            KernelError: the server does not answer.
-        """
+        Raises KernelError: the server does not answer."""
         try:
             model = await manager.refresh_model()
         except Exception as error:
@@ -115,13 +109,9 @@ class Gateway:
 
 
 async def open_gateway(url: str, *, kernel: str | None, token: SecretStr | None) -> Gateway:
-    """Request the server's kernelspecs and choose the wanted one (`None`: the server's default).
-
-    Raises:
-        UsageError: `url` is not the address of a server, or contains a credential.
-        MissingRequirement: jupyter-server is not installed; the server cannot be reached, refuses the token, or has no
-            such kernelspec.
-    """
+    """Request the server's kernelspecs and choose the wanted one (`None`: the server's default). Raises UsageError:
+    `url` is not the address of a server, or contains a credential; MissingRequirement: jupyter-server is not installed;
+    the server cannot be reached, refuses the token, or has no such kernelspec."""
     url = _validate_url(url)
     if importlib.util.find_spec("jupyter_server") is None:
         raise MissingRequirement(

@@ -57,11 +57,8 @@ class KernelReaper:
         self._send({"url": gateway.url, "kernel": gateway.kernel, **gateway.access.as_json()})
 
     async def start(self) -> str:
-        """Start a kernel and return its id.
-
-        Raises:
-            CannotStart: the server did not start one, or the reaper process has ended.
-        """
+        """Start a kernel and return its id. Raises CannotStart: the server did not start one, or the reaper process has
+        ended."""
         number = next(self._numbers)
         future = self._waiting[number] = self._loop.create_future()
         if self._reader.is_alive():

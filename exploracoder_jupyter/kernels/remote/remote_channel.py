@@ -37,11 +37,7 @@ class RemoteChannel(GatewayKernelClient):
         self._address = f"ws{gateway.kernels.removeprefix('http')}/{manager.kernel_id}/channels"
 
     def open(self) -> None:
-        """Connect; blocks.
-
-        Raises:
-            OSError, websocket.WebSocketException: the connection failed.
-        """
+        """Connect; blocks. Raises OSError, websocket.WebSocketException: the connection failed."""
         self.channel_socket = websocket.create_connection(
             self._address,
             timeout=_CONNECT_SECONDS,

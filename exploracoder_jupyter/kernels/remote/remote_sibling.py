@@ -69,11 +69,8 @@ class RemoteSibling:
 
     @classmethod
     async def start(cls, gateway: Gateway, payload: Payload, reaper: KernelReaper) -> RemoteSibling:
-        """Start a kernel and prepare it as a sibling.
-
-        Raises:
-            KernelError: it did not start, cannot be reached, or could not be prepared.
-        """
+        """Start a kernel and prepare it as a sibling. Raises KernelError: it did not start, cannot be reached, or could
+        not be prepared."""
         with anyio.CancelScope(shield=True):  # a cancellation in here would leave a kernel that nothing deletes
             try:
                 manager = await gateway.connect_manager(await reaper.start())
@@ -118,11 +115,8 @@ class RemoteSibling:
                 await self._send(_expect(0.0), silent=True)
 
     async def run_program(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[bytes, None]:
-        """Run a module of `kernel_agent` as a program next to the kernel; yields its output as it arrives.
-
-        Raises:
-            KernelError: the program failed, with its last line of output, or the kernel was lost.
-        """
+        """Run a module of `kernel_agent` as a program next to the kernel; yields its output as it arrives. Raises
+        KernelError: the program failed, with its last line of output, or the kernel was lost."""
         await self._run_internal(f"{_GUEST}.start({module!r}, {list(arguments)!r})")
         async with aclosing(self._read_chunks("read")) as chunks:
             async for chunk in chunks:
@@ -130,10 +124,7 @@ class RemoteSibling:
 
     async def fetch_written(self, max_bytes: int) -> bytes:
         """Return the files written in its working directory, at most `max_bytes` bytes, as a compressed tar archive.
-
-        Raises:
-            KernelError: the kernel was lost.
-        """
+        Raises KernelError: the kernel was lost."""
         await self._run_internal(f"{_GUEST}.pack({max_bytes})")
         archive = bytearray()
         async with aclosing(self._read_chunks("fetch")) as chunks:
@@ -202,11 +193,7 @@ class RemoteSibling:
             self._request.ended.set()
 
     async def _send(self, code: str, *, silent: bool, wanted: str | None = None) -> str:
-        """Send an execute request and return its id.
-
-        Raises:
-            KernelError: the connection is lost.
-        """
+        """Send an execute request and return its id. Raises KernelError: the connection is lost."""
         channel = self._channel
         assert channel is not None
 
@@ -245,11 +232,7 @@ class RemoteSibling:
         return result
 
     async def _run_internal(self, code: str, *, wanted: str | None = None) -> dict[str, Any]:
-        """Run our own code and return its reply.
-
-        Raises:
-            KernelError: the code failed, or the kernel was lost.
-        """
+        """Run our own code and return its reply. Raises KernelError: the code failed, or the kernel was lost."""
         request = self._request = _Request(OutputCollector(_OUTPUT_BUDGET))
         try:
             request.begin(await self._send(code, silent=True, wanted=wanted))

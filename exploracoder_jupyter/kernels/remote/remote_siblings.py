@@ -48,11 +48,8 @@ class RemoteFactory:
     living: set[RemoteSibling] = field(default_factory=set)
 
     async def start(self) -> RemoteSibling:
-        """Start a fresh sibling with its files and variables in place, and run the setup.
-
-        Raises:
-            KernelError: it did not start, or could not be prepared.
-        """
+        """Start a fresh sibling with its files and variables in place, and run the setup. Raises KernelError: it did
+        not start, or could not be prepared."""
         sibling = await RemoteSibling.start(self.gateway, self.payload, self.reaper)
         self.living.add(sibling)
         try:
