@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.kernels.remote.gateway import gateway_token
     from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
     from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
-    from exploracoder_jupyter.kernels.sibling_choice import SiblingChoice, Siblings, choose_siblings, open_siblings
+    from exploracoder_jupyter.kernels.sibling_choice import choose_siblings, open_siblings
+    from exploracoder_jupyter.kernels.siblings import Siblings
 
 __all__ = [
     "Hazard",
@@ -31,7 +32,6 @@ __all__ = [
     "RerunBranch",
     "RerunSiblings",
     "SandboxLevel",
-    "SiblingChoice",
     "Siblings",
     "choose_inspector",
     "choose_siblings",
@@ -51,8 +51,7 @@ if not TYPE_CHECKING:  # so that a type checker accepts these names and no other
             "LiveKernel": "live_kernel",
             "RerunBranch": "branching.rerun_branch",
             "RerunSiblings": "branching.rerun_branch",
-            "SiblingChoice": "sibling_choice",
-            "Siblings": "sibling_choice",
+            "Siblings": "siblings",
             "choose_siblings": "sibling_choice",
             "find_isolation": "sandbox.spawn_isolation",
             "gateway_token": "remote.gateway",

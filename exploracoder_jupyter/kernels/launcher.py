@@ -33,6 +33,7 @@ from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation, find_isolation, needed_by_interpreter
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
 from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles, find_visible_files
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, take_snapshot
 
 _MEGABYTE: Final = 1 << 20
 _MACHINE_SHARE: Final = 0.8
@@ -88,12 +89,17 @@ class Launcher:
 
     def command(self, module: str, arguments: Sequence[str], view: FileView) -> list[str]:
         """Return the command line that runs a module of `kernel_agent` within the view."""
-        limits = json.dumps({**self.limits(), "filter": self._encoded_filter()})
+        encoded = None if self.filter is None else base64.b64encode(self.filter.program).decode()
+        limits = json.dumps({**self.limits(), "filter": encoded})
         program = [*self.interpreter.command, str(self.archive), limits, module, *arguments]
         return self.isolation.command(program, view)
 
-    def _encoded_filter(self) -> str | None:
-        return None if self.filter is None else base64.b64encode(self.filter.program).decode()
+    async def snapshot(self, workdir: Path, *, borrow: bool) -> Snapshot:
+        """Copy the working directory into the run's folder; see `take_snapshot`."""
+        hidden, most_mb = (*self.files.hidden, self.folder), self.sandbox.copy_mb
+        return await to_thread.run_sync(
+            lambda: take_snapshot(workdir, self.folder / "files", most_mb=most_mb, hidden=hidden, borrow=borrow)
+        )
 
     @property
     def max_tasks(self) -> int:
@@ -102,13 +108,12 @@ class Launcher:
 
     def limits(self) -> dict[str, int | bool | None]:
         """Return the limits that each sibling sets for itself; see `kernel_agent.confinement.resource_limits.apply`."""
-        counted = self.isolation.counts_processes
         return {
             "memory": self.memory,
             "cpu": self.sandbox.cpu_seconds,
             "file": self.sandbox.file_mb * _MEGABYTE,
             "open": self.sandbox.open_files,
-            "processes": self.max_tasks if counted else None,
+            "processes": self.max_tasks if self.isolation.counts_processes else None,
         }
 
 
@@ -121,7 +126,7 @@ async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str]
     interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel, sandbox.python)
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
     await to_thread.run_sync(_remove_stale_folders)
-    folder = _make_folder()
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_parent_folder()))
     with _lock_folder(folder):
         try:
             archive = write_agent_archive(folder / "kernel_agent.zip")
@@ -139,10 +144,6 @@ async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str]
 def _parent_folder() -> Path:
     usual = Path(tempfile.gettempdir()).resolve()
     return usual if len(str(usual)) <= _LONGEST_FOLDER else Path("/tmp")
-
-
-def _make_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_parent_folder()))
 
 
 def _lock_folder(folder: Path) -> BinaryIO:

@@ -22,8 +22,7 @@ from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, s
 from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, copy_snapshot
-from exploracoder_jupyter.kernels.sibling_kernel import Sibling
-from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
+from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, Sibling
 
 _SETUP_SECONDS: Final = 60.0
 _KERNEL_ARGUMENTS: Final = ("-f", "{connection_file}", "--HistoryManager.enabled=False")
@@ -77,33 +76,20 @@ class SiblingFactory:
         return self._folders[id(sibling)] / "work"
 
     def _prepare(self, folder: Path) -> None:
-        for name in ("tmp", "ipython", "matplotlib"):
-            (folder / name).mkdir(parents=True, mode=0o700)
-        folder.chmod(0o700)
+        make_private_folders(folder)
         copy_snapshot(self.snapshot, folder / "work")
         for fonts in font_caches():
             shutil.copy2(fonts, folder / "matplotlib")
 
     def _launch(self, folder: Path) -> LaunchSpec:
         mounts = self.launcher.isolation.mounts
+        arguments = startup_arguments(self.launcher, self.variables, reap=not mounts)
         return LaunchSpec(
-            command=self.launcher.command(
-                "kernel_startup", [self._options(), *_KERNEL_ARGUMENTS], self._file_view(folder)
-            ),
+            command=self.launcher.command("kernel_startup", arguments, self._file_view(folder)),
             environ=self.launcher.environ(folder),
             cwd=folder if mounts else folder / "work",
             folder=folder,
             supervised=mounts,
-        )
-
-    def _options(self) -> str:
-        return json.dumps(
-            {
-                "output": self.launcher.sandbox.output_kb * 1000,
-                "variables": None if self.variables is None else str(self.variables),
-                "pickled": self.launcher.sandbox.pickle,
-                "reap": not self.launcher.isolation.mounts,
-            }
         )
 
     def _file_view(self, folder: Path) -> FileView:
@@ -121,6 +107,24 @@ class SiblingFactory:
             private=self.launcher.folder,
             shared_memory=self.launcher.memory // 4,
         )
+
+
+def make_private_folders(folder: Path) -> None:
+    """Create a sibling's own folder, which only this user can enter."""
+    for name in ("tmp", "ipython", "matplotlib"):
+        (folder / name).mkdir(parents=True, mode=0o700)
+    folder.chmod(0o700)
+
+
+def startup_arguments(launcher: Launcher, variables: Path | None, **flags: bool) -> list[str]:
+    """Return the arguments of `kernel_agent.kernel_startup`."""
+    options = {
+        "output": launcher.sandbox.output_kb * 1000,
+        "variables": None if variables is None else str(variables),
+        "pickled": launcher.sandbox.pickle,
+        **flags,
+    }
+    return [json.dumps(options), *_KERNEL_ARGUMENTS]
 
 
 async def run_setup(sibling: AnySibling, code: str) -> None:

@@ -27,7 +27,7 @@ from exploracoder_jupyter.kernels.branching.forker import Forker, host_path
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, take_snapshot
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 from exploracoder_jupyter.kernels.zmq_context import close_context
 from exploracoder_jupyter.provisioner.running_kernel import RunningKernel
 
@@ -106,11 +106,7 @@ class ForkServer:
     ) -> Forker:
         snapshot = Snapshot(workdir, workdir, (), ())
         if level.name != "open":
-            hidden, borrow = (*launcher.files.hidden, launcher.folder), level.name == "namespaces"
-            files = launcher.folder / "files"
-            snapshot = await to_thread.run_sync(
-                lambda: take_snapshot(workdir, files, most_mb=self.sandbox.copy_mb, hidden=hidden, borrow=borrow)
-            )
+            snapshot = await launcher.snapshot(workdir, borrow=level.name == "namespaces")
         context = zmq.asyncio.Context()
         stack.callback(close_context, context)
         return Forker(ForkRequestBuilder(launcher, snapshot, level, watched=False), context)

@@ -8,22 +8,19 @@ observation that reports it.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import anyio
 import zmq.asyncio
 from anyio import to_thread
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.types import Environment, Observation, Status
-from exploracoder_jupyter.kernels.agent_programs import inspect, read_interpreter_facts
-from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
+from exploracoder_jupyter.kernels.launcher import open_launcher
 from exploracoder_jupyter.kernels.observing.observation import (
     add_hidden_file_note,
     build_observation,
@@ -31,14 +28,12 @@ from exploracoder_jupyter.kernels.observing.observation import (
 )
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
-from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE
 from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
 from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory
-from exploracoder_jupyter.kernels.sibling_kernel import Sibling
-from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
-from exploracoder_jupyter.kernels.warm_pool import CORES, Factory, WarmPool
+from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, Sibling
+from exploracoder_jupyter.kernels.siblings import LocalSiblings, Siblings
+from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
 from exploracoder_jupyter.kernels.zmq_context import close_context
 
 _MAX_WARM: Final = 8
@@ -58,44 +53,31 @@ class Step:
         return self.status in ("ok", "error")
 
 
-class RerunSource(ABC):
-    """The siblings of a run whose branches re-run. An async context manager; the same task must enter and leave it."""
+class RerunSource(Siblings):
+    """The siblings of a run whose branches re-run."""
 
-    factory: Factory[Any]
-    _environment: Environment
+    factory: Any
+    """Starts and disposes of siblings."""
+    max_concurrent = max(4, CORES)
+    warm_siblings = min(CORES, _MAX_WARM) + 1
 
-    def __init__(self, sandbox: Sandbox, *, workdir: Path, max_concurrent: int, warm_siblings: int) -> None:
-        self._sandbox, self._workdir = sandbox, workdir.resolve()
-        self._stack = AsyncExitStack()
-        self._branches: set[RerunBranch] = set()
-        self._warm_siblings = warm_siblings
-        self.run_limiter = anyio.CapacityLimiter(max_concurrent)
+    async def _open(self, stack: AsyncExitStack) -> None:
+        watch = await self._open_factory(stack)
+        self.run_limiter = anyio.CapacityLimiter(self.max_concurrent)
         """Limits concurrent executions: with more, they would make each other time out."""
-
-    async def __aenter__(self) -> Self:
-        async with AsyncExitStack() as stack:
-            watch = await self._open(stack)
-            stack.push_async_callback(self._close_branches)
-            tasks = await stack.enter_async_context(anyio.create_task_group())
-            stack.callback(tasks.cancel_scope.cancel)
-            self._pool: WarmPool[AnySibling] = WarmPool(tasks, self.factory, size=self._warm_siblings)
-            tasks.start_soon(watch)
-            self._pool.warm_up()
-            self._environment = await self._read_environment()
-            self._stack = stack.pop_all()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        return await self._stack.__aexit__(kind, error, traceback)
+        self._branches: set[RerunBranch] = set()
+        stack.push_async_callback(self._close_branches)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(tasks.cancel_scope.cancel)
+        self._pool: WarmPool[AnySibling] = WarmPool(
+            tasks, self.factory.start, self.factory.dispose, size=self.warm_siblings
+        )
+        tasks.start_soon(watch)
+        self._pool.warm_up()
 
     @abstractmethod
-    async def _open(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
+    async def _open_factory(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
         """Set `factory`, and return what runs in the background while the siblings live."""
-
-    @abstractmethod
-    async def _read_environment(self) -> Environment: ...
 
     @property
     @abstractmethod
@@ -105,20 +87,6 @@ class RerunSource(ABC):
     @abstractmethod
     async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Copy what was written in the sibling's working directory; see `Branch.files`."""
-
-    @property
-    def output_kb(self) -> int:
-        """Limit on the output kept from one execution."""
-        return self._sandbox.output_kb
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Sentences for the user."""
-        return ()
-
-    def environment(self) -> Environment:
-        """Return where the siblings run and how far they are isolated."""
-        return self._environment
 
     async def root(self) -> RerunBranch:
         """Return a branch in the initial state."""
@@ -154,39 +122,25 @@ class RerunSource(ABC):
                     tasks.start_soon(branch.close)
 
 
-class RerunSiblings(RerunSource):
-    """The siblings of one run on this machine.
-
-    `setup` is code that every sibling runs first; `variables` a folder written by
-    `kernel_agent.variable_transfer.dump`.
-    """
+class RerunSiblings(LocalSiblings, RerunSource):
+    """The siblings of one run on this machine."""
 
     factory: SiblingFactory
+    state = "fresh"
 
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        *,
-        workdir: Path,
-        setup: str = "",
-        variables: Path | None = None,
-        state: str = "fresh",
-    ) -> None:
-        super().__init__(
-            sandbox, workdir=workdir, max_concurrent=max(4, CORES), warm_siblings=min(CORES, _MAX_WARM) + 1
-        )
-        self.state = state
-        """Where experiments start, and why; recorded as `Environment.state`."""
-        self._setup, self._variables = setup, variables
+    async def _open_factory(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
+        launcher = await stack.enter_async_context(open_launcher(self.sandbox, workdir=self._workdir))
+        self._launcher = launcher
+        context = zmq.asyncio.Context()
+        stack.callback(close_context, context)
+        snapshot = await launcher.snapshot(self._workdir, borrow=launcher.isolation.mounts)
+        self.factory = SiblingFactory(launcher, snapshot, context, self._setup, self._variables)
+        self._watchdog = ResourceWatchdog(memory=launcher.memory, processes=self.sandbox.processes, disk=launcher.disk)
+        return self._watchdog.run
 
-    async def _open(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
-        launcher = open_launcher(self._sandbox, workdir=self._workdir)
-        self._launcher: Launcher = await stack.enter_async_context(launcher)
-        self.factory = await self._make_factory(stack)
-        self.watchdog = ResourceWatchdog(
-            memory=self._launcher.memory, processes=self._sandbox.processes, disk=self._launcher.disk
-        )
-        return self.watchdog.run
+    async def _read_environment(self) -> Environment:
+        launcher, snapshot = self._launcher, self.factory.snapshot
+        return await self._describe_environment(launcher.isolation.description, launcher.filter, snapshot, "rerun")
 
     @property
     def files(self) -> VisibleFiles:
@@ -197,43 +151,13 @@ class RerunSiblings(RerunSource):
         """Return a fresh sibling, watched from now on, or raise KernelError."""
         sibling = await super().take()
         assert isinstance(sibling, Sibling)
-        self.watchdog.watch(sibling)
+        self._watchdog.watch(sibling)
         return sibling
 
     async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Copy what was written in the sibling's working directory; see `Branch.files`."""
         work, snapshot = self.factory.workdir(sibling), self.factory.snapshot
-        return await to_thread.run_sync(lambda: copy_written(work, snapshot, folder, most_mb=self._sandbox.copy_mb))
-
-    def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
-        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
-        return inspect(self._launcher, module, arguments, workdir=self._workdir)
-
-    async def _read_environment(self) -> Environment:
-        described = self._launcher.isolation.description
-        unfiltered = "" if self._launcher.filter else NO_FILTER_NOTE
-        return Environment(
-            **await read_interpreter_facts(self.inspect),
-            kernel=self._launcher.interpreter.name,
-            isolation="; ".join(filter(None, [described, unfiltered, self.factory.snapshot.note])),
-            branching="rerun",
-            state=self.state,
-        )
-
-    async def _make_factory(self, stack: AsyncExitStack) -> SiblingFactory:
-        launcher = self._launcher
-        context = zmq.asyncio.Context()
-        stack.callback(close_context, context)
-        snapshot = await to_thread.run_sync(
-            lambda: take_snapshot(
-                self._workdir,
-                launcher.folder / "files",
-                most_mb=self._sandbox.copy_mb,
-                hidden=(*launcher.files.hidden, launcher.folder),
-                borrow=launcher.isolation.mounts,
-            )
-        )
-        return SiblingFactory(launcher, snapshot, context, self._setup, self._variables)
+        return await to_thread.run_sync(lambda: copy_written(work, snapshot, folder, most_mb=self.sandbox.copy_mb))
 
 
 class RerunBranch:
@@ -253,7 +177,7 @@ class RerunBranch:
             sibling = await self._ensure_sibling()
             if sibling is None:
                 return state_lost_observation(self._lost_reason)
-            observed = await _execute(sibling, code, timeout=timeout, output_kb=self._siblings.output_kb)
+            observed = await _execute(sibling, code, timeout=timeout, output_kb=self._siblings.sandbox.output_kb)
             observation = add_hidden_file_note(observed, self._siblings.files)
             self._steps += (Step(code, timeout, observation.status),)
             if observation.status == "died":
@@ -302,7 +226,7 @@ class RerunBranch:
     async def _repeat(self, sibling: AnySibling) -> str:
         """Repeat the steps. Return an empty string, or the reason when a step ends differently than before."""
         for number, step in enumerate(self._steps, 1):
-            again = await _execute(sibling, step.code, timeout=step.timeout, output_kb=self._siblings.output_kb)
+            again = await _execute(sibling, step.code, timeout=step.timeout, output_kb=self._siblings.sandbox.output_kb)
             if again.status != step.status:
                 why = again.error.headline if again.error else again.note or f"it ended with {again.status!r}"
                 return f"the earlier state cannot be reproduced: step {number} of {len(self._steps)} gave {why}"

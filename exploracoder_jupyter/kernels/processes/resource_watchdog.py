@@ -70,7 +70,7 @@ class ResourceWatchdog:
 
     async def _check_disk(self) -> None:
         """Check disk usage, less often and in a thread, because every file is examined."""
-        watched = {sibling: sibling.folder for sibling in self._watched if sibling.folder}
+        watched = {sibling: sibling.process.folder for sibling in self._watched if sibling.process.folder}
         usages = {sibling: await to_thread.run_sync(disk_usage, folder) for sibling, folder in watched.items()}
         for sibling, usage in usages.items():
             if usage > self._disk:
@@ -98,7 +98,7 @@ class ResourceWatchdog:
         return f"it used more than {self._memory // _MEGABYTE} MB of memory and its kernel was ended"
 
     def _usage(self, sibling: Sibling) -> TreeUsage:
-        return sibling.usage(max_processes=self._processes + 2, recount_above=self._memory * _MEMORY_SLACK)
+        return sibling.process.usage(max_processes=self._processes + 2, recount_above=self._memory * _MEMORY_SLACK)
 
     def _excess(self, processes: int, memory: int) -> str:
         if processes > self._processes + 1:

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, 
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import anyio
 from anyio import to_thread
@@ -30,10 +30,7 @@ from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
 from exploracoder_jupyter.kernels.remote.remote_payload import MAX_MB, Payload, build_payload, unpack_written
 from exploracoder_jupyter.kernels.remote.remote_sibling import SILENCE_LIMIT_SECONDS, RemoteSibling
 from exploracoder_jupyter.kernels.sibling_factory import run_setup
-from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
-
-_MAX_CONCURRENT: Final = 4
-_WARM_SIBLINGS: Final = 3
+from exploracoder_jupyter.kernels.sibling_kernel import AnySibling
 
 
 @dataclass(slots=True)
@@ -81,6 +78,8 @@ class RemoteSiblings(RerunSource):
     """
 
     factory: RemoteFactory
+    max_concurrent = 4
+    warm_siblings = 3
 
     def __init__(
         self,
@@ -91,12 +90,12 @@ class RemoteSiblings(RerunSource):
         variables: Path | None = None,
         token: SecretStr | None = None,
     ) -> None:
-        super().__init__(sandbox, workdir=workdir, max_concurrent=_MAX_CONCURRENT, warm_siblings=_WARM_SIBLINGS)
-        self._setup, self._variables, self._token = setup, variables, token
+        super().__init__(sandbox, workdir=workdir, setup=setup, variables=variables)
+        self._token = token
 
-    async def _open(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
-        _check_supported(self._sandbox)
-        factory = _open_factory(self._sandbox, self._workdir, self._variables, self._setup, self._token)
+    async def _open_factory(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
+        _check_supported(self.sandbox)
+        factory = _open_factory(self.sandbox, self._workdir, self._variables, self._setup, self._token)
         self.factory = await stack.enter_async_context(factory)
         return self.factory.keep_alive
 
@@ -135,7 +134,7 @@ class RemoteSiblings(RerunSource):
 
     @property
     def _max_mb(self) -> int:
-        return min(self._sandbox.copy_mb, MAX_MB)
+        return min(self.sandbox.copy_mb, MAX_MB)
 
     async def _read_environment(self) -> Environment:
         return Environment(

@@ -9,7 +9,7 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
-from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings, Origin
+from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine
@@ -87,7 +87,7 @@ async def root(request, tmp_path):
         if not fully_confined():
             pytest.skip(best_level().why)
         level = SandboxLevel("namespaces", overlay=request.param == "overlay")
-        async with ForkSiblings(Sandbox(**LIMITS), level, workdir=tmp_path, origin=Origin(), state="fresh") as siblings:
+        async with ForkSiblings(Sandbox(**LIMITS), level, workdir=tmp_path, state="fresh") as siblings:
             yield await siblings.root()
 
 

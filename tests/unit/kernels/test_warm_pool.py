@@ -39,7 +39,7 @@ async def settle():
 async def test_it_warms_up_and_refills():
     workshop = Workshop()
     async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, workshop, size=2)
+        pool = WarmPool(tasks, workshop.start, workshop.dispose, size=2)
         pool.warm_up()
         await settle()
         assert len(workshop.made) == 2
@@ -54,7 +54,7 @@ async def test_it_warms_up_and_refills():
 async def test_many_at_once_each_get_their_own():
     workshop, taken = Workshop(), []
     async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, workshop, size=1)
+        pool = WarmPool(tasks, workshop.start, workshop.dispose, size=1)
 
         async def take():
             taken.append(await pool.take())
@@ -69,7 +69,8 @@ async def test_many_at_once_each_get_their_own():
 
 async def test_a_failed_start_raises_only_for_those_who_wait():
     async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, workshop := Workshop(failures=2), size=2)
+        workshop = Workshop(failures=2)
+        pool = WarmPool(tasks, workshop.start, workshop.dispose, size=2)
         pool.warm_up()
         await settle()
         assert workshop.failures == 0
@@ -77,7 +78,8 @@ async def test_a_failed_start_raises_only_for_those_who_wait():
         await settle()
         await pool.close()
     async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, Workshop(failures=9), size=1)
+        workshop = Workshop(failures=9)
+        pool = WarmPool(tasks, workshop.start, workshop.dispose, size=1)
         with pytest.raises(KernelError):
             await pool.take()
         await settle()
@@ -87,7 +89,7 @@ async def test_a_failed_start_raises_only_for_those_who_wait():
 async def test_one_that_died_in_the_pool_is_not_handed_out():
     workshop = Workshop()
     async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, workshop, size=1)
+        pool = WarmPool(tasks, workshop.start, workshop.dispose, size=1)
         pool.warm_up()
         await settle()
         workshop.made[0].is_alive = False
@@ -106,9 +108,27 @@ async def test_those_left_over_are_ended_at_the_same_time():
         assert len(most) == 3
 
     async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, workshop, size=3)
+        pool = WarmPool(tasks, workshop.start, dispose, size=3)
         pool.warm_up()
         await settle()
-        workshop.dispose = dispose
         await pool.close()
     assert len(most) == 3
+
+
+async def test_what_is_expected_is_started_ahead_and_not_replaced_when_it_is_taken():
+    workshop = Workshop()
+    async with anyio.create_task_group() as tasks:
+        pool = WarmPool(tasks, workshop.start, workshop.dispose)
+        pool.expect(3)
+        await settle()
+        assert len(workshop.made) == 3
+        for _ in range(3):
+            await pool.take()
+        await settle()
+        assert len(workshop.made) == 3
+        pool.expect(2)
+        await pool.close()
+        await settle()
+    assert workshop.disposed == workshop.made[3:]
+    with pytest.raises(KernelError, match="no longer exists"):
+        await pool.take()
