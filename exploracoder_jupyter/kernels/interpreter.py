@@ -73,20 +73,16 @@ def find_interpreter(kernel: str | None, python: str | None = None) -> Interpret
         )
     if Path(kernel).is_absolute():
         return Interpreter(kernel, (kernel,), _NO_CALLER_PACKAGES, _read_import_paths(kernel, (kernel,)))
-    spec = _find_spec(kernel)
-    command = _python_command(kernel, spec)
-    return Interpreter(kernel, command, dict(spec.env or {}), _read_import_paths(kernel, command))
-
-
-def _find_spec(kernel: str) -> KernelSpec:
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # imports all of the kernel client
 
     manager = KernelSpecManager()
     try:
-        return manager.get_kernel_spec(kernel)
+        spec = manager.get_kernel_spec(kernel)
     except (NoSuchKernel, ValueError) as error:
         installed = ", ".join(sorted(manager.find_kernel_specs())) or "none"
         raise MissingRequirement(f"There is no kernel {kernel!r}.", remedy=f"Installed: {installed}.") from error
+    command = _python_command(kernel, spec)
+    return Interpreter(kernel, command, dict(spec.env or {}), _read_import_paths(kernel, command))
 
 
 def _python_command(kernel: str, spec: KernelSpec) -> tuple[str, ...]:
@@ -115,12 +111,11 @@ def _read_import_paths(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
             stdin=subprocess.DEVNULL,
             cwd=sys.prefix,
         )
-        return tuple(json.loads(done.stdout)) if done.returncode == 0 else _raise_start_error(kernel, done.stderr)
+        if done.returncode == 0:
+            return tuple(json.loads(done.stdout))
+        why = done.stderr
     except (OSError, subprocess.TimeoutExpired, json.JSONDecodeError) as error:
-        return _raise_start_error(kernel, getattr(error, "strerror", None) or str(error))
-
-
-def _raise_start_error(kernel: str, why: str) -> tuple[str, ...]:
+        why = getattr(error, "strerror", None) or str(error)
     last = (why.strip().splitlines() or ["no reason was given"])[-1]
     raise MissingRequirement(
         f"The interpreter of {kernel!r} does not start: {last.rstrip('.')}.", remedy="Choose another, or reinstall it."

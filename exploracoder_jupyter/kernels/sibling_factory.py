@@ -21,7 +21,7 @@ from exploracoder_jupyter.kernels.observing.output_collector import OutputCollec
 from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
 from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, copy_snapshot
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, Sibling
 
 _SETUP_SECONDS: Final = 60.0
@@ -77,7 +77,7 @@ class SiblingFactory:
 
     def _prepare(self, folder: Path) -> None:
         make_private_folders(folder)
-        copy_snapshot(self.snapshot, folder / "work")
+        shutil.copytree(self.snapshot.folder, folder / "work", symlinks=True)
         for fonts in font_caches():
             shutil.copy2(fonts, folder / "matplotlib")
 

@@ -61,18 +61,12 @@ async def _evaluate_unaborted(client: AsyncKernelClient, expression: str) -> dic
     """Return the result of the expression. A failing cell aborts the requests queued behind it; retry after that."""
     while True:
         request = client.execute("", silent=True, store_history=False, user_expressions={"answer": expression})
-        answer = await _receive_result(client, request)
+        while (message := await client.get_shell_msg(timeout=None))["parent_header"].get("msg_id") != request:
+            pass
+        content = message["content"]
+        answer: dict[str, Any] = content.get("user_expressions", {}).get("answer", content)
         if answer.get("status") != "aborted":
             return answer
-
-
-async def _receive_result(client: AsyncKernelClient, request: str) -> dict[str, Any]:
-    """Return the result of the expression from the reply to this request."""
-    while True:
-        message = await client.get_shell_msg(timeout=None)
-        if message["parent_header"].get("msg_id") == request:
-            result: dict[str, Any] = message["content"].get("user_expressions", {}).get("answer", message["content"])
-            return result
 
 
 @asynccontextmanager

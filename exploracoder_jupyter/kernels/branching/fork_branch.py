@@ -162,9 +162,7 @@ class ForkBranch:
             return observed
         if observed.status == "ok":
             await to_thread.run_sync(record_hang, library)
-        raise await self._siblings.switch_to_rerunning(
-            ForkRefused(f"its forks hang because {library} is loaded", library=library)
-        )
+        raise await self._siblings.switch_to_rerunning(ForkRefused(f"its forks hang because {library} is loaded"))
 
     async def _end_if_stalled(self, sibling: Sibling, hung: anyio.Event) -> None:
         """End a kernel that hangs because it was forked. Watches only where a library known to cause that is loaded."""

@@ -28,7 +28,7 @@ _END_SECONDS: Final = 5.0
 
 @dataclass(eq=False, slots=True)
 class ForkedProcess:
-    """A forked process; implements `sibling_kernel.SiblingProcess`."""
+    """A forked process."""
 
     channel: BranchChannel
     pid: int

@@ -13,7 +13,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -41,21 +41,14 @@ def gateway_token(environ: Mapping[str, str] | None = None) -> SecretStr | None:
 
 @dataclass(frozen=True, slots=True)
 class ServerAccess:
-    """Headers and TLS options for requests to the server."""
+    """Headers and TLS options for requests to the server: files with certificates, `None` for the system's."""
 
-    headers: Mapping[str, str] = field(repr=False)
+    headers: dict[str, str] = field(repr=False)
     """Sent with every request; they include the token."""
     verify: bool
-    """Whether to verify the server's certificate."""
     ca: str | None
-    """File with certificates of authorities; `None` for the system's."""
     certificate: str | None
-    """File with a client certificate."""
     key: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the options as JSON, token included; use it only for the pipe to the reaper."""
-        return {**asdict(self), "headers": dict(self.headers)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +164,12 @@ async def _kernelspecs(url: str, *, has_token: bool) -> dict[str, Any]:
 
 
 def _explain_failure(error: Exception, host: str, *, has_token: bool) -> ExploraError:
-    if isinstance(error, (KeyError, ValueError)) or (
-        _status_code(error) == _NOT_FOUND and not isinstance(error.__cause__, OSError)
-    ):
+    status = int(getattr(error, "status_code", 0))
+    if isinstance(error, (KeyError, ValueError)) or (status == _NOT_FOUND and not isinstance(error.__cause__, OSError)):
         return MissingRequirement(
             f"{host} does not answer like a Jupyter Server or Kernel Gateway.", remedy="Check the address."
         )
-    if _status_code(error) in _UNAUTHORIZED:
+    if status in _UNAUTHORIZED:
         what = "refuses the token" if has_token else "requires a token"
         return MissingRequirement(f"{host} {what}.", remedy=f"Set {TOKEN_VARIABLE} to a token of that server.")
     return MissingRequirement(
@@ -198,10 +190,6 @@ def _choose_kernelspec(found: Mapping[str, Any], kernel: str | None, host: str) 
             remedy=f"Choose another with --kernel: {installed}.",
         )
     return name
-
-
-def _status_code(error: Exception) -> int:
-    return int(getattr(error, "status_code", 0))
 
 
 def _reason(error: Exception) -> str:

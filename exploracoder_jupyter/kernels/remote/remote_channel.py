@@ -41,7 +41,7 @@ class RemoteChannel(GatewayKernelClient):
         self.channel_socket = websocket.create_connection(
             self._address,
             timeout=_CONNECT_SECONDS,
-            header=dict(self._access.headers),
+            header=self._access.headers,
             enable_multithread=True,
             sslopt=_tls_options(self._access),
             sockopt=_socket_options(),
@@ -88,11 +88,6 @@ def _tls_options(access: ServerAccess) -> dict[str, Any]:
 def _socket_options() -> list[tuple[int, int, int]]:
     """Make the system detect that the other machine is gone, where supported, and send small messages at once."""
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
-    for name, value in (
-        ("TCP_KEEPIDLE", _KEEPALIVE_SECONDS),
-        ("TCP_KEEPINTVL", _KEEPALIVE_SECONDS),
-        ("TCP_KEEPCNT", 3),
-    ):
-        if hasattr(socket, name):
-            options.append((socket.IPPROTO_TCP, getattr(socket, name), value))
-    return options
+    limits = {"TCP_KEEPIDLE": _KEEPALIVE_SECONDS, "TCP_KEEPINTVL": _KEEPALIVE_SECONDS, "TCP_KEEPCNT": 3}
+    supported = ((name, value) for name, value in limits.items() if hasattr(socket, name))
+    return options + [(socket.IPPROTO_TCP, getattr(socket, name), value) for name, value in supported]

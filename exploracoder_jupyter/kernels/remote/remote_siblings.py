@@ -9,7 +9,6 @@ themselves (`kernel_agent.adopted_kernel`).
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from pydantic import SecretStr
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Environment
-from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts
+from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts, split_lines
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSource
 from exploracoder_jupyter.kernels.remote.gateway import Gateway, gateway_token, open_gateway
 from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
@@ -125,12 +124,9 @@ class RemoteSiblings(RerunSource):
         """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         sibling = await self._pool.take()
         assert isinstance(sibling, RemoteSibling)
-        try:
-            async with aclosing(_program_lines(sibling, module, arguments)) as lines:
-                async for line in lines:
-                    yield line
-        finally:
-            await self.factory.dispose(sibling)
+        async with aclosing(_run_program(self.factory, sibling, module, arguments)) as lines:
+            async for line in lines:
+                yield line
 
     @property
     def _max_mb(self) -> int:
@@ -150,14 +146,12 @@ def remote_inspector(sandbox: Sandbox, *, token: SecretStr | None = None) -> Ins
     """Return an `Inspect` for the environment behind `sandbox.gateway`; each call starts one kernel."""
 
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
-        async with _open_factory(sandbox, None, None, "", token) as factory:
-            sibling = await factory.start()
-            try:
-                async with aclosing(_program_lines(sibling, module, arguments)) as lines:
-                    async for line in lines:
-                        yield line
-            finally:
-                await factory.dispose(sibling)
+        async with (
+            _open_factory(sandbox, None, None, "", token) as factory,
+            aclosing(_run_program(factory, await factory.start(), module, arguments)) as lines,
+        ):
+            async for line in lines:
+                yield line
 
     return run
 
@@ -191,15 +185,16 @@ def _check_supported(sandbox: Sandbox) -> None:
         )
 
 
-async def _program_lines(sibling: RemoteSibling, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
-    decoder, rest = codecs.getincrementaldecoder("utf-8")(errors="replace"), ""
-    async with aclosing(sibling.run_program(module, arguments)) as chunks:
-        async for chunk in chunks:
-            *whole, rest = (rest + decoder.decode(chunk)).split("\n")
-            for line in whole:
+async def _run_program(
+    factory: RemoteFactory, sibling: RemoteSibling, module: str, arguments: Sequence[str]
+) -> AsyncGenerator[str, None]:
+    """Yield the lines that a module of `kernel_agent` prints next to the kernel, which is deleted afterwards."""
+    try:
+        async with aclosing(sibling.run_program(module, arguments)) as chunks, aclosing(split_lines(chunks)) as lines:
+            async for line in lines:
                 yield line
-    if rest:
-        yield rest
+    finally:
+        await factory.dispose(sibling)
 
 
 def _isolation(gateway: Gateway) -> str:

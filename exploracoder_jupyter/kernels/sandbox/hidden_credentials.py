@@ -40,17 +40,13 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     yield config_path()
     yield config_path().parent if config_path().parent.name == "exploracoder_jupyter" else config_path()
     yield Path(jupyter_runtime_dir())
-    yield from _relocated(environ)
-    for name, files in NAMED_BY_VARIABLES.items():
-        for place in filter(None, environ.get(name, "").split(os.pathsep)):
-            yield from (Path(place, file) for file in files)
-
-
-def _relocated(environ: Mapping[str, str]) -> Iterator[Path]:
     for variable, usual in _FOLDER_VARIABLES.items():
         if environ.get(variable):
             beside = (name for name in BELOW_HOME if name.startswith(f"{usual}/"))
             yield from (Path(environ[variable], name.removeprefix(f"{usual}/")) for name in beside)
+    for name, files in NAMED_BY_VARIABLES.items():
+        for place in filter(None, environ.get(name, "").split(os.pathsep)):
+            yield from (Path(place, file) for file in files)
 
 
 def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:

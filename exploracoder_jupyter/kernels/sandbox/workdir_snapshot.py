@@ -66,11 +66,6 @@ def take_snapshot(
     return _SnapshotCopier(source, folder, most_mb * 1_000_000, frozenset(hidden), _MAX_BORROWED if borrow else 0).run()
 
 
-def copy_snapshot(snapshot: Snapshot, folder: Path) -> None:
-    """Copy the snapshot into a new folder for one sibling."""
-    shutil.copytree(snapshot.folder, folder, symlinks=True)
-
-
 class _SnapshotCopier:
     """One breadth-first walk, which copies upper folders before deeper ones."""
 

@@ -1,6 +1,7 @@
 """What a sibling may see: variables by allow-list, files by the order of mounts, the working directory by copy."""
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_e
 from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import copy_snapshot, take_snapshot
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
 
 
 def test_the_environment_is_an_allow_list_without_secrets():
@@ -163,7 +164,7 @@ def test_where_nothing_can_be_mounted_no_path_of_a_copy_leads_to_the_original(pr
     (project / "elsewhere").symlink_to(tmp_path)
     (project / "again.py").symlink_to(project / "a.py")
     snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1, borrow=False)
-    copy_snapshot(snapshot, own := tmp_path / "own")
+    own = shutil.copytree(snapshot.folder, tmp_path / "own", symlinks=True)
     assert {str(path.relative_to(own)) for path in own.rglob("*")} == {"a.py", "deep", "deep/b.py", "link.py"}
     assert snapshot.borrowed == ()
     assert all(name in snapshot.note for name in ("big.csv", ".git", "env", "elsewhere", "again.py"))
