@@ -15,7 +15,6 @@ import asyncio, builtins, contextlib, contextvars, decimal, functools, gc, io, i
 import random, shutil, signal, sqlite3, sys, tempfile, threading, types, warnings
 from pathlib import Path
 import numpy as np
-import pandas as pd
 get_ipython().run_line_magic("matplotlib", "agg")
 import matplotlib.pyplot as plt
 from IPython.display import HTML, display
@@ -77,7 +76,6 @@ for name, value in list(globals().items()):
         elif isinstance(value, np.ndarray): value[...] = -1
         elif hasattr(value, "put_nowait"): value.put_nowait("spoiled")
         elif hasattr(value, "handlers"): value.setLevel(1)
-        elif hasattr(value, "columns"): value["spoiled"] = 1
         elif hasattr(value, "n"): value.n = "spoiled"
         elif type(value) is int and name == "fd": os.lseek(value, 0, 0); os.write(value, b"spoiled"); os.close(value)
     except Exception as error:
@@ -113,31 +111,6 @@ def _blocks(*rows):
 
 
 TOPICS = {
-    "lists": _blocks(
-        ("items = [§]", "", "items"),
-        ("items = items + [§]", "items"),
-        ("items.append(§); len(items)", "items"),
-        ("items.insert(0, len(items)); del items[2:3]", "items"),
-        ("alias = items", "items", "alias"),
-        ("alias.append('by alias'); items is alias, items == alias", "alias"),
-        ("other = [items, items]; items, kept = list(items), items", "items"),
-        ("items.append(items) if items not in items else None; repr(items)", "items"),
-        ("random.shuffle(items)", "items"),
-        ("del items[§]", "items"),
-        ("sorted(map(str, items))[:§]", "items"),
-    ),
-    "mappings": _blocks(
-        ("table = {'n': §}", "", "table"),
-        ("table['again'] = table.get('n')", "table"),
-        ("table.setdefault('k', []).append(§); other_table = dict(table)", "table"),
-        ("other_table = table; other_table.pop('n')", "table"),
-        ("words = {'one', 'two', 'three', str(§)}; list(words)", "", "words"),
-        ("words.pop(), len(words)", "words"),
-        ("table['missing']", "table"),
-        ("del table", "table"),
-        ("held = iter(list(range(§, § + 6))); next(held)", "", "held"),
-        ("next(held), table if 'table' in globals() else None", "held"),
-    ),
     "imports": _blocks(
         ("import math as m; m.factorial(§)", "", "m"),
         ("m.floor(§ / 2); m = None", "m"),
@@ -161,29 +134,6 @@ TOPICS = {
         ("np.seterr(divide='ignore')['divide']; np.array([1.0]) / 0", ""),
         ("grid.sum(), grid.mean()", "grid"),
         ("np.save('grid.npy', grid); np.load('grid.npy').shape", "grid"),
-    ),
-    "frames": _blocks(
-        ("frame = pd.read_csv(BASE + '/data.csv'); frame", "", "frame"),
-        ("frame['c'] = frame.a * §; frame.head(2)", "frame"),
-        ("frame.loc[len(frame)] = §", "frame"),
-        ("part = frame[frame.a > §]; part.shape", "frame", "part"),
-        ("frame.groupby('b').a.sum()", "frame"),
-        ("frame.to_csv('frame.csv'); Path('frame.csv').read_text()", "frame"),
-        ("pd.set_option('display.max_rows', § + 5); pd.get_option('display.max_rows')", ""),
-        ("frame = frame.rename(columns={'a': 'x'}); list(frame)", "frame"),
-        ("frame.describe()", "frame"),
-    ),
-    "classes": _blocks(
-        ("class A:\n    n = §\n    def get(self): return self.n", "", "A"),
-        ("a = A(); a.get()", "A", "a"),
-        ("a.n += 1; a.get(), A.n", "a"),
-        ("class B(A):\n    def get(self): return [super().get()] * 2\nb = B()", "A", "b"),
-        ("b.get(), isinstance(b, A), [c.__name__ for c in type(b).__mro__]", "b"),
-        ("A.n = §; b.get()", "b"),
-        ("isinstance(a, A), vars(a)", "a"),
-        ("import copy; twin = copy.deepcopy(a); twin.n = [a.n]; twin.get(), a.get()", "a"),
-        ("import pickle; pickle.loads(pickle.dumps(b)).get()", "b"),
-        ("a.missing", "a"),
     ),
     "generators": _blocks(
         ("gen = (x * x for x in range(§ + 5)); next(gen)", "", "gen"),

@@ -77,17 +77,18 @@ FAULTS = {
 LISTENING = "import threading; print([one.is_alive() for one in threading.enumerate() if one.name == 'explora-line'])"
 
 
-@pytest.fixture(params=["overlay", "copy", "fork-landlock", "fork-limits"])
-async def root(request, tmp_path):
+@pytest.fixture(scope="module", params=["overlay", "copy", "fork-landlock", "fork-limits"])
+async def root(request, tmp_path_factory, anyio_backend):
     """A root branch at each level, and at the strongest with both ways to show a working directory."""
+    workdir = tmp_path_factory.mktemp("work")
     if request.param in LEVELS:
-        async with open_engine(request.param, LIMITS, workdir=tmp_path) as siblings:
+        async with open_engine(request.param, LIMITS, workdir=workdir) as siblings:
             yield await siblings.root()
     else:
         if not fully_confined():
             pytest.skip(best_level().why)
         level = SandboxLevel("namespaces", overlay=request.param == "overlay")
-        async with ForkSiblings(Sandbox(**LIMITS), level, workdir=tmp_path, state="fresh") as siblings:
+        async with ForkSiblings(Sandbox(**LIMITS), level, workdir=workdir, state="fresh") as siblings:
             yield await siblings.root()
 
 

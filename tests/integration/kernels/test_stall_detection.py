@@ -13,7 +13,7 @@ from tests.patience import patience
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 PRELUDE = """
-import threading, time, os, sys, subprocess, select, queue
+import threading, time, os, sys, subprocess, queue
 idle = threading.Thread(target=os.read, args=(os.pipe()[0], 1), daemon=True)  # housekeeping, as kernels have
 idle.start()
 print(flush=True)
@@ -27,8 +27,6 @@ HANGS = {
 }
 WAITS = {
     "sleep": "time.sleep(9)",
-    "select": "select.select([], [], [], 9)",
-    "input": "input()",
     "child": "subprocess.run(['sleep', '9'])",
     "work": "sum(range(10**10))",
     "a limit": "threading.Event().wait(9)",
