@@ -46,17 +46,13 @@ class SiblingChoice:
 def choose_siblings(sandbox: Sandbox, level: SandboxLevel, live: LiveKernel | None) -> SiblingChoice:
     """Choose the safest way that the settings allow. Raises MissingRequirement: live state is requested and there is no
     live kernel."""
-    fork = _can_fork(sandbox, level)
+    fork = sandbox.branching == "fork"
+    if sandbox.branching == "auto":  # bubblewrap isolates spawned kernels better than the weaker levels do forks
+        fork = level.name == "namespaces"
     if live is None and sandbox.state == "live":
         raise MissingRequirement("There is no live kernel to fork.", remedy="Use --state fresh.")
     reason = _reason_against_live(sandbox, level, live)
     return SiblingChoice(not reason, fork or not reason, reason or "every variable is seen as it is")
-
-
-def _can_fork(sandbox: Sandbox, level: SandboxLevel) -> bool:
-    if sandbox.branching != "auto":
-        return sandbox.branching == "fork"
-    return level.name == "namespaces"  # bubblewrap isolates spawned kernels better than the weaker levels do forks
 
 
 def _reason_against_live(sandbox: Sandbox, level: SandboxLevel, live: LiveKernel | None) -> str:

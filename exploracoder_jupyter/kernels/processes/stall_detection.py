@@ -78,14 +78,6 @@ class StallDetector:
         return _Sample(self._clock(), _cpu(self._pid), main, switches, busy)
 
 
-def sleeping_on_lock(pid: int) -> bool:
-    """Whether the main thread of a process sleeps on a futex now, without a time limit as far as can be seen."""
-    try:
-        return _sleep(pid, pid) != "otherwise"
-    except (OSError, ValueError, IndexError):
-        return False
-
-
 def _made_progress(first: _Sample, now: _Sample) -> bool:
     """Whether a thread woke since, or the housekeeping used as much CPU as one: it includes pools of earlier code."""
     return now.switches != first.switches or now.cpu - first.cpu > _WORKING_SHARE * max(now.at - first.at, 0.1)

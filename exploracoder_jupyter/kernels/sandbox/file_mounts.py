@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 _TEMPORARY: Final = ("/tmp", "/var/tmp")
-_DEVICES: Final = ("/dev/nvidia*", "/dev/kfd", "/dev/dri", "/dev/dxg")
+_DEVICES: Final = ("nvidia*", "kfd", "dri", "dxg")
 _NETWORK_FILES: Final = ("/run/systemd/resolve", "/run/NetworkManager", "/run/resolvconf")
 _SYSTEM_IN_RUN: Final = ("/run/current-system", "/run/opengl-driver", "/run/host")
 
@@ -63,10 +63,17 @@ class Mount:
 
 def plan_mounts(view: FileView, *, network: bool) -> list[Mount]:
     """Return the mounts that make a view, in order: inner paths are mounted after, and over, outer ones."""
-    steps = [Mount("root", "/", "/"), Mount("dev", "", "/dev"), *_devices(), Mount("proc", "", "/proc")]
-    steps += [*_run_folder(network=network), Mount("shm", "", "/dev/shm")]
-    places = _MountPlanner(view)
-    return [*steps, *places.mounts(), *(Mount("write", str(path), str(path)) for path in view.writable)]
+    devices = [path for pattern in _DEVICES for path in Path("/dev").glob(pattern)]
+    return [
+        Mount("root", "/", "/"),
+        Mount("dev", "", "/dev"),
+        *(Mount("device", str(path), str(path)) for path in devices),
+        Mount("proc", "", "/proc"),
+        *_run_folder(network=network),
+        Mount("shm", "", "/dev/shm"),
+        *_MountPlanner(view).mounts(),
+        *(Mount("write", str(path), str(path)) for path in view.writable),
+    ]
 
 
 class _MountPlanner:
@@ -103,11 +110,6 @@ class _MountPlanner:
                 return filled
             case _:
                 return True
-
-
-def _devices() -> list[Mount]:
-    found = [path for pattern in _DEVICES for path in Path("/dev").glob(pattern.removeprefix("/dev/"))]
-    return [Mount("device", str(path), str(path)) for path in found]
 
 
 def _run_folder(*, network: bool) -> list[Mount]:

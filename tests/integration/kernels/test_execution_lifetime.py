@@ -15,14 +15,17 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
-from exploracoder_jupyter.kernels import RerunSiblings, find_isolation, launcher, local_inspector
+from exploracoder_jupyter.kernels import launcher
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
+from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
 from tests.patience import patience, wait_until
 
 RUN = """
 import anyio
 from pathlib import Path
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.kernels import RerunSiblings
+from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
 
 async def main():
     async with RerunSiblings(Sandbox(), workdir=Path.cwd()) as siblings:

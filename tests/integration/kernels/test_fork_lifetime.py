@@ -11,8 +11,9 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, MissingRequirement
-from exploracoder_jupyter.kernels import RerunBranch, open_siblings
+from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.branching.observed_fork_hangs import libraries_that_hung
+from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch
 from tests.patience import patience, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.kernel_agent import variable_transfer
-from exploracoder_jupyter.kernels import local_inspector
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.observing.output_text import shown_text
 from exploracoder_jupyter.kernels.remote import remote_channel
