@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from anyio.abc import Process
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError
@@ -75,6 +74,7 @@ async def inspect(
 ) -> AsyncGenerator[str, None]:
     """Yield the lines printed by a module of `kernel_agent`; see `Inspect`. Raises KernelError: the program could not
     be started, or failed."""
+    from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
     from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
     from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 
@@ -113,7 +113,9 @@ async def inspect(
                 raise KernelError(f"Reading the environment failed ({module}): {why}")
         finally:
             with anyio.CancelScope(shield=True):
-                await _terminate(process, supervised=launcher.isolation.mounts)
+                if process.returncode is None:
+                    await ProcessTree(process.pid).end(root_follows=launcher.isolation.mounts)
+                await process.aclose()
 
 
 async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
@@ -125,11 +127,3 @@ async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]
             yield line
     if rest:
         yield rest
-
-
-async def _terminate(process: Process, *, supervised: bool) -> None:
-    from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
-
-    if process.returncode is None:
-        await ProcessTree(process.pid).end(root_follows=supervised)
-    await process.aclose()

@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 import anyio
 import psutil
@@ -126,8 +126,9 @@ async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str]
     interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel, sandbox.python)
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
     await to_thread.run_sync(_remove_stale_folders)
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_parent_folder()))
-    with _lock_folder(folder):
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=short_temporary_folder()))
+    with (folder / "lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # marks the folder as in use until this process ends
         try:
             archive = write_agent_archive(folder / "kernel_agent.zip")
             needed = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], *paths])
@@ -141,21 +142,15 @@ async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str]
                 await to_thread.run_sync(remove_tree, folder)
 
 
-def _parent_folder() -> Path:
+def short_temporary_folder() -> Path:
+    """Return the folder for temporary folders that contain sockets, whose paths are limited."""
     usual = Path(tempfile.gettempdir()).resolve()
     return usual if len(str(usual)) <= _LONGEST_FOLDER else Path("/tmp")
 
 
-def _lock_folder(folder: Path) -> BinaryIO:
-    """Mark the folder as in use while the returned file is open; the mark disappears if this process is killed."""
-    file = (folder / "lock").open("wb")
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return file
-
-
 def _remove_stale_folders() -> None:
     """Remove folders left behind by killed runs."""
-    for lock in _parent_folder().glob(f"{_PREFIX}*/lock"):
+    for lock in short_temporary_folder().glob(f"{_PREFIX}*/lock"):
         with suppress(OSError):
             if lock.stat().st_uid != os.getuid() or time.time() - lock.stat().st_mtime < _STALE_SECONDS:
                 continue

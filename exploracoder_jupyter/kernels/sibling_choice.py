@@ -95,7 +95,9 @@ async def open_siblings(
             remote = RemoteSiblings(sandbox, workdir=workdir, setup=setup, variables=variables)
             yield await stack.enter_async_context(remote)
             return
-        level = await to_thread.run_sync(_detect_level)
+        with tempfile.TemporaryDirectory() as folder:
+            archive = write_agent_archive(Path(folder) / "kernel_agent.zip")
+            level = await to_thread.run_sync(find_level, archive)
         choice = choose_siblings(sandbox, level, live)
         _require_isolation(sandbox, level, choice)
         state = choice.state
@@ -122,11 +124,6 @@ async def open_siblings(
         rerun = RerunSiblings(sandbox, workdir=workdir, setup=setup, variables=variables)
         rerun.state = state
         yield await stack.enter_async_context(rerun)
-
-
-def _detect_level() -> SandboxLevel:
-    with tempfile.TemporaryDirectory() as folder:
-        return find_level(write_agent_archive(Path(folder) / "kernel_agent.zip"))
 
 
 def _require_isolation(sandbox: Sandbox, level: SandboxLevel, choice: SiblingChoice) -> None:

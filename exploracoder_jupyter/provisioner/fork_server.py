@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import anyio
 import zmq.asyncio
@@ -24,14 +24,12 @@ from anyio import to_thread
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels.branching.fork_request import PORTS, ForkRequestBuilder
 from exploracoder_jupyter.kernels.branching.forker import Forker, host_path
-from exploracoder_jupyter.kernels.launcher import open_launcher
+from exploracoder_jupyter.kernels.launcher import open_launcher, short_temporary_folder
 from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 from exploracoder_jupyter.kernels.zmq_context import close_context
 from exploracoder_jupyter.provisioner.running_kernel import RunningKernel
-
-_MAX_FOLDER_LENGTH: Final = 60
 
 
 @dataclass(slots=True)
@@ -47,7 +45,7 @@ class ForkServer:
     """The isolation level of the last fork."""
     fork: ForkedProcess | None = None
     """The process of the last fork."""
-    _folder: Path = field(default_factory=lambda: _make_folder())
+    _folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="xfork-", dir=short_temporary_folder())))
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @property
@@ -119,12 +117,6 @@ class ForkServer:
                 link.unlink()
             link.symlink_to(f"{target}-{port}")
         self.connection_file.write_text(json.dumps(self.connection, indent=2))
-
-
-def _make_folder() -> Path:
-    """Create a private folder with a short path: socket paths are limited to about 107 characters."""
-    default = tempfile.gettempdir()
-    return Path(tempfile.mkdtemp(prefix="xfork-", dir=default if len(default) <= _MAX_FOLDER_LENGTH else "/tmp"))
 
 
 async def _end_and_release(process: ForkedProcess) -> None:

@@ -102,7 +102,7 @@ class ForkBranch:
     def expect(self, n: int) -> None:
         """Prepare `n` forks in the background. Returns at once."""
         if self._siblings.rerun_siblings is not None:
-            self._siblings.rerun_siblings.expect()
+            self._siblings.rerun_siblings.pool.warm_up()
         elif not self._lost_reason:
             self._fork_pool().expect(n)
 
@@ -119,7 +119,7 @@ class ForkBranch:
     async def close(self) -> None:
         """End the process and every process that it started; forks of it live on. Idempotent."""
         self._lost_reason = self._lost_reason or "this branch was closed"
-        self._siblings.discard(self)
+        self._siblings.branches.discard(self)
         with anyio.CancelScope(shield=True):
             await self._close_pool()
             if self._sibling is not None:

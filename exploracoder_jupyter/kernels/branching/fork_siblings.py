@@ -59,7 +59,7 @@ class ForkSiblings(LocalSiblings):
         self.run_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
         """Limits concurrent executions: with more, they would make each other time out."""
         self._fork_limiter = anyio.CapacityLimiter(CORES)
-        self._branches: set[ForkBranch] = set()
+        self.branches: set[ForkBranch] = set()
         self._fallback: RerunSiblings | None = None
         self._fallback_lock = anyio.Lock()
         self.rerun_siblings: RerunSiblings | None = None
@@ -104,12 +104,8 @@ class ForkSiblings(LocalSiblings):
         """Return a branch in the state after these steps that is this sibling, or that is taken from `parent_pool` when
         first needed."""
         branch = ForkBranch(self, sibling, parent_pool, steps)
-        self._branches.add(branch)
+        self.branches.add(branch)
         return branch
-
-    def discard(self, branch: ForkBranch) -> None:
-        """Remove a branch that has been closed."""
-        self._branches.discard(branch)
 
     def fork_pool(self, parent: ForkedProcess) -> WarmPool[Sibling]:
         """Return a pool of forks of this process."""
@@ -151,7 +147,7 @@ class ForkSiblings(LocalSiblings):
         with anyio.CancelScope(shield=True):
             try:
                 await self._root_pool.close()
-                for branch in tuple(self._branches):
+                for branch in tuple(self.branches):
                     await branch.close()
             finally:
                 await self._root.end()

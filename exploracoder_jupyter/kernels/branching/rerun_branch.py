@@ -47,11 +47,6 @@ class Step:
     timeout: float
     status: Status
 
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether the step finished by itself: it was neither interrupted nor did its kernel die."""
-        return self.status in ("ok", "error")
-
 
 class RerunSource(Siblings):
     """The siblings of a run whose branches re-run."""
@@ -65,15 +60,15 @@ class RerunSource(Siblings):
         watch = await self._open_factory(stack)
         self.run_limiter = anyio.CapacityLimiter(self.max_concurrent)
         """Limits concurrent executions: with more, they would make each other time out."""
-        self._branches: set[RerunBranch] = set()
+        self.branches: set[RerunBranch] = set()
         stack.push_async_callback(self._close_branches)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
-        self._pool: WarmPool[AnySibling] = WarmPool(
+        self.pool: WarmPool[AnySibling] = WarmPool(
             tasks, self.factory.start, self.factory.dispose, size=self.warm_siblings
         )
         tasks.start_soon(watch)
-        self._pool.warm_up()
+        self.pool.warm_up()
 
     @abstractmethod
     async def _open_factory(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
@@ -95,30 +90,18 @@ class RerunSource(Siblings):
     def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
         """Return a branch in the state after these steps."""
         branch = RerunBranch(self, steps)
-        self._branches.add(branch)
+        self.branches.add(branch)
         return branch
-
-    def discard(self, branch: RerunBranch) -> None:
-        """Remove a branch that has been closed."""
-        self._branches.discard(branch)
-
-    def expect(self) -> None:
-        """Start missing warm siblings in the background. Returns at once."""
-        self._pool.warm_up()
 
     async def take(self) -> AnySibling:
         """Return a fresh sibling. Raises KernelError: no sibling could be started."""
-        return await self._pool.take()
-
-    async def dispose(self, sibling: AnySibling) -> None:
-        """End the sibling for good. Idempotent; not interrupted by cancellation."""
-        await self.factory.dispose(sibling)
+        return await self.pool.take()
 
     async def _close_branches(self) -> None:
         with anyio.CancelScope(shield=True):
-            await self._pool.close()
+            await self.pool.close()
             async with anyio.create_task_group() as tasks:
-                for branch in tuple(self._branches):
+                for branch in tuple(self.branches):
                     tasks.start_soon(branch.close)
 
 
@@ -182,7 +165,7 @@ class RerunBranch:
             self._steps += (Step(code, timeout, observation.status),)
             if observation.status == "died":
                 self._lost_reason = f"the state of this branch is lost: {observation.note}"
-                await self._siblings.dispose(sibling)
+                await self._siblings.factory.dispose(sibling)
             return observation
 
     async def fork(self, n: int) -> Sequence[RerunBranch]:
@@ -191,7 +174,7 @@ class RerunBranch:
 
     def expect(self, n: int) -> None:
         """Start missing warm siblings: any fork can use one, whatever its state."""
-        self._siblings.expect()
+        self._siblings.pool.warm_up()
 
     async def files(self, folder: Path) -> tuple[str, ...]:
         """Copy what was written in this branch since the root into a new folder; return the relative paths copied.
@@ -204,21 +187,21 @@ class RerunBranch:
     async def close(self) -> None:
         """End the kernel and every process that it started. Idempotent."""
         self._lost_reason = self._lost_reason or "this branch was closed"
-        self._siblings.discard(self)
+        self._siblings.branches.discard(self)
         if self._sibling is not None:
-            await self._siblings.dispose(self._sibling)
+            await self._siblings.factory.dispose(self._sibling)
 
     async def _ensure_sibling(self) -> AnySibling | None:
         """Return the sibling in this branch's state; `None`, with `_lost_reason` set, when that is impossible."""
         if self._lost_reason:
             return None
         if self._sibling is None:
-            cut_off = next((step for step in self._steps if not step.is_repeatable), None)
-            if cut_off is not None:
-                self._lost_reason = (
-                    f"the earlier state cannot be reproduced: one of its steps ended with {cut_off.status!r}"
-                )
-                return None
+            for step in self._steps:
+                if step.status not in ("ok", "error"):  # it was interrupted, or its kernel died
+                    self._lost_reason = (
+                        f"the earlier state cannot be reproduced: one of its steps ended with {step.status!r}"
+                    )
+                    return None
             self._sibling = await self._siblings.take()
             self._lost_reason = await self._repeat(self._sibling)
         return None if self._lost_reason else self._sibling

@@ -67,7 +67,11 @@ class ForkedProcess:
     @property
     def is_alive(self) -> bool:
         """Whether the process is running."""
-        return not self._ended and not _has_ended(self.process)
+        if self._ended:
+            return False
+        poll = select.poll()
+        poll.register(self.process, select.POLLIN)
+        return not poll.poll(0)
 
     def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
         """Measure its process tree; memory counts beyond what the process had when it was forked."""
@@ -149,12 +153,6 @@ def _pid_of(process: int) -> int:
     if found is None:
         raise OSError(errno.ESRCH, "not a descriptor of a living process")
     return int(found[1])
-
-
-def _has_ended(process: int) -> bool:
-    poll = select.poll()
-    poll.register(process, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def _kill(process: int) -> None:

@@ -103,14 +103,14 @@ def _descendants(root: int, *, max_processes: int, excluding: Collection[int]) -
     waiting = [root]
     while waiting and len(found) <= max_processes:
         pid = waiting.pop()
-        children = _children(pid)
+        children = child_processes(pid)
         if children is not None:
             found.append(pid)
             waiting += (child for child in children if child not in excluding)
     return found
 
 
-def _children(pid: int) -> list[int] | None:
+def child_processes(pid: int) -> list[int] | None:
     """Return the child processes; `None` when the process is gone. Prefers /proc: psutil scans all processes."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())

@@ -12,7 +12,8 @@ import ipaddress
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -83,10 +84,8 @@ class Gateway:
 
         manager = GatewayKernelManager()
         manager.kernels_url = self.kernels
-        try:
+        with self._required_answer():
             await manager.start_kernel(kernel_id=kernel)
-        except Exception as error:
-            raise KernelError(f"{self.host} does not answer: {_reason(error)}.") from error
         if not manager.has_kernel:
             raise KernelError(f"{self.host} does not know the kernel that it just started.")
         return manager
@@ -94,11 +93,16 @@ class Gateway:
     async def kernel_state(self, manager: GatewayKernelManager) -> str | None:
         """Return the kernel's state on the server (`idle`, `busy`, `dead`, ...); `None` when it no longer exists.
         Raises KernelError: the server does not answer."""
-        try:
+        with self._required_answer():
             model = await manager.refresh_model()
+        return None if model is None else str(model.get("execution_state", ""))
+
+    @contextmanager
+    def _required_answer(self) -> Iterator[None]:
+        try:
+            yield
         except Exception as error:
             raise KernelError(f"{self.host} does not answer: {_reason(error)}.") from error
-        return None if model is None else str(model.get("execution_state", ""))
 
 
 async def open_gateway(url: str, *, kernel: str | None, token: SecretStr | None) -> Gateway:

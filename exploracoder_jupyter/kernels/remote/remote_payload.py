@@ -137,7 +137,8 @@ def unpack_written(archive: bytes, folder: Path, *, max_bytes: int) -> tuple[str
         for entry in packed:
             path = PurePosixPath(entry.name)
             inside = not path.is_absolute() and ".." not in path.parts
-            if entry.isreg() and inside and entry.size <= max_bytes and not _is_taken(folder, path):
+            taken = (folder / path).exists() or any((folder / parent).is_file() for parent in path.parents)
+            if entry.isreg() and inside and entry.size <= max_bytes and not taken:
                 content = packed.extractfile(entry)
                 assert content is not None
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -145,11 +146,6 @@ def unpack_written(archive: bytes, folder: Path, *, max_bytes: int) -> tuple[str
                 max_bytes -= entry.size
                 copied.add(path.as_posix())
     return tuple(sorted(copied))
-
-
-def _is_taken(folder: Path, path: PurePosixPath) -> bool:
-    """Whether something exists at this path, or a file above it."""
-    return (folder / path).exists() or any((folder / parent).is_file() for parent in path.parents)
 
 
 def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:

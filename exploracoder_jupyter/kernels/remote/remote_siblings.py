@@ -93,7 +93,13 @@ class RemoteSiblings(RerunSource):
         self._token = token
 
     async def _open_factory(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
-        _check_supported(self.sandbox)
+        if self.sandbox.isolation == "require":
+            raise MissingRequirement("The isolation of a remote kernel is unknown.", remedy="Omit --isolation require.")
+        if self.sandbox.state == "live" or self.sandbox.branching == "fork":
+            raise MissingRequirement(
+                "Experiments on another machine start in fresh kernels, which are not forked.",
+                remedy="Omit --gateway or --state live.",
+            )
         factory = _open_factory(self.sandbox, self._workdir, self._variables, self._setup, self._token)
         self.factory = await stack.enter_async_context(factory)
         return self.factory.keep_alive
@@ -122,7 +128,7 @@ class RemoteSiblings(RerunSource):
 
     async def inspect(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
         """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
-        sibling = await self._pool.take()
+        sibling = await self.pool.take()
         assert isinstance(sibling, RemoteSibling)
         async with aclosing(_run_program(self.factory, sibling, module, arguments)) as lines:
             async for line in lines:
@@ -133,10 +139,13 @@ class RemoteSiblings(RerunSource):
         return min(self.sandbox.copy_mb, MAX_MB)
 
     async def _read_environment(self) -> Environment:
+        gateway, note = self.factory.gateway, self.factory.payload.note
+        isolation = f"remote kernel at {gateway.host}: its isolation is up to that server; limits only"
+        exposed = "the connection is not encrypted" if gateway.is_exposed else ""
         return Environment(
             **await read_interpreter_facts(self.inspect),
-            kernel=self.factory.gateway.kernel,
-            isolation="; ".join(filter(None, [_isolation(self.factory.gateway), self.factory.payload.note])),
+            kernel=gateway.kernel,
+            isolation="; ".join(filter(None, [isolation, exposed, note])),
             branching="rerun (remote)",
             state="fresh: the siblings are on another machine",
         )
@@ -174,17 +183,6 @@ async def _open_factory(
             await to_thread.run_sync(reaper.close)
 
 
-def _check_supported(sandbox: Sandbox) -> None:
-    """Reject settings that cannot be met on a remote server."""
-    if sandbox.isolation == "require":
-        raise MissingRequirement("The isolation of a remote kernel is unknown.", remedy="Omit --isolation require.")
-    if sandbox.state == "live" or sandbox.branching == "fork":
-        raise MissingRequirement(
-            "Experiments on another machine start in fresh kernels, which are not forked.",
-            remedy="Omit --gateway or --state live.",
-        )
-
-
 async def _run_program(
     factory: RemoteFactory, sibling: RemoteSibling, module: str, arguments: Sequence[str]
 ) -> AsyncGenerator[str, None]:
@@ -195,8 +193,3 @@ async def _run_program(
                 yield line
     finally:
         await factory.dispose(sibling)
-
-
-def _isolation(gateway: Gateway) -> str:
-    description = f"remote kernel at {gateway.host}: its isolation is up to that server; limits only"
-    return f"{description}; the connection is not encrypted" if gateway.is_exposed else description

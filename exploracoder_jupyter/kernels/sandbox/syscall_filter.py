@@ -92,12 +92,16 @@ def compile_filter(confinement: Confinement, *, network: bool) -> SyscallFilter 
             rules.deny_if(errno.EPERM, "unshare", rules.differs(position, word))
     else:
         rules.deny(errno.EPERM, "unshare", *_MOUNTS)
-    if confinement in ("landlock", "limits"):
-        _add_shared_machine(rules)
+    if confinement in ("landlock", "limits"):  # processes that can see those of others
+        rules.deny(errno.EPERM, *_SYSTEM_V)
+        for call, *positions in _PROCESS_ARGUMENTS:
+            rules.deny_if(errno.EPERM, call, *(rules.differs(position, 0) for position in positions))
     if confinement == "landlock":
         rules.deny(errno.EPERM, *_METADATA_CALLS)
-        if not network:
-            _add_only_tcp(rules)
+        for family in () if network else (_INET, _INET6):  # all protocols but TCP, which Landlock denies itself
+            for kind in _NOT_STREAMS:
+                rules.deny_if(errno.EACCES, "socket", rules.has(0, _INT, family), rules.has(1, _STREAM_MASK, kind))
+            rules.deny_if(errno.EACCES, "socket", rules.exceeds(2, _TCP), rules.has(0, _INT, family))
     return SyscallFilter(rules.compile(), permit)
 
 
@@ -164,18 +168,3 @@ def _add_common(rules: _Rules) -> None:
         rules.deny_if(errno.EAFNOSUPPORT, "socket", rules.has(0, _INT, family))
     rules.deny_if(errno.EPROTONOSUPPORT, "socket", rules.exceeds(2, 0), rules.has(0, _INT, _NETLINK))
     rules.deny_if(errno.EPROTONOSUPPORT, "socket", rules.has(2, _INT, _MPTCP))
-
-
-def _add_shared_machine(rules: _Rules) -> None:
-    """Add rules for processes that can see those of others."""
-    rules.deny(errno.EPERM, *_SYSTEM_V)
-    for call, *positions in _PROCESS_ARGUMENTS:
-        rules.deny_if(errno.EPERM, call, *(rules.differs(position, 0) for position in positions))
-
-
-def _add_only_tcp(rules: _Rules) -> None:
-    """Deny all protocols but TCP, which Landlock denies itself."""
-    for family in (_INET, _INET6):
-        for kind in _NOT_STREAMS:
-            rules.deny_if(errno.EACCES, "socket", rules.has(0, _INT, family), rules.has(1, _STREAM_MASK, kind))
-        rules.deny_if(errno.EACCES, "socket", rules.exceeds(2, _TCP), rules.has(0, _INT, family))

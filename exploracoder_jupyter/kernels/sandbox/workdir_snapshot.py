@@ -89,7 +89,8 @@ class _SnapshotCopier:
         except OSError:
             self._missing.append(relative)
             return []
-        if relative != Path() and (len(entries) > self._entries or _is_environment(relative, entries)):
+        environment = relative.name in _BORROWED_NAMES or any(entry.name in _ENVIRONMENT_MARKERS for entry in entries)
+        if relative != Path() and (len(entries) > self._entries or environment):
             self._borrow(relative)
             return []
         self._entries -= len(entries)
@@ -108,7 +109,8 @@ class _SnapshotCopier:
 
     def _copy(self, entry: os.DirEntry[str], relative: Path) -> None:
         size = entry.stat(follow_symlinks=False).st_size
-        if size > self._bytes_left or (not self._max_borrowed and _points_outside(entry)):
+        leads_out = entry.is_symlink() and Path(entry.path).readlink().is_absolute()  # relative ones stay in the copy
+        if size > self._bytes_left or (leads_out and not self._max_borrowed):
             self._borrow(relative)
             return
         try:
@@ -121,12 +123,3 @@ class _SnapshotCopier:
     def _borrow(self, relative: Path) -> None:
         known = self._borrowed if len(self._borrowed) < self._max_borrowed else self._missing
         known.append(relative)
-
-
-def _points_outside(entry: os.DirEntry[str]) -> bool:
-    """Whether the entry is a link from the copy to the original files; relative links stay within the copy."""
-    return entry.is_symlink() and Path(entry.path).readlink().is_absolute()
-
-
-def _is_environment(relative: Path, entries: Iterable[os.DirEntry[str]]) -> bool:
-    return relative.name in _BORROWED_NAMES or any(entry.name in _ENVIRONMENT_MARKERS for entry in entries)
