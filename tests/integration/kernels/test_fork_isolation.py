@@ -4,6 +4,7 @@ or gets no answer leaves the kernel that was to be forked as it was."""
 import socket
 import sys
 import time
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -77,19 +78,24 @@ FAULTS = {
 LISTENING = "import threading; print([one.is_alive() for one in threading.enumerate() if one.name == 'explora-line'])"
 
 
-@pytest.fixture(scope="module", params=["overlay", "copy", "fork-landlock", "fork-limits"])
-async def root(request, tmp_path_factory, anyio_backend):
-    """A root branch at each level, and at the strongest with both ways to show a working directory."""
-    workdir = tmp_path_factory.mktemp("work")
-    if request.param in LEVELS:
-        async with open_engine(request.param, LIMITS, workdir=workdir) as siblings:
-            yield await siblings.root()
+@asynccontextmanager
+async def opened(name, workdir):
+    """Siblings at a level, or at the strongest with this way to show a working directory."""
+    if name in LEVELS:
+        async with open_engine(name, LIMITS, workdir=workdir) as siblings:
+            yield siblings
     else:
         if not fully_confined():
             pytest.skip(best_level().why)
-        level = SandboxLevel("namespaces", overlay=request.param == "overlay")
+        level = SandboxLevel("namespaces", overlay=name == "overlay")
         async with ForkSiblings(Sandbox(**LIMITS), level, workdir=workdir, state="fresh") as siblings:
-            yield await siblings.root()
+            yield siblings
+
+
+@pytest.fixture(scope="module", params=["overlay", "copy", "fork-landlock", "fork-limits"])
+async def root(request, tmp_path_factory, anyio_backend):
+    async with opened(request.param, tmp_path_factory.mktemp("work")) as siblings:
+        yield await siblings.root()
 
 
 async def shown(branch, code):
@@ -128,15 +134,15 @@ async def test_a_fork_holds_no_pipe_to_the_engine_that_it_does_not_need(root):
     assert await shown(branch, code) == "2"  # its own output and error
 
 
-@pytest.mark.parametrize("root", ["overlay"], indirect=True)
 @pytest.mark.parametrize("hinder, clear", FAULTS.values(), ids=FAULTS)
-async def test_a_branch_that_cannot_be_forked_listens_on(root, hinder, clear):
-    [branch] = await root.fork(1)
-    await shown(branch, hinder)
-    with pytest.raises((BranchingChanged, KernelError)):
-        await branch.fork(1)
-    await shown(branch, clear)
-    assert await shown(branch, LISTENING) == "[True]"
+async def test_a_branch_that_cannot_be_forked_listens_on(tmp_path, hinder, clear):
+    async with opened("overlay", tmp_path) as siblings:
+        [branch] = await (await siblings.root()).fork(1)
+        await shown(branch, hinder)
+        with pytest.raises((BranchingChanged, KernelError)):
+            await branch.fork(1)
+        await shown(branch, clear)
+        assert await shown(branch, LISTENING) == "[True]"
 
 
 async def test_an_engine_that_does_not_answer_holds_the_kernel_up_for_a_moment_only(tmp_path):

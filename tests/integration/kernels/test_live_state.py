@@ -241,7 +241,7 @@ async def fork_while(folder, busy):
 
         async with anyio.create_task_group() as reading:
             reading.start_soon(read)
-            for _ in range(3):
+            for _ in range(2):
                 sandbox = Sandbox(state="live", branching="fork")
                 async with open_siblings(sandbox, workdir=workdir, live=Offered(kernel.fork)) as siblings:
                     for branch in await (await siblings.root()).fork(2):

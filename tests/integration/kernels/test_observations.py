@@ -98,7 +98,7 @@ async def test_what_was_bound_again_says_its_shape_before(branch):
     assert change.before.startswith("10 ")
 
 
-async def test_warnings_and_log_records_are_reported_and_shown_as_ever(branch):
+async def test_warnings_and_log_records_are_reported_and_shown_as_ever(fresh):
     code = """
 warnings.simplefilter('always')
 for _ in range(3): warnings.warn('old', FutureWarning)
@@ -107,14 +107,14 @@ with warnings.catch_warnings():
 logging.getLogger('some.library').warning('careful with %s', 'this')
 logging.info('unheard')
 """
-    observation = await run(branch, code)
+    observation = await run(fresh, code)
     assert observation.warnings == ("FutureWarning: old (x3)",)
     assert observation.logs == ("WARNING some.library: careful with this",)
     shown = "".join(output["text"] for output in observation.outputs if output["output_type"] == "stream")
     assert "FutureWarning: old" in shown
     assert "careful with this" in shown
     assert "unheard" not in shown
-    again = await run(branch, "pass")
+    again = await run(fresh, "pass")
     assert (again.warnings, again.logs) == ((), ())
 
 

@@ -142,6 +142,10 @@ def test_a_snapshot_copies_what_fits_and_borrows_the_rest(project, tmp_path):
     assert copied == {"a.py", "deep", "deep/b.py", "link.py"}
     assert {str(path) for path in snapshot.borrowed} == {"big.csv", ".git", "env"}
     assert (snapshot.folder / "link.py").is_symlink()
+    assert snapshot.note == ""
+    assert not (
+        take_snapshot(project, tmp_path / "less", most_mb=1, hidden=[project / "deep"]).folder / "deep"
+    ).exists()
 
 
 def test_credentials_of_a_project_are_neither_copied_nor_borrowed(project, tmp_path):
@@ -155,11 +159,6 @@ def test_credentials_of_a_project_are_neither_copied_nor_borrowed(project, tmp_p
     assert names == {".git/config", ".git/modules/sub/config", "env/.env"}
 
 
-def test_hidden_files_are_not_copied(project, tmp_path):
-    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1, hidden=[project / "deep"])
-    assert not (snapshot.folder / "deep").exists()
-
-
 def test_where_nothing_can_be_mounted_no_path_of_a_copy_leads_to_the_original(project, tmp_path):
     (project / "elsewhere").symlink_to(tmp_path)
     (project / "again.py").symlink_to(project / "a.py")
@@ -170,10 +169,6 @@ def test_where_nothing_can_be_mounted_no_path_of_a_copy_leads_to_the_original(pr
     assert all(name in snapshot.note for name in ("big.csv", ".git", "env", "elsewhere", "again.py"))
     (own / "link.py").write_text("changed")
     assert (project / "a.py").read_bytes() == b"x" * 10
-
-
-def test_what_is_borrowed_is_visible_and_not_noted(project, tmp_path):
-    assert take_snapshot(project, tmp_path / "copy", most_mb=1).note == ""
 
 
 def test_removing_a_folder_leaves_alone_what_holds_it(tmp_path):
