@@ -35,45 +35,29 @@ class SiblingFactory:
     launcher: Launcher
     snapshot: Snapshot
     context: zmq.asyncio.Context
-    setup: str = ""
-    """Code that every sibling runs first."""
     variables: Path | None = None
     """Folder written by `kernel_agent.variable_transfer.dump`, loaded into every sibling."""
     _serial: count[int] = field(default_factory=count)
-    _folders: dict[int, Path] = field(default_factory=dict)
 
     async def start(self) -> Sibling:
-        """Start a fresh sibling, load its variables and run its setup. Raises KernelError: the sibling did not start,
-        or the setup failed."""
+        """Start a fresh sibling and load its variables. Raises KernelError: it did not start."""
         folder = self.launcher.folder / f"s{next(self._serial)}"
         try:
             await to_thread.run_sync(self._prepare, folder)
-            sibling = await start_sibling(self._launch(folder), self.context)
+            return await start_sibling(self._launch(folder), self.context)
         except BaseException as error:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(remove_tree, folder)
             if isinstance(error, OSError):  # mostly a full disk
                 raise KernelError(f"A sibling kernel could not be started: {_reason(error)}.") from error
             raise
-        self._folders[id(sibling)] = folder
-        try:
-            await run_setup(sibling, self.setup)
-        except BaseException:
-            await self.dispose(sibling)
-            raise
-        return sibling
 
-    async def dispose(self, sibling: AnySibling) -> None:
+    async def dispose(self, sibling: Sibling) -> None:
         """End the sibling and remove its folder. Idempotent; not interrupted by cancellation."""
         with anyio.CancelScope(shield=True):
             await sibling.close()
-            folder = self._folders.pop(id(sibling), None)
-            if folder is not None:
-                await to_thread.run_sync(remove_tree, folder)
-
-    def workdir(self, sibling: AnySibling) -> Path:
-        """The sibling's own copy of the working directory, as seen from here."""
-        return self._folders[id(sibling)] / "work"
+            if sibling.process.folder is not None:
+                await to_thread.run_sync(remove_tree, sibling.process.folder)
 
     def _prepare(self, folder: Path) -> None:
         make_private_folders(folder)

@@ -30,7 +30,7 @@ from exploracoder_jupyter.kernels.observing.output_collector import OutputCollec
 from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
 from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
-from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory
+from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory, run_setup
 from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, Sibling
 from exploracoder_jupyter.kernels.siblings import LocalSiblings, Siblings
 from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
@@ -64,9 +64,7 @@ class RerunSource(Siblings):
         stack.push_async_callback(self._close_branches)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
-        self.pool: WarmPool[AnySibling] = WarmPool(
-            tasks, self.factory.start, self.factory.dispose, size=self.warm_siblings
-        )
+        self.pool: WarmPool[AnySibling] = WarmPool(tasks, self._start, self.factory.dispose, size=self.warm_siblings)
         tasks.start_soon(watch)
         self.pool.warm_up()
 
@@ -97,6 +95,15 @@ class RerunSource(Siblings):
         """Return a fresh sibling. Raises KernelError: no sibling could be started."""
         return await self.pool.take()
 
+    async def _start(self) -> AnySibling:
+        sibling: AnySibling = await self.factory.start()
+        try:
+            await run_setup(sibling, self._setup)
+        except BaseException:
+            await self.factory.dispose(sibling)
+            raise
+        return sibling
+
     async def _close_branches(self) -> None:
         with anyio.CancelScope(shield=True):
             await self.pool.close()
@@ -117,7 +124,7 @@ class RerunSiblings(LocalSiblings, RerunSource):
         context = zmq.asyncio.Context()
         stack.callback(close_context, context)
         snapshot = await launcher.snapshot(self._workdir, borrow=launcher.isolation.mounts)
-        self.factory = SiblingFactory(launcher, snapshot, context, self._setup, self._variables)
+        self.factory = SiblingFactory(launcher, snapshot, context, self._variables)
         self._watchdog = ResourceWatchdog(memory=launcher.memory, processes=self.sandbox.processes, disk=launcher.disk)
         return self._watchdog.run
 
@@ -139,8 +146,9 @@ class RerunSiblings(LocalSiblings, RerunSource):
 
     async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Copy what was written in the sibling's working directory; see `Branch.files`."""
-        work, snapshot = self.factory.workdir(sibling), self.factory.snapshot
-        return await to_thread.run_sync(lambda: copy_written(work, snapshot, folder, most_mb=self.sandbox.copy_mb))
+        assert isinstance(sibling, Sibling) and sibling.process.folder is not None
+        work, most_mb = sibling.process.folder / "work", self.sandbox.copy_mb
+        return await to_thread.run_sync(lambda: copy_written(work, self.factory.snapshot, folder, most_mb=most_mb))
 
 
 class RerunBranch:

@@ -28,7 +28,6 @@ from exploracoder_jupyter.kernels.remote.gateway import Gateway, gateway_token, 
 from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
 from exploracoder_jupyter.kernels.remote.remote_payload import MAX_MB, Payload, build_payload, unpack_written
 from exploracoder_jupyter.kernels.remote.remote_sibling import SILENCE_LIMIT_SECONDS, RemoteSibling
-from exploracoder_jupyter.kernels.sibling_factory import run_setup
 from exploracoder_jupyter.kernels.sibling_kernel import AnySibling
 
 
@@ -39,20 +38,13 @@ class RemoteFactory:
     gateway: Gateway
     reaper: KernelReaper
     payload: Payload
-    setup: str = ""
-    """Code that every sibling runs first."""
     living: set[RemoteSibling] = field(default_factory=set)
 
     async def start(self) -> RemoteSibling:
-        """Start a fresh sibling with its files and variables in place, and run the setup. Raises KernelError: it did
-        not start, or could not be prepared."""
+        """Start a fresh sibling with its files and variables in place. Raises KernelError: it did not start, or could
+        not be prepared."""
         sibling = await RemoteSibling.start(self.gateway, self.payload, self.reaper)
         self.living.add(sibling)
-        try:
-            await run_setup(sibling, self.setup)
-        except BaseException:
-            await self.dispose(sibling)
-            raise
         return sibling
 
     async def dispose(self, sibling: AnySibling) -> None:
@@ -100,7 +92,7 @@ class RemoteSiblings(RerunSource):
                 "Experiments on another machine start in fresh kernels, which are not forked.",
                 remedy="Omit --gateway or --state live.",
             )
-        factory = _open_factory(self.sandbox, self._workdir, self._variables, self._setup, self._token)
+        factory = _open_factory(self.sandbox, self._workdir, self._variables, self._token)
         self.factory = await stack.enter_async_context(factory)
         return self.factory.keep_alive
 
@@ -156,7 +148,7 @@ def remote_inspector(sandbox: Sandbox, *, token: SecretStr | None = None) -> Ins
 
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
         async with (
-            _open_factory(sandbox, None, None, "", token) as factory,
+            _open_factory(sandbox, None, None, token) as factory,
             aclosing(_run_program(factory, await factory.start(), module, arguments)) as lines,
         ):
             async for line in lines:
@@ -167,7 +159,7 @@ def remote_inspector(sandbox: Sandbox, *, token: SecretStr | None = None) -> Ins
 
 @asynccontextmanager
 async def _open_factory(
-    sandbox: Sandbox, workdir: Path | None, variables: Path | None, setup: str, token: SecretStr | None
+    sandbox: Sandbox, workdir: Path | None, variables: Path | None, token: SecretStr | None
 ) -> AsyncIterator[RemoteFactory]:
     if not sandbox.gateway:
         raise UsageError("No gateway is given.", remedy="Add --gateway URL.")
@@ -177,7 +169,7 @@ async def _open_factory(
     )
     reaper = KernelReaper(gateway)
     try:
-        yield RemoteFactory(gateway, reaper, payload, setup)
+        yield RemoteFactory(gateway, reaper, payload)
     finally:
         with anyio.CancelScope(shield=True):
             await to_thread.run_sync(reaper.close)
