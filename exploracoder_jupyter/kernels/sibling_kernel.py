@@ -8,15 +8,17 @@ machine is a `remote_sibling.RemoteSibling`.
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import anyio
 import zmq
+import zmq.asyncio
 from jupyter_client.asynchronous.client import AsyncKernelClient
 
 from exploracoder_jupyter.core.errors import KernelError
@@ -35,6 +37,7 @@ _START_SECONDS: Final = 60.0
 _HANDSHAKE_SECONDS: Final = (0.03, 0.04, 0.08, 0.2, 0.5)
 _POLL_SECONDS: Final = 0.05
 _DRAIN_SECONDS: Final = 0.1
+_END_SECONDS: Final = 2.0
 
 
 @dataclass(slots=True)
@@ -286,6 +289,19 @@ class Sibling(AnySibling):
                 request.end("died")
             else:
                 request.finish_if_silent(self._lost_idle_seconds)
+
+
+@contextmanager
+def open_context() -> Iterator[zmq.asyncio.Context]:
+    """Yield a ZeroMQ context, whose sockets are closed at the end. Gives up after two seconds: with an incomplete
+    socket, as when descriptors run out, terminating would wait forever."""
+    context = zmq.asyncio.Context()
+    try:
+        yield context
+    finally:
+        ending = threading.Thread(target=context.destroy, kwargs={"linger": 0}, daemon=True, name="end-of-context")
+        ending.start()
+        ending.join(_END_SECONDS)
 
 
 async def _receive_message(receive: Any) -> Message | None:

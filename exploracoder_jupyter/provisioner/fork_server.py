@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import zmq.asyncio
 from anyio import to_thread
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
@@ -28,7 +27,7 @@ from exploracoder_jupyter.kernels.launcher import open_launcher, short_temporary
 from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
-from exploracoder_jupyter.kernels.zmq_context import close_context
+from exploracoder_jupyter.kernels.sibling_kernel import open_context
 from exploracoder_jupyter.provisioner.running_kernel import RunningKernel
 
 
@@ -81,8 +80,7 @@ class ForkServer:
                 level = await to_thread.run_sync(find_level, launcher.archive)
                 snapshot = await launcher.snapshot(workdir, borrow=level.name == "namespaces")
             self.level = level
-            context = zmq.asyncio.Context()
-            stack.callback(close_context, context)
+            context = stack.enter_context(open_context())
             forker = Forker(ForkRequestBuilder(launcher, snapshot, level, watched=False), context)
             root = await forker.root(self.kernel.fork, chdir=None)
             stack.push_async_callback(_end_and_release, root)

@@ -32,10 +32,9 @@ from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, s
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
 from exploracoder_jupyter.kernels.sibling_factory import make_private_folders, run_setup, startup_arguments
-from exploracoder_jupyter.kernels.sibling_kernel import Sibling
+from exploracoder_jupyter.kernels.sibling_kernel import Sibling, open_context
 from exploracoder_jupyter.kernels.siblings import LocalSiblings
 from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
-from exploracoder_jupyter.kernels.zmq_context import close_context
 
 _MAX_CONCURRENT: Final = max(4, CORES)
 
@@ -71,8 +70,7 @@ class ForkSiblings(LocalSiblings):
         self._launcher = launcher
         self._tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(self._tasks.cancel_scope.cancel)
-        context = zmq.asyncio.Context()
-        stack.callback(close_context, context)
+        context = stack.enter_context(open_context())
         snapshot = await launcher.snapshot(self._workdir, borrow=self._level.name == "namespaces")
         self.forker = Forker(ForkRequestBuilder(launcher, snapshot, self._level), context, libraries_that_hung())
         self._root = await self._fork_root(context)

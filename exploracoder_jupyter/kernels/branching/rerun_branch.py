@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
-import zmq.asyncio
 from anyio import to_thread
 
 from exploracoder_jupyter.core.types import Environment, Observation, Status
@@ -31,10 +30,9 @@ from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWat
 from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
 from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory, run_setup
-from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, Sibling
+from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, Sibling, open_context
 from exploracoder_jupyter.kernels.siblings import LocalSiblings, Siblings
 from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
-from exploracoder_jupyter.kernels.zmq_context import close_context
 
 _MAX_WARM: Final = 8
 
@@ -121,8 +119,7 @@ class RerunSiblings(LocalSiblings, RerunSource):
     async def _open_factory(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
         launcher = await stack.enter_async_context(open_launcher(self.sandbox, workdir=self._workdir))
         self._launcher = launcher
-        context = zmq.asyncio.Context()
-        stack.callback(close_context, context)
+        context = stack.enter_context(open_context())
         snapshot = await launcher.snapshot(self._workdir, borrow=launcher.isolation.mounts)
         self.factory = SiblingFactory(launcher, snapshot, context, self._variables)
         self._watchdog = ResourceWatchdog(memory=launcher.memory, processes=self.sandbox.processes, disk=launcher.disk)
