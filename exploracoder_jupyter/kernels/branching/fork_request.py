@@ -28,7 +28,7 @@ PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port
 ForkRequest = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ForkRequestBuilder:
     """Builds the fork requests of one run."""
 
@@ -42,8 +42,7 @@ class ForkRequestBuilder:
 
     def __post_init__(self) -> None:
         level, network = self.level.name, self.launcher.sandbox.network
-        compiled = None if level == "open" else compile_filter(level, network=network)
-        object.__setattr__(self, "filter", compiled)
+        self.filter = None if level == "open" else compile_filter(level, network=network)
 
     def root(self, *, chdir: Path | None) -> ForkRequest:
         """Return the request for the first generation: a child of an unconfined kernel that is only forked itself."""

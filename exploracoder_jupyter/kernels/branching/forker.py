@@ -60,6 +60,7 @@ class Forker:
         try:
             listener.bind(str(address))
             listener.listen(1)
+            listener.setblocking(False)
             with anyio.fail_after(scale_limit(_FORK_SECONDS)):
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(request_fork, str(address))

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.errors import ExploraError, KernelError, MissingRequirement, UsageError
+from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import has_user_info
 
 if TYPE_CHECKING:
@@ -163,22 +163,20 @@ async def _kernelspecs(url: str, *, has_token: bool) -> dict[str, Any]:
         if not isinstance(answer, dict) or not isinstance(answer["kernelspecs"], dict):
             raise KeyError
     except Exception as error:
-        raise _explain_failure(error, urlsplit(url).netloc, has_token=has_token) from error
+        host, status = urlsplit(url).netloc, int(getattr(error, "status_code", 0))
+        missing = status == _NOT_FOUND and not isinstance(error.__cause__, OSError)
+        if isinstance(error, (KeyError, ValueError)) or missing:
+            raise MissingRequirement(
+                f"{host} does not answer like a Jupyter Server or Kernel Gateway.", remedy="Check the address."
+            ) from error
+        if status in _UNAUTHORIZED:
+            what = "refuses the token" if has_token else "requires a token"
+            remedy = f"Set {TOKEN_VARIABLE} to a token of that server."
+            raise MissingRequirement(f"{host} {what}.", remedy=remedy) from error
+        raise MissingRequirement(
+            f"{host} cannot be reached: {_reason(error)}.", remedy="Start it, or check the address and the network."
+        ) from error
     return answer
-
-
-def _explain_failure(error: Exception, host: str, *, has_token: bool) -> ExploraError:
-    status = int(getattr(error, "status_code", 0))
-    if isinstance(error, (KeyError, ValueError)) or (status == _NOT_FOUND and not isinstance(error.__cause__, OSError)):
-        return MissingRequirement(
-            f"{host} does not answer like a Jupyter Server or Kernel Gateway.", remedy="Check the address."
-        )
-    if status in _UNAUTHORIZED:
-        what = "refuses the token" if has_token else "requires a token"
-        return MissingRequirement(f"{host} {what}.", remedy=f"Set {TOKEN_VARIABLE} to a token of that server.")
-    return MissingRequirement(
-        f"{host} cannot be reached: {_reason(error)}.", remedy="Start it, or check the address and the network."
-    )
 
 
 def _choose_kernelspec(found: Mapping[str, Any], kernel: str | None, host: str) -> str:

@@ -87,25 +87,12 @@ def test_clearing_waits_for_the_next_output_on_request():
     assert collector.outputs() == ()
 
 
+CHANGES = [
+    Change("G", "new", "networkx.Graph", "3 nodes: 'a'", "3 nodes"),
+    Change("df", "mutated", "pandas.DataFrame", "4 x 2", "", "3 x 2"),
+]
 DID = {
-    "changes": [
-        {
-            "name": "G",
-            "how": "new",
-            "type": "networkx.Graph",
-            "summary": "3 nodes: 'a'",
-            "schema": "3 nodes",
-            "before": "",
-        },
-        {
-            "name": "df",
-            "how": "mutated",
-            "type": "pandas.DataFrame",
-            "summary": "4 x 2",
-            "schema": "",
-            "before": "3 x 2",
-        },
-    ],
+    "changes": [asdict(change) for change in CHANGES],
     "warnings": ["FutureWarning: use\n  len"],
     "logs": ["\x1b[31mlib: slow\x1b[0m"],
     "files": ["out/a.csv"],
@@ -118,10 +105,7 @@ def test_what_a_cell_did_is_taken_out_of_the_outputs():
     collector = collect(("display_data", {"data": {CELL_MIME: DID}}))
     assert collector.outputs() == ()
     did = collector.outcome
-    assert did.changes == (
-        Change("G", "new", "networkx.Graph", "3 nodes: 'a'", "3 nodes"),
-        Change("df", "mutated", "pandas.DataFrame", "4 x 2", "", "3 x 2"),
-    )
+    assert did.changes == tuple(CHANGES)
     assert did.names == (("G", "networkx.Graph"),)
     assert (did.warnings, did.logs, did.files) == (("FutureWarning: use len",), ("lib: slow",), ("out/a.csv",))
     assert did.memory == 7_000_000
