@@ -1,6 +1,6 @@
-"""The user's running kernel is forked between cells, from another thread, and during a cell; nothing of it changes.
+"""The user's running kernel is forked between cells and, from another thread, during a cell; nothing of it changes.
 
-One story runs for each transport: a kernel gets everything of `live_aspects`, is forked in the three ways, branches
+One story runs for each transport: a kernel gets everything of `live_aspects`, is forked in both ways, branches
 look at all of it and spoil all of it, and then the kernel looks. Each test is about one part of the story.
 """
 
@@ -26,7 +26,7 @@ from tests.patience import patience
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
 
-WAYS = ("between cells", "from another thread", "during a cell")
+WAYS = ("between cells", "during a cell")
 BUSY = "turns = 0\nwhile not os.path.exists('stop'):\n    turns += 1; time.sleep(0.005)\nprint('turned')\nturns > 10"
 NOISE = """
 import os, time
