@@ -11,6 +11,7 @@ import pwd
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final
@@ -67,18 +68,16 @@ def maskable_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
     A file that has been deleted since it was found cannot be mounted over. A path in a folder that this user may enter
     only with the privileges of root cannot either, and is closed to experiments, which run without these privileges.
     """
-    enterable: dict[Path, bool] = {}
-    return tuple(path for path in paths if os.path.lexists(path) and _can_be_entered(path.parent, enterable))
 
+    @cache
+    def can_be_entered(folder: Path) -> bool:
+        return _modes_allow(folder) and (folder.parent == folder or can_be_entered(folder.parent))
 
-def _can_be_entered(folder: Path, known: dict[Path, bool]) -> bool:
-    """Whether file modes alone let this user enter the folder and all folders around it."""
-    if folder not in known:
-        known[folder] = _modes_allow(folder) and (folder.parent == folder or _can_be_entered(folder.parent, known))
-    return known[folder]
+    return tuple(path for path in paths if os.path.lexists(path) and can_be_entered(path.parent))
 
 
 def _modes_allow(folder: Path) -> bool:
+    """Whether file modes alone let this user enter the folder."""
     if os.geteuid() != 0:
         return os.access(folder, os.X_OK)
     status = folder.stat()
