@@ -48,7 +48,9 @@ def test_imports_are_distinguished_from_other_names():
     assert notebook_names.imported_names("import a.b, c as d\nfrom e import f\ng = d") == {"a", "d", "f"}
 
 
-def test_changed_names_are_new_rebound_or_mutated():
+def test_changed_names_are_new_rebound_or_mutated(monkeypatch):
+    for name in ("_SECONDS_MENTIONED", "_SECONDS_OTHERS"):  # which a busy machine exceeds
+        monkeypatch.setattr(changed_names, name, 5)
     kept = []
     namespace = {
         "same": kept,
