@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.kernels import RerunBranch, RerunSiblings
+from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch, RerunSiblings
 
 CELL_SECONDS = 0.2
 CELL = f"import time\nend = time.perf_counter() + {CELL_SECONDS}\nwhile time.perf_counter() < end: pass"

@@ -6,17 +6,16 @@ installed packages. The program is confined like a sibling; the working director
 
 from __future__ import annotations
 
+import codecs
 import json
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, aclosing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from anyio.abc import ByteReceiveStream, Process
-from anyio.streams.text import TextReceiveStream
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError
@@ -44,11 +43,8 @@ def choose_inspector(sandbox: Sandbox) -> Inspect:
 
 
 async def read_interpreter_facts(inspect: Inspect) -> dict[str, Any]:
-    """Return the facts about the interpreter and its packages, by the field names of `Environment`.
-
-    Raises:
-        KernelError: the interpreter could not be inspected.
-    """
+    """Return the facts about the interpreter and its packages, by the field names of `Environment`. Raises KernelError:
+    the interpreter could not be inspected."""
     found = json.loads("".join([line async for line in inspect("introspection.environment_report", ())]))
     return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
 
@@ -76,11 +72,9 @@ def local_inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect
 async def inspect(
     launcher: Launcher, module: str, arguments: Sequence[str], *, workdir: Path
 ) -> AsyncGenerator[str, None]:
-    """Yield the lines printed by a module of `kernel_agent`; see `Inspect`.
-
-    Raises:
-        KernelError: the program could not be started, or failed.
-    """
+    """Yield the lines printed by a module of `kernel_agent`; see `Inspect`. Raises KernelError: the program could not
+    be started, or failed."""
+    from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
     from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
     from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 
@@ -95,11 +89,12 @@ async def inspect(
         covered=launcher.files.covered,
         private=launcher.folder,
     )
-    with (private / "log").open("wb") as log, _lifeline() as lifeline:
+    theirs, ours = socket.socketpair()  # the program ends with this process: `confinement.exit_with_starter`
+    with (private / "log").open("wb") as log, theirs, ours:
         try:
             process = await anyio.open_process(
                 launcher.command("confinement.bound_process", [module, *arguments], view),
-                stdin=lifeline,
+                stdin=theirs.fileno(),
                 stderr=log,
                 cwd=workdir,
                 env=launcher.environ(private),
@@ -109,43 +104,26 @@ async def inspect(
             raise KernelError(f"{module} could not be started: {error}.") from error
         try:
             assert process.stdout is not None
-            async with aclosing(_split_lines(process.stdout)) as lines:
+            async with aclosing(split_lines(process.stdout)) as lines:
                 async for line in lines:
                     yield line
             if await process.wait() != 0:
-                raise KernelError(f"Reading the environment failed ({module}): {_last_line(private / 'log')}")
+                lines_of_log = (private / "log").read_text(errors="replace").strip().splitlines()
+                why = lines_of_log[-1] if lines_of_log else "no reason was given."
+                raise KernelError(f"Reading the environment failed ({module}): {why}")
         finally:
             with anyio.CancelScope(shield=True):
-                await _terminate(process, supervised=launcher.isolation.mounts)
+                if process.returncode is None:
+                    await ProcessTree(process.pid).end(root_follows=launcher.isolation.mounts)
+                await process.aclose()
 
 
-@contextmanager
-def _lifeline() -> Iterator[int]:
-    """Yield the standard input for a program that must end with this process; see
-    `kernel_agent.confinement.exit_with_starter`."""
-    theirs, ours = socket.socketpair()
-    with theirs, ours:
-        yield theirs.fileno()
-
-
-async def _split_lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:
-    rest = ""
-    async for chunk in TextReceiveStream(stream, errors="replace"):
-        *whole, rest = (rest + chunk).split("\n")
+async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
+    """Yield the lines of a text that arrives in chunks, without line ends."""
+    decoder, rest = codecs.getincrementaldecoder("utf-8")(errors="replace"), ""
+    async for chunk in chunks:
+        *whole, rest = (rest + decoder.decode(chunk)).split("\n")
         for line in whole:
             yield line
     if rest:
         yield rest
-
-
-async def _terminate(process: Process, *, supervised: bool) -> None:
-    from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
-
-    if process.returncode is None:
-        await ProcessTree(process.pid).end(root_follows=supervised)
-    await process.aclose()
-
-
-def _last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "no reason was given."

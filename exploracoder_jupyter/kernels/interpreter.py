@@ -14,16 +14,15 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from importlib.machinery import SourceFileLoader
-from importlib.resources.abc import Traversable
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Final
 
+from exploracoder_jupyter import kernel_agent
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.version import __version__
@@ -58,11 +57,8 @@ def find_interpreter(kernel: str | None, python: str | None = None) -> Interpret
 
     `kernel` is a kernelspec, or the absolute path of an interpreter, which then shares none of the caller's variables.
     Without it, `python` is used, whose path may be relative to the current folder, and which shares the caller's
-    variables; without either, the caller's own interpreter.
-
-    Raises:
-        MissingRequirement: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
-    """
+    variables; without either, the caller's own interpreter. Raises MissingRequirement: there is no such kernel, it is
+    not Python's ipykernel, or it cannot be started."""
     if kernel is None and python not in (None, sys.executable):
         path = str(Path(python).absolute()) if os.sep in python else python  # siblings start in other folders
         return Interpreter("python3", (path,), paths=_read_import_paths(python, (path,)))
@@ -76,20 +72,16 @@ def find_interpreter(kernel: str | None, python: str | None = None) -> Interpret
         )
     if Path(kernel).is_absolute():
         return Interpreter(kernel, (kernel,), _NO_CALLER_PACKAGES, _read_import_paths(kernel, (kernel,)))
-    spec = _find_spec(kernel)
-    command = _python_command(kernel, spec)
-    return Interpreter(kernel, command, dict(spec.env or {}), _read_import_paths(kernel, command))
-
-
-def _find_spec(kernel: str) -> KernelSpec:
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # imports all of the kernel client
 
     manager = KernelSpecManager()
     try:
-        return manager.get_kernel_spec(kernel)
+        spec = manager.get_kernel_spec(kernel)
     except (NoSuchKernel, ValueError) as error:
         installed = ", ".join(sorted(manager.find_kernel_specs())) or "none"
         raise MissingRequirement(f"There is no kernel {kernel!r}.", remedy=f"Installed: {installed}.") from error
+    command = _python_command(kernel, spec)
+    return Interpreter(kernel, command, dict(spec.env or {}), _read_import_paths(kernel, command))
 
 
 def _python_command(kernel: str, spec: KernelSpec) -> tuple[str, ...]:
@@ -118,12 +110,11 @@ def _read_import_paths(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
             stdin=subprocess.DEVNULL,
             cwd=sys.prefix,
         )
-        return tuple(json.loads(done.stdout)) if done.returncode == 0 else _raise_start_error(kernel, done.stderr)
+        if done.returncode == 0:
+            return tuple(json.loads(done.stdout))
+        why = done.stderr
     except (OSError, subprocess.TimeoutExpired, json.JSONDecodeError) as error:
-        return _raise_start_error(kernel, getattr(error, "strerror", None) or str(error))
-
-
-def _raise_start_error(kernel: str, why: str) -> tuple[str, ...]:
+        why = getattr(error, "strerror", None) or str(error)
     last = (why.strip().splitlines() or ["no reason was given"])[-1]
     raise MissingRequirement(
         f"The interpreter of {kernel!r} does not start: {last.rstrip('.')}.", remedy="Choose another, or reinstall it."
@@ -132,25 +123,22 @@ def _raise_start_error(kernel: str, why: str) -> tuple[str, ...]:
 
 def write_agent_archive(path: Path) -> Path:
     """Write the zip of `exploracoder_jupyter.kernel_agent`, to be run as `python PATH MODULE ARGUMENT...`."""
-    package = resources.files("exploracoder_jupyter.kernel_agent")
+    package = Path(kernel_agent.__file__).parent
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("exploracoder_jupyter/__init__.py", "")
-        for name, entry in _python_files(package, ""):
-            home = "" if name == "__main__.py" else "exploracoder_jupyter/kernel_agent/"
-            source = entry.read_bytes()
-            archive.writestr(f"{home}{name}", source)
-            archive.writestr(f"{home}{name}c", _bytecode(entry, source, f"{home}{name}"))
+        for file in sorted(package.rglob("*.py")):
+            name = file.relative_to(package).as_posix()
+            name = name if name == "__main__.py" else f"exploracoder_jupyter/kernel_agent/{name}"
+            archive.writestr(name, file.read_bytes())
+            archive.writestr(f"{name}c", _bytecode(file, name))
         for name, text in _metadata().items():
             archive.writestr(f"{PACKAGE.replace('-', '_')}-{__version__}.dist-info/{name}", text)
     return path
 
 
 def _metadata() -> dict[str, str]:
-    """Return the metadata files that register the built-in summarizers in a kernel.
-
-    Raises:
-        MissingRequirement: none are registered here.
-    """
+    """Return the metadata files that register the built-in summarizers in a kernel. Raises MissingRequirement: none are
+    registered here."""
     lines = [f"{plugin.name} = {plugin.value}" for plugin in own_plugins() if plugin.group == "summarizers"]
     if not lines:
         raise MissingRequirement(f"The metadata of {PACKAGE} is missing or old.", remedy=f"Install {PACKAGE} again.")
@@ -160,28 +148,19 @@ def _metadata() -> dict[str, str]:
     }
 
 
-def _bytecode(entry: Traversable, source: bytes, name: str) -> bytes:
+def _bytecode(file: Path, name: str) -> bytes:
     """Return the module's bytecode (PEP 552, never checked) for interpreters of this version; others ignore it.
 
     Otherwise each sibling would compile it anew, which takes longer than everything else at its start. Compiled here,
     it is taken from the interpreter's own cache, which is several times faster.
     """
-    cached = SourceFileLoader(name, str(entry)).get_code(name) if isinstance(entry, Path) else None
-    code = cached or compile(source, name, "exec", dont_inherit=True)
+    code = SourceFileLoader(name, str(file)).get_code(name)
+    assert code is not None
     unchecked = (1).to_bytes(4, "little")
-    return MAGIC_NUMBER + unchecked + source_hash(source) + marshal.dumps(_renamed(code, name))
+    return MAGIC_NUMBER + unchecked + source_hash(file.read_bytes()) + marshal.dumps(_renamed(code, name))
 
 
 def _renamed(code: CodeType, name: str) -> CodeType:
     """Return the code under the name of its file in the archive: tracebacks show no path of this machine."""
     constants = tuple(_renamed(one, name) if isinstance(one, CodeType) else one for one in code.co_consts)
     return code.replace(co_filename=name, co_consts=constants)
-
-
-def _python_files(folder: Traversable, home: str) -> Iterator[tuple[str, Traversable]]:
-    """Yield the Python files below the folder with their relative paths."""
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.name.endswith(".py"):
-            yield f"{home}{entry.name}", entry
-        elif entry.is_dir() and entry.name != "__pycache__":
-            yield from _python_files(entry, f"{home}{entry.name}/")

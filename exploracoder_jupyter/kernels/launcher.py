@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 import anyio
 import psutil
@@ -33,6 +33,7 @@ from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation, find_isolation, needed_by_interpreter
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
 from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles, find_visible_files
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, take_snapshot
 
 _MEGABYTE: Final = 1 << 20
 _MACHINE_SHARE: Final = 0.8
@@ -88,12 +89,17 @@ class Launcher:
 
     def command(self, module: str, arguments: Sequence[str], view: FileView) -> list[str]:
         """Return the command line that runs a module of `kernel_agent` within the view."""
-        limits = json.dumps({**self.limits(), "filter": self._encoded_filter()})
+        encoded = None if self.filter is None else base64.b64encode(self.filter.program).decode()
+        limits = json.dumps({**self.limits(), "filter": encoded})
         program = [*self.interpreter.command, str(self.archive), limits, module, *arguments]
         return self.isolation.command(program, view)
 
-    def _encoded_filter(self) -> str | None:
-        return None if self.filter is None else base64.b64encode(self.filter.program).decode()
+    async def snapshot(self, workdir: Path, *, borrow: bool) -> Snapshot:
+        """Copy the working directory into the run's folder; see `take_snapshot`."""
+        hidden, most_mb = (*self.files.hidden, self.folder), self.sandbox.copy_mb
+        return await to_thread.run_sync(
+            lambda: take_snapshot(workdir, self.folder / "files", most_mb=most_mb, hidden=hidden, borrow=borrow)
+        )
 
     @property
     def max_tasks(self) -> int:
@@ -102,13 +108,12 @@ class Launcher:
 
     def limits(self) -> dict[str, int | bool | None]:
         """Return the limits that each sibling sets for itself; see `kernel_agent.confinement.resource_limits.apply`."""
-        counted = self.isolation.counts_processes
         return {
             "memory": self.memory,
             "cpu": self.sandbox.cpu_seconds,
             "file": self.sandbox.file_mb * _MEGABYTE,
             "open": self.sandbox.open_files,
-            "processes": self.max_tasks if counted else None,
+            "processes": self.max_tasks if self.isolation.counts_processes else None,
         }
 
 
@@ -116,16 +121,14 @@ class Launcher:
 async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str] = ()) -> AsyncIterator[Launcher]:
     """Open a launcher for work in this folder; its temporary folder is removed on exit.
 
-    `paths`: import paths of a live kernel in addition to those of its interpreter.
-
-    Raises:
-        MissingRequirement: the kernel named in the settings cannot be used.
-    """
+    `paths`: import paths of a live kernel in addition to those of its interpreter. Raises MissingRequirement: the
+    kernel named in the settings cannot be used."""
     interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel, sandbox.python)
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
     await to_thread.run_sync(_remove_stale_folders)
-    folder = _make_folder()
-    with _lock_folder(folder):
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=short_temporary_folder()))
+    with (folder / "lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # marks the folder as in use until this process ends
         try:
             archive = write_agent_archive(folder / "kernel_agent.zip")
             needed = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], *paths])
@@ -139,25 +142,15 @@ async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str]
                 await to_thread.run_sync(remove_tree, folder)
 
 
-def _parent_folder() -> Path:
+def short_temporary_folder() -> Path:
+    """Return the folder for temporary folders that contain sockets, whose paths are limited."""
     usual = Path(tempfile.gettempdir()).resolve()
     return usual if len(str(usual)) <= _LONGEST_FOLDER else Path("/tmp")
 
 
-def _make_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_parent_folder()))
-
-
-def _lock_folder(folder: Path) -> BinaryIO:
-    """Mark the folder as in use while the returned file is open; the mark disappears if this process is killed."""
-    file = (folder / "lock").open("wb")
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return file
-
-
 def _remove_stale_folders() -> None:
     """Remove folders left behind by killed runs."""
-    for lock in _parent_folder().glob(f"{_PREFIX}*/lock"):
+    for lock in short_temporary_folder().glob(f"{_PREFIX}*/lock"):
         with suppress(OSError):
             if lock.stat().st_uid != os.getuid() or time.time() - lock.stat().st_mtime < _STALE_SECONDS:
                 continue
@@ -168,29 +161,11 @@ def _remove_stale_folders() -> None:
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder, even if a process in it removed its own permissions. Files that cannot be removed stay."""
-
-    def force_remove(function: object, path: str, error: object) -> None:
-        failed = Path(path)
-        with suppress(OSError):
-            if failed != folder:  # the parent of the folder is not ours to change
-                failed.parent.chmod(0o700)
-            if failed.is_symlink() or not failed.is_dir():
-                failed.unlink(missing_ok=True)
-                return
-            _grant_permissions(failed)
-            shutil.rmtree(failed, ignore_errors=True)
-
-    try:
-        shutil.rmtree(folder, onerror=force_remove)
-    except RecursionError:  # folders nested thousands deep, which `rm` can remove
-        subprocess.run(["rm", "-rf", "--", folder], check=False, stderr=subprocess.DEVNULL)
-
-
-def _grant_permissions(folder: Path) -> None:
-    """Give this user all permissions on the folder and its subfolders."""
-    folder.chmod(0o700)
-    for parent, names, _ in os.walk(folder):
-        for name in names:
-            path = Path(parent, name)
-            if not path.is_symlink():
-                path.chmod(0o700)
+    with suppress(RecursionError):  # folders nested thousands deep, which `rm` can remove
+        shutil.rmtree(folder, ignore_errors=True)
+    remove = ["rm", "-rf", "--", str(folder)]
+    grant_permissions = ["find", str(folder), "-type", "d", "-exec", "chmod", "700", "{}", ";"]
+    for command in (remove, grant_permissions, remove):
+        if folder.exists():
+            with suppress(OSError):  # there is no such command
+                subprocess.run(command, check=False, stderr=subprocess.DEVNULL)

@@ -21,9 +21,8 @@ from exploracoder_jupyter.kernels.observing.output_collector import OutputCollec
 from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
 from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, copy_snapshot
-from exploracoder_jupyter.kernels.sibling_kernel import Sibling
-from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
+from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, Sibling
 
 _SETUP_SECONDS: Final = 60.0
 _KERNEL_ARGUMENTS: Final = ("-f", "{connection_file}", "--HistoryManager.enabled=False")
@@ -36,77 +35,45 @@ class SiblingFactory:
     launcher: Launcher
     snapshot: Snapshot
     context: zmq.asyncio.Context
-    setup: str = ""
-    """Code that every sibling runs first."""
     variables: Path | None = None
     """Folder written by `kernel_agent.variable_transfer.dump`, loaded into every sibling."""
     _serial: count[int] = field(default_factory=count)
-    _folders: dict[int, Path] = field(default_factory=dict)
 
     async def start(self) -> Sibling:
-        """Start a fresh sibling, load its variables and run its setup.
-
-        Raises:
-            KernelError: the sibling did not start, or the setup failed.
-        """
+        """Start a fresh sibling and load its variables. Raises KernelError: it did not start."""
         folder = self.launcher.folder / f"s{next(self._serial)}"
         try:
             await to_thread.run_sync(self._prepare, folder)
-            sibling = await start_sibling(self._launch(folder), self.context)
+            return await start_sibling(self._launch(folder), self.context)
         except BaseException as error:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(remove_tree, folder)
             if isinstance(error, OSError):  # mostly a full disk
                 raise KernelError(f"A sibling kernel could not be started: {_reason(error)}.") from error
             raise
-        self._folders[id(sibling)] = folder
-        try:
-            await run_setup(sibling, self.setup)
-        except BaseException:
-            await self.dispose(sibling)
-            raise
-        return sibling
 
-    async def dispose(self, sibling: AnySibling) -> None:
+    async def dispose(self, sibling: Sibling) -> None:
         """End the sibling and remove its folder. Idempotent; not interrupted by cancellation."""
         with anyio.CancelScope(shield=True):
             await sibling.close()
-            folder = self._folders.pop(id(sibling), None)
-            if folder is not None:
-                await to_thread.run_sync(remove_tree, folder)
-
-    def workdir(self, sibling: AnySibling) -> Path:
-        """The sibling's own copy of the working directory, as seen from here."""
-        return self._folders[id(sibling)] / "work"
+            if sibling.process.folder is not None:
+                await to_thread.run_sync(remove_tree, sibling.process.folder)
 
     def _prepare(self, folder: Path) -> None:
-        for name in ("tmp", "ipython", "matplotlib"):
-            (folder / name).mkdir(parents=True, mode=0o700)
-        folder.chmod(0o700)
-        copy_snapshot(self.snapshot, folder / "work")
+        make_private_folders(folder)
+        shutil.copytree(self.snapshot.folder, folder / "work", symlinks=True)
         for fonts in font_caches():
             shutil.copy2(fonts, folder / "matplotlib")
 
     def _launch(self, folder: Path) -> LaunchSpec:
         mounts = self.launcher.isolation.mounts
+        arguments = startup_arguments(self.launcher, self.variables, reap=not mounts)
         return LaunchSpec(
-            command=self.launcher.command(
-                "kernel_startup", [self._options(), *_KERNEL_ARGUMENTS], self._file_view(folder)
-            ),
+            command=self.launcher.command("kernel_startup", arguments, self._file_view(folder)),
             environ=self.launcher.environ(folder),
             cwd=folder if mounts else folder / "work",
             folder=folder,
             supervised=mounts,
-        )
-
-    def _options(self) -> str:
-        return json.dumps(
-            {
-                "output": self.launcher.sandbox.output_kb * 1000,
-                "variables": None if self.variables is None else str(self.variables),
-                "pickled": self.launcher.sandbox.pickle,
-                "reap": not self.launcher.isolation.mounts,
-            }
         )
 
     def _file_view(self, folder: Path) -> FileView:
@@ -126,12 +93,26 @@ class SiblingFactory:
         )
 
 
-async def run_setup(sibling: AnySibling, code: str) -> None:
-    """Run the code that every sibling runs first, if there is any.
+def make_private_folders(folder: Path) -> None:
+    """Create a sibling's own folder, which only this user can enter."""
+    for name in ("tmp", "ipython", "matplotlib"):
+        (folder / name).mkdir(parents=True, mode=0o700)
+    folder.chmod(0o700)
 
-    Raises:
-        KernelError: the code failed.
-    """
+
+def startup_arguments(launcher: Launcher, variables: Path | None, **flags: bool) -> list[str]:
+    """Return the arguments of `kernel_agent.kernel_startup`."""
+    options = {
+        "output": launcher.sandbox.output_kb * 1000,
+        "variables": None if variables is None else str(variables),
+        "pickled": launcher.sandbox.pickle,
+        **flags,
+    }
+    return [json.dumps(options), *_KERNEL_ARGUMENTS]
+
+
+async def run_setup(sibling: AnySibling, code: str) -> None:
+    """Run the code that every sibling runs first, if there is any. Raises KernelError: the code failed."""
     if not code:
         return
     collector = OutputCollector(10_000)

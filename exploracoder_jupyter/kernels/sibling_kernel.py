@@ -1,76 +1,43 @@
-"""One sibling kernel, spawned or forked: runs code, is watched, and is ended with everything it started.
+"""One sibling kernel: runs code, is watched, and is ended with everything it started.
 
-`Sibling.execute` waits for three things at once: the reply, the outputs, and the death of the process. The first event
-decides: completion; a timeout or a flood of output (an interrupt, then the end of the tree); or death, which is
-detected from the process rather than by waiting for an answer. Nothing that the code does raises here. The differences
-between spawned and forked processes are in `SiblingProcess`.
+`AnySibling.execute` waits at once for the reply, the outputs and the death of the kernel. The first event decides:
+completion; a timeout or a flood of output (an interrupt, then the end of the kernel); or death, which `Sibling` detects
+from the process rather than by waiting for an answer. Nothing that the code does raises here. A kernel on another
+machine is a `remote_sibling.RemoteSibling`.
 """
 
 from __future__ import annotations
 
+import threading
 import time
-from contextlib import suppress
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import anyio
 import zmq
+import zmq.asyncio
 from jupyter_client.asynchronous.client import AsyncKernelClient
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.kernels.observing.message_validation import Message, parse_message
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
-from exploracoder_jupyter.kernels.processes.process_tree import TreeUsage
 from exploracoder_jupyter.text.characters import encodable
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
+    from exploracoder_jupyter.kernels.processes.spawned_process import SpawnedProcess
 
 Cause = Literal["finished", "timeout", "flooded", "died"]
 
 _START_SECONDS: Final = 60.0
 _HANDSHAKE_SECONDS: Final = (0.03, 0.04, 0.08, 0.2, 0.5)
-_GRACE_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.05
-_LOST_IDLE_SECONDS: Final = 2.0
 _DRAIN_SECONDS: Final = 0.1
-
-
-class SiblingProcess(Protocol):
-    """The process of a sibling and everything that it started."""
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the kernel's process is running."""
-        ...
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder on disk with everything that it can write; `None` where its files are in limited memory."""
-        ...
-
-    def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
-        """Measure the process tree; see `Census.handle`."""
-        ...
-
-    def unshared_memory(self) -> int:
-        """Bytes of memory that ending it would free, files in memory included. Slow for a large process."""
-        ...
-
-    async def end(self) -> None:
-        """Kill every process of the tree and wait until they are gone."""
-        ...
-
-    async def release(self) -> None:
-        """Close the resources kept for it here."""
-        ...
-
-    def describe_end(self) -> str:
-        """Describe how it ended."""
-        ...
-
-    def start_failure(self) -> str:
-        """Return the last line of output of a kernel that did not start."""
-        ...
+_END_SECONDS: Final = 2.0
 
 
 @dataclass(slots=True)
@@ -83,22 +50,155 @@ class ExecutionResult:
     note: str = ""
 
 
-class Sibling:
-    """A running kernel. `close` is idempotent and must be awaited."""
+class ExecutionRequest:
+    """An execute request in progress. Answers that arrive before its `id` is known wait for `begin`."""
 
-    def __init__(self, client: AsyncKernelClient, process: SiblingProcess) -> None:
-        self._client, self.process = client, process
+    def __init__(self, collector: OutputCollector) -> None:
+        self.id, self.collector = "", collector
+        self.decided, self.ended = anyio.Event(), anyio.Event()
+        self.cause: Cause | None = None
+        self.reply: dict[str, Any] | None = None
+        self.is_stopping = False
+        self._idle = False
+        self._last_message_at = time.monotonic()
+        self._early: list[Message] = []
+
+    def begin(self, id: str) -> None:
+        """Set the id under which the request was sent."""
+        self.id = id
+        for message in self._early:
+            self.handle(message)
+        self._early.clear()
+
+    def handle(self, message: Message | None) -> None:
+        """Take in a message of the kernel; invalid ones (`None`) and those about other requests are ignored."""
+        if message is not None and not self.id:
+            self._early.append(message)
+        elif message is not None and message.request == self.id:
+            self._last_message_at = time.monotonic()
+            if message.kind == "execute_reply":
+                self.reply = message.content
+            elif message.kind == "status":
+                self._idle = self._idle or message.content.get("execution_state") == "idle"
+            else:
+                self.collector.add(message.kind, message.content)
+            if self._idle and self.reply is not None:
+                self.end("finished")
+            elif self.collector.flooded and not self.is_stopping:
+                self._decide("flooded")
+
+    def finish_if_silent(self, seconds: float) -> None:
+        """Finish a request that was replied to and is silent since: a flood makes sockets drop messages, possibly the
+        last one."""
+        if self.reply is not None and time.monotonic() - self._last_message_at > seconds:
+            self.end("finished")
+
+    def end(self, cause: Cause) -> None:
+        """Record that nothing more will arrive."""
+        self._decide(cause)
+        self.ended.set()
+
+    def _decide(self, cause: Cause) -> None:
+        self.cause = self.cause or cause
+        self.decided.set()
+
+
+Watcher = Callable[[ExecutionRequest], Coroutine[Any, Any, None]]
+"""What runs while a request is in progress, until cancelled."""
+
+
+class AnySibling(ABC):
+    """A running kernel other than the user's. `close` is idempotent and must be awaited."""
+
+    _grace_seconds: ClassVar[float]
+    """How long code may take to react to an interrupt."""
+
+    def __init__(self) -> None:
         self._closed = False
+        self._request: ExecutionRequest | None = None
         self.end_reason = ""
         """Why the sibling was ended or died; empty while it lives."""
 
-    @classmethod
-    async def connect(cls, client: AsyncKernelClient, process: SiblingProcess) -> Sibling:
-        """Return the sibling as soon as it answers; end it if it does not.
+    @property
+    @abstractmethod
+    def is_alive(self) -> bool:
+        """Whether code can be run in it, as far as is known."""
 
-        Raises:
-            KernelError: it did not start; the message contains the last line of its log.
-        """
+    async def execute(self, code: str, *, timeout: float, collector: OutputCollector) -> ExecutionResult:
+        """Run code; outputs are added to the collector. Cancelling ends the sibling."""
+        started = time.monotonic()
+        request = self._request = ExecutionRequest(collector)
+        try:
+            if self.is_alive and await self._begin(request, code, timeout):
+                async with anyio.create_task_group() as tasks:
+                    for watch in self._watchers():
+                        tasks.start_soon(watch, request)
+                    result = await self._wait_for_end(request, timeout)
+                    tasks.cancel_scope.cancel()
+            else:
+                result = ExecutionResult(note=self.end_reason or self._describe_end())
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.close()
+            raise
+        finally:
+            self._request = None
+        result.seconds = time.monotonic() - started
+        result.reply = request.reply or {}
+        return result
+
+    @abstractmethod
+    async def end(self, reason: str) -> None:
+        """End the kernel with everything that it started, and record why."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """End the kernel and release its local resources."""
+
+    @abstractmethod
+    async def _begin(self, request: ExecutionRequest, code: str, timeout: float) -> bool:
+        """Send the request; false if the sibling ends instead."""
+
+    @abstractmethod
+    def _watchers(self) -> tuple[Watcher, ...]: ...
+
+    @abstractmethod
+    async def _send_interrupt(self) -> None: ...
+
+    def _describe_end(self) -> str:
+        return ""
+
+    async def _wait_for_end(self, request: ExecutionRequest, timeout: float) -> ExecutionResult:
+        with anyio.move_on_after(timeout):
+            await request.decided.wait()
+        cause: Cause = request.cause or "timeout"
+        if cause in ("timeout", "flooded"):
+            request.is_stopping = True
+            await self._send_interrupt()
+            with anyio.move_on_after(scale_limit(self._grace_seconds)):
+                await request.ended.wait()
+            if not request.ended.is_set():
+                await self.end("it did not respond to an interrupt and its kernel was ended")
+        if cause == "died" or not self.is_alive:
+            await anyio.sleep(_DRAIN_SECONDS)
+            await self.end(self.end_reason or self._describe_end())
+        return ExecutionResult(cause, note=self.end_reason)
+
+
+class Sibling(AnySibling):
+    """A sibling on this machine. Differences between spawned and forked ones are in their process."""
+
+    _grace_seconds = 1.0
+    _lost_idle_seconds = 2.0
+
+    def __init__(self, client: AsyncKernelClient, process: ForkedProcess | SpawnedProcess) -> None:
+        super().__init__()
+        self._client, self.process = client, process
+
+    @classmethod
+    async def connect(cls, client: AsyncKernelClient, process: ForkedProcess | SpawnedProcess) -> Sibling:
+        """Return the sibling as soon as it answers; end it if it does not. Raises KernelError: it did not start; the
+        message contains the last line of its log."""
         sibling = cls(client, process)
         try:
             await sibling._wait_until_ready()
@@ -115,50 +215,13 @@ class Sibling:
         """Whether the process is running."""
         return not self._closed and self.process.is_alive
 
-    @property
-    def folder(self) -> Path | None:
-        """Its own folder on disk with everything that it can write; `None` if it has none."""
-        return self.process.folder
-
-    def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
-        """Measure its process tree; see `Census.handle`."""
-        return self.process.usage(max_processes=max_processes, recount_above=recount_above)
-
-    async def execute(self, code: str, *, timeout: float, collector: OutputCollector) -> ExecutionResult:
-        """Run code; outputs are added to the collector. Cancelling ends the sibling."""
-        if not self.is_alive:
-            return ExecutionResult(note=self.end_reason or self.process.describe_end())
-        started = time.monotonic()
-        try:
-            id_ = self._client.execute(  # `stop_on_error=False`: an error must not abort the requests sent after it
-                encodable(code), store_history=True, allow_stdin=False, stop_on_error=False
-            )
-        except zmq.Again:
-            await self.end("earlier code broke its connection, and its kernel was ended")
-            return ExecutionResult(note=self.end_reason)
-        request = _Request(id_, collector)
-        try:
-            async with anyio.create_task_group() as readers:
-                readers.start_soon(self._read_reply, request)
-                readers.start_soon(self._read_outputs, request)
-                readers.start_soon(self._watch, request)
-                result = await self._wait_for_end(request, timeout)
-                readers.cancel_scope.cancel()
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await self.close()
-            raise
-        result.seconds = time.monotonic() - started
-        result.reply = request.reply or {}
-        return result
-
     async def end(self, reason: str) -> None:
         """Kill the process tree and record why."""
         self.end_reason = self.end_reason or reason
         await self.process.end()
 
     async def close(self) -> None:
-        """End the process tree and release sockets. Idempotent."""
+        """End the process tree and release sockets."""
         if self._closed:
             return
         self._closed = True
@@ -189,81 +252,56 @@ class Sibling:
             while not ((message := await _receive_message(get)) and message.request == request_id):
                 pass
 
-    async def _wait_for_end(self, request: _Request, timeout: float) -> ExecutionResult:
-        with anyio.move_on_after(timeout):
-            await request.decided.wait()
-        cause: Cause = request.cause or "timeout"
-        if cause in ("timeout", "flooded"):
-            request.is_stopping = True
-            await self._interrupt(request)
-        if cause == "died" or not self.is_alive:
-            await anyio.sleep(_DRAIN_SECONDS)
-        return ExecutionResult(cause, note=self.end_reason or ("" if self.is_alive else self.process.describe_end()))
+    async def _begin(self, request: ExecutionRequest, code: str, timeout: float) -> bool:
+        try:
+            id_ = self._client.execute(  # `stop_on_error=False`: an error must not abort the requests sent after it
+                encodable(code), store_history=True, allow_stdin=False, stop_on_error=False
+            )
+        except zmq.Again:
+            await self.end("earlier code broke its connection, and its kernel was ended")
+            return False
+        request.begin(id_)
+        return True
 
-    async def _interrupt(self, request: _Request) -> None:
+    def _watchers(self) -> tuple[Watcher, ...]:
+        return self._read_reply, self._read_outputs, self._watch
+
+    def _describe_end(self) -> str:
+        return self.process.describe_end()
+
+    async def _send_interrupt(self) -> None:
         # Messages reach into a process namespace, signals do not.
         with suppress(zmq.Again):
             self._client.control_channel.send(self._client.session.msg("interrupt_request"))
-        with anyio.move_on_after(scale_limit(_GRACE_SECONDS)):
-            await request.ended.wait()
-        if not request.ended.is_set():
-            await self.end("it did not respond to an interrupt and its kernel was ended")
 
-    async def _read_reply(self, request: _Request) -> None:
+    async def _read_reply(self, request: ExecutionRequest) -> None:
+        while request.reply is None:
+            request.handle(await _receive_message(self._client.get_shell_msg))
+
+    async def _read_outputs(self, request: ExecutionRequest) -> None:
         while True:
-            message = await _receive_message(self._client.get_shell_msg)
-            if message and message.request == request.id:
-                request.reply = message.content
-                request.last_message_at = time.monotonic()
-                request.finish_if_complete()
-                return
+            request.handle(await _receive_message(self._client.get_iopub_msg))
 
-    async def _read_outputs(self, request: _Request) -> None:
-        while True:
-            message = await _receive_message(self._client.get_iopub_msg)
-            if message and message.request == request.id:
-                request.handle(message.kind, message.content)
-
-    async def _watch(self, request: _Request) -> None:
+    async def _watch(self, request: ExecutionRequest) -> None:
         while True:
             await anyio.sleep(_POLL_SECONDS)
             if not self.is_alive:
-                request.set_cause("died")
-                request.ended.set()
-            elif request.reply is not None and time.monotonic() - request.last_message_at > _LOST_IDLE_SECONDS:
-                request.idle = True  # a flood makes sockets drop messages, possibly the last one
-                request.finish_if_complete()
+                request.end("died")
+            else:
+                request.finish_if_silent(self._lost_idle_seconds)
 
 
-class _Request:
-    """An execute request in progress."""
-
-    def __init__(self, id: str, collector: OutputCollector) -> None:
-        self.id, self.collector = id, collector
-        self.decided, self.ended = anyio.Event(), anyio.Event()
-        self.cause: Cause | None = None
-        self.reply: dict[str, Any] | None = None
-        self.idle = self.is_stopping = False
-        self.last_message_at = time.monotonic()
-
-    def handle(self, kind: str, content: dict[str, Any]) -> None:
-        self.last_message_at = time.monotonic()
-        if kind == "status":
-            self.idle = self.idle or content.get("execution_state") == "idle"
-            self.finish_if_complete()
-            return
-        self.collector.add(kind, content)
-        if self.collector.flooded and not self.is_stopping:
-            self.set_cause("flooded")
-
-    def finish_if_complete(self) -> None:
-        if self.idle and self.reply is not None:
-            self.set_cause("finished")
-            self.ended.set()
-
-    def set_cause(self, cause: Cause) -> None:
-        self.cause = self.cause or cause
-        self.decided.set()
+@contextmanager
+def open_context() -> Iterator[zmq.asyncio.Context]:
+    """Yield a ZeroMQ context, whose sockets are closed at the end. Gives up after two seconds: with an incomplete
+    socket, as when descriptors run out, terminating would wait forever."""
+    context = zmq.asyncio.Context()
+    try:
+        yield context
+    finally:
+        ending = threading.Thread(target=context.destroy, kwargs={"linger": 0}, daemon=True, name="end-of-context")
+        ending.start()
+        ending.join(_END_SECONDS)
 
 
 async def _receive_message(receive: Any) -> Message | None:

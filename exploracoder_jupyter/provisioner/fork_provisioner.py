@@ -59,11 +59,8 @@ class ForkProvisioner(KernelProvisionerBase):
         return prepared
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
-        """Fork the running kernel.
-
-        Raises:
-            KernelError: the kernel could not be forked, or the kernelspec names no kernel.
-        """
+        """Fork the running kernel. Raises KernelError: the kernel could not be forked, or the kernelspec names no
+        kernel."""
         server = self._server = self._server or self._make_server()
         await server.start()
         self.connection_info = cast(KernelConnectionInfo, {**server.connection, "key": server.key.encode()})

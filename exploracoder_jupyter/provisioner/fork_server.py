@@ -15,24 +15,20 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import anyio
-import zmq.asyncio
 from anyio import to_thread
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.kernels.branching.fork_request import ForkRequest, ForkRequestBuilder
+from exploracoder_jupyter.kernels.branching.fork_request import PORTS, ForkRequestBuilder
 from exploracoder_jupyter.kernels.branching.forker import Forker, host_path
-from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
+from exploracoder_jupyter.kernels.launcher import open_launcher, short_temporary_folder
 from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, take_snapshot
-from exploracoder_jupyter.kernels.zmq_context import close_context
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
+from exploracoder_jupyter.kernels.sibling_kernel import open_context
 from exploracoder_jupyter.provisioner.running_kernel import RunningKernel
-
-_PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
-_MAX_FOLDER_LENGTH: Final = 60
 
 
 @dataclass(slots=True)
@@ -48,14 +44,14 @@ class ForkServer:
     """The isolation level of the last fork."""
     fork: ForkedProcess | None = None
     """The process of the last fork."""
-    _folder: Path = field(default_factory=lambda: _make_folder())
+    _folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="xfork-", dir=short_temporary_folder())))
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @property
     def connection(self) -> dict[str, Any]:
         """The content of the connection file."""
         return {
-            **_PORTS,
+            **PORTS,
             "transport": "ipc",
             "ip": str(self._folder / "k"),
             "key": self.key,
@@ -74,20 +70,26 @@ class ForkServer:
         return self.level.describe(network=self.sandbox.network) if self.level else ""
 
     async def start(self) -> None:
-        """Fork the kernel in its present state.
-
-        Raises:
-            KernelError: the kernel could not be forked.
-            MissingRequirement: the settings require something that this machine cannot provide.
-        """
+        """Fork the kernel in its present state. Raises KernelError: the kernel could not be forked; MissingRequirement:
+        the settings require something that this machine cannot provide."""
         workdir = await self.kernel.working_directory()
         async with AsyncExitStack() as stack:
             launcher = await stack.enter_async_context(open_launcher(self.sandbox, workdir=workdir))
-            self.level = (
-                await to_thread.run_sync(find_level, launcher.archive) if self.confined else SandboxLevel("open")
-            )
-            forker = await self._make_forker(launcher, self.level, workdir, stack)
-            self.fork = await self._start_fork(forker, stack)
+            snapshot, level = Snapshot(workdir, workdir, (), ()), SandboxLevel("open")
+            if self.confined:
+                level = await to_thread.run_sync(find_level, launcher.archive)
+                snapshot = await launcher.snapshot(workdir, borrow=level.name == "namespaces")
+            self.level = level
+            context = stack.enter_context(open_context())
+            forker = Forker(ForkRequestBuilder(launcher, snapshot, level, watched=False), context)
+            root = await forker.root(self.kernel.fork, chdir=None)
+            stack.push_async_callback(_end_and_release, root)
+            order = forker.orders.branch(1, root.home)
+            order["connection"]["key"] = self.key
+            self.fork = await forker.child(root, order)
+            stack.push_async_callback(_end_and_release, self.fork)
+            await root.end()
+            self._link_sockets(host_path(order["connection"]["ip"], self.fork))
             self._stack = stack.pop_all()
 
     async def ended(self) -> None:
@@ -105,46 +107,14 @@ class ForkServer:
         await self.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def _make_forker(
-        self, launcher: Launcher, level: SandboxLevel, workdir: Path, stack: AsyncExitStack
-    ) -> Forker:
-        snapshot = Snapshot(workdir, workdir, (), ())
-        if level.name != "open":
-            hidden, borrow = (*launcher.files.hidden, launcher.folder), level.name == "namespaces"
-            files = launcher.folder / "files"
-            snapshot = await to_thread.run_sync(
-                lambda: take_snapshot(workdir, files, most_mb=self.sandbox.copy_mb, hidden=hidden, borrow=borrow)
-            )
-        context = zmq.asyncio.Context()
-        stack.callback(close_context, context)
-        return Forker(ForkRequestBuilder(launcher, snapshot, level, watched=False), context)
-
-    async def _start_fork(self, forker: Forker, stack: AsyncExitStack) -> ForkedProcess:
-        root = await forker.root(self.kernel.fork, chdir=None)
-        stack.push_async_callback(_end_and_release, root)
-        order = forker.orders.branch(1, root.home)
-        order["connection"]["key"] = self.key
-        fork = await forker.child(root, order)
-        stack.push_async_callback(_end_and_release, fork)
-        await root.end()
-        await self._link_sockets(order, fork)
-        return fork
-
-    async def _link_sockets(self, order: ForkRequest, fork: ForkedProcess) -> None:
-        """Point the address at the sockets of this fork."""
-        target = host_path(order["connection"]["ip"], fork)
-        for port in _PORTS.values():
+    def _link_sockets(self, target: str) -> None:
+        """Point the address at these sockets."""
+        for port in PORTS.values():
             link = self._folder / f"k-{port}"
             with suppress(FileNotFoundError):
                 link.unlink()
             link.symlink_to(f"{target}-{port}")
         self.connection_file.write_text(json.dumps(self.connection, indent=2))
-
-
-def _make_folder() -> Path:
-    """Create a private folder with a short path: socket paths are limited to about 107 characters."""
-    default = tempfile.gettempdir()
-    return Path(tempfile.mkdtemp(prefix="xfork-", dir=default if len(default) <= _MAX_FOLDER_LENGTH else "/tmp"))
 
 
 async def _end_and_release(process: ForkedProcess) -> None:
@@ -156,11 +126,8 @@ async def _end_and_release(process: ForkedProcess) -> None:
 async def open_fork(
     connection_file: Path, *, confined: bool = True, sandbox: Sandbox | None = None
 ) -> AsyncIterator[ForkServer]:
-    """Serve a fork of the running kernel with this connection file until the block is left.
-
-    Raises:
-        KernelError: the kernel could not be forked.
-    """
+    """Serve a fork of the running kernel with this connection file until the block is left. Raises KernelError: the
+    kernel could not be forked."""
     server = ForkServer(RunningKernel(connection_file), confined, sandbox or Sandbox())
     try:
         await server.start()

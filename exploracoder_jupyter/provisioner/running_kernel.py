@@ -31,22 +31,16 @@ class RunningKernel:
     connection_file: Path
 
     async def working_directory(self) -> Path:
-        """Return the kernel's working directory.
-
-        Raises:
-            KernelError: the kernel does not answer, lacks this package, or must not be forked.
-        """
+        """Return the kernel's working directory. Raises KernelError: the kernel does not answer, lacks this package, or
+        must not be forked."""
         description = json.loads(await self._evaluate(_DESCRIBE))
         if description["refused"]:
             raise KernelError(f"The kernel cannot be forked: {description['refused']}.")
         return Path(description["folder"])
 
     async def fork(self, address: str) -> None:
-        """Ask the kernel to fork itself; the child connects to the UNIX socket at the address.
-
-        Raises:
-            KernelError: the kernel does not fork.
-        """
+        """Ask the kernel to fork itself; the child connects to the UNIX socket at the address. Raises KernelError: the
+        kernel does not fork."""
         await self._evaluate(_FORK.format(address=address))
 
     async def _evaluate(self, expression: str) -> str:
@@ -67,18 +61,12 @@ async def _evaluate_unaborted(client: AsyncKernelClient, expression: str) -> dic
     """Return the result of the expression. A failing cell aborts the requests queued behind it; retry after that."""
     while True:
         request = client.execute("", silent=True, store_history=False, user_expressions={"answer": expression})
-        answer = await _receive_result(client, request)
+        while (message := await client.get_shell_msg(timeout=None))["parent_header"].get("msg_id") != request:
+            pass
+        content = message["content"]
+        answer: dict[str, Any] = content.get("user_expressions", {}).get("answer", content)
         if answer.get("status") != "aborted":
             return answer
-
-
-async def _receive_result(client: AsyncKernelClient, request: str) -> dict[str, Any]:
-    """Return the result of the expression from the reply to this request."""
-    while True:
-        message = await client.get_shell_msg(timeout=None)
-        if message["parent_header"].get("msg_id") == request:
-            result: dict[str, Any] = message["content"].get("user_expressions", {}).get("answer", message["content"])
-            return result
 
 
 @asynccontextmanager

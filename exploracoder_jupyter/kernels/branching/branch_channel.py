@@ -10,7 +10,6 @@ import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Self
 
 import anyio
@@ -46,19 +45,11 @@ class BranchChannel:
         return cls(ours), theirs
 
     def send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
-        """Send a message.
-
-        Raises:
-            OSError: the other end is closed, or the message is too long.
-        """
+        """Send a message. Raises OSError: the other end is closed, or the message is too long."""
         fork_channel.send(self._socket, message, descriptors)
 
     async def receive(self) -> BranchMessage:
-        """Return the next message.
-
-        Raises:
-            EOFError: the branch has ended, or sent something that is not a message.
-        """
+        """Return the next message. Raises EOFError: the branch has ended, or sent something that is not a message."""
         while True:
             await anyio.wait_readable(self._socket)
             with suppress(BlockingIOError):
@@ -87,26 +78,3 @@ def _parse_message(content: bytes, ancillary: Sequence[tuple[int, int, bytes]]) 
             os.close(descriptor)
         raise EOFError
     return BranchMessage(message, pid, tuple(descriptors))
-
-
-class ChannelListener:
-    """A socket address to which one branch can connect."""
-
-    def __init__(self, address: Path) -> None:
-        self.address = address
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket.bind(str(address))
-        self._socket.listen(1)
-        self._socket.setblocking(False)
-
-    async def accept(self) -> BranchChannel:
-        """Wait for a connection and return its channel."""
-        while True:
-            await anyio.wait_readable(self._socket)
-            with suppress(BlockingIOError):
-                return BranchChannel(self._socket.accept()[0])
-
-    def close(self) -> None:
-        """Stop accepting connections and remove the address."""
-        self._socket.close()
-        self.address.unlink(missing_ok=True)

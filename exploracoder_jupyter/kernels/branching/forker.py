@@ -19,27 +19,24 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from exploracoder_jupyter.core.errors import KernelError, unwrap_group
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.kernel_agent.forking.fork_hazards import RISKY_LIBRARIES
-from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel, BranchMessage, ChannelListener
-from exploracoder_jupyter.kernels.branching.fork_request import ForkRequest, ForkRequestBuilder
+from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel, BranchMessage
+from exploracoder_jupyter.kernels.branching.fork_request import PORTS, ForkRequest, ForkRequestBuilder
 from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 
 _FORK_SECONDS: Final = 20.0
 _MAX_NOTES: Final = 20
 _MAX_CHARACTERS: Final = 300
-_PORTS: Final = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
 
 RequestFork = Callable[[str], Coroutine[Any, Any, None]]
 """Asks an unconfined kernel to fork itself; the child connects to this address."""
 
 
 class ForkRefused(KernelError):
-    """This state cannot be forked: its kernel refuses, or its forks hang."""
+    """This state cannot be forked: its kernel refuses, or its forks hang. `why` is a clause."""
 
-    def __init__(self, why: str, *, library: str = "") -> None:
-        """`why` is a clause; `library` is the library that prevents it, if there is one."""
+    def __init__(self, why: str) -> None:
         super().__init__(f"This state cannot be forked: {why}.")
-        self.why, self.library = why, library
 
 
 @dataclass(slots=True)
@@ -55,18 +52,20 @@ class Forker:
     _serial: count[int] = field(default_factory=lambda: count(1))
 
     async def root(self, request_fork: RequestFork, *, chdir: Path | None) -> ForkedProcess:
-        """Make the first fork, which is confined and only serves to be forked.
-
-        Raises:
-            KernelError: the fork could not be made.
-        """
-        listener = ChannelListener(self.orders.launcher.folder / "call")
+        """Make the first fork, which is confined and only serves to be forked. Raises KernelError: the fork could not
+        be made."""
+        address = self.orders.launcher.folder / "call"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         root: ForkedProcess | None = None
         try:
+            listener.bind(str(address))
+            listener.listen(1)
+            listener.setblocking(False)
             with anyio.fail_after(scale_limit(_FORK_SECONDS)):
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(request_fork, str(listener.address))
-                    channel = await listener.accept()
+                    tasks.start_soon(request_fork, str(address))
+                    await anyio.wait_readable(listener)
+                    channel = BranchChannel(listener.accept()[0])
                     root = await self._await_child(channel, self.orders.root(chdir=chdir), parent=None)
         except BaseException as error:
             if root is not None:
@@ -78,15 +77,13 @@ class Forker:
             raise unwrap_group(error) from None
         finally:
             listener.close()
+            address.unlink(missing_ok=True)
         assert root is not None
         return root
 
     async def branch(self, parent: ForkedProcess) -> Sibling:
-        """Return a kernel that starts from exactly the parent's state. Cancelling leaves nothing behind.
-
-        Raises:
-            ForkRefused: the fork could not be made; the state can still be reproduced by repeating its steps.
-        """
+        """Return a kernel that starts from exactly the parent's state. Cancelling leaves nothing behind. Raises
+        ForkRefused: the fork could not be made; the state can still be reproduced by repeating its steps."""
         order = self.orders.branch(next(self._serial), parent.home)
         try:
             process = await self.child(parent, order)
@@ -97,12 +94,8 @@ class Forker:
             raise ForkRefused(error.message.rstrip(".")) from error
 
     async def child(self, parent: ForkedProcess, order: ForkRequest) -> ForkedProcess:
-        """Fork the parent; the child carries out the request.
-
-        Raises:
-            ForkRefused: the parent reports that it cannot be forked.
-            KernelError: the fork could not be made.
-        """
+        """Fork the parent; the child carries out the request. Raises ForkRefused: the parent reports that it cannot be
+        forked; KernelError: the fork could not be made."""
         try:
             ours, theirs = BranchChannel.pair()
         except OSError as error:
@@ -120,34 +113,50 @@ class Forker:
     async def _await_child(
         self, channel: BranchChannel, order: ForkRequest, *, parent: ForkedProcess | None
     ) -> ForkedProcess:
-        """Return the forked process once it reports that it is ready; otherwise the channel is closed."""
+        """Send the request to the child; return its process once it reports that it is ready, otherwise close the
+        channel. Descriptors are accepted from it only at the level `namespaces`, where they cannot be another
+        process's."""
+        isolated = self.orders.level.name == "namespaces"
+        expected = 0 if not isolated else 2 if parent is None else 1
         with ExitStack() as undo:
             undo.callback(channel.close)
             try:
-                lifeline = self._send(channel, order, parent)
+                ours, theirs = socket.socketpair()
+                lifeline = ours.detach()  # the child ends when it is closed
                 undo.callback(os.close, lifeline)
+                with theirs, self._open_descriptors(parent) as passed:
+                    passed = {**passed, "lifeline": theirs.fileno()}
+                    channel.send({**order, "given": list(passed)}, list(passed.values()))
                 with anyio.fail_after(scale_limit(_FORK_SECONDS)):
                     message = await channel.receive()
-                process = self._accept_child(message, channel, lifeline, order, parent)
+                for number, descriptor in enumerate(message.descriptors):
+                    if number < expected:
+                        undo.callback(os.close, descriptor)
+                    else:
+                        os.close(descriptor)
+                answer = _parse_answer(message)
+                pidfd = os.pidfd_open(message.pid)
+                undo.callback(os.close, pidfd)
+                reaper_pidfd, proc = [*message.descriptors[:expected], None, None][:2]
+                home = self.orders.home_of(order)
+                process = ForkedProcess(
+                    channel,
+                    message.pid,
+                    pidfd,
+                    reaper_pidfd,
+                    lifeline,
+                    home,
+                    None if isolated else home,
+                    parent,
+                    proc if parent is None else parent.proc,
+                    tuple(name for name in answer.loaded if name in RISKY_LIBRARIES),
+                )
             except (EOFError, OSError, TimeoutError) as error:
                 raise KernelError("A kernel could not be forked: the child process did not answer.") from error
             undo.pop_all()
+        if parent is None:
+            self.notes = [_one_line(note) for note in answer.notes[:_MAX_NOTES]]
         return process
-
-    def _send(self, channel: BranchChannel, order: ForkRequest, parent: ForkedProcess | None) -> int:
-        """Send the request with the descriptors that it needs.
-
-        Returns one end of a socket; the child ends when it is closed.
-        """
-        ours, theirs = socket.socketpair()
-        try:
-            with theirs, self._open_descriptors(parent) as passed:
-                passed = {**passed, "lifeline": theirs.fileno()}
-                channel.send({**order, "given": list(passed)}, list(passed.values()))
-        except BaseException:
-            ours.close()
-            raise
-        return ours.detach()
 
     @contextmanager
     def _open_descriptors(self, parent: ForkedProcess | None) -> Iterator[dict[str, int]]:
@@ -163,48 +172,12 @@ class Forker:
                     passed["permit"] = stack.enter_context(_memory_file(compiled.permit))
             yield passed
 
-    def _accept_child(
-        self,
-        message: BranchMessage,
-        channel: BranchChannel,
-        lifeline: int,
-        order: ForkRequest,
-        parent: ForkedProcess | None,
-    ) -> ForkedProcess:
-        """Return the process that sent this message.
-
-        Descriptors are accepted from it only at the level `namespaces`, where they cannot be another process's.
-        """
-        isolated = self.orders.level.name == "namespaces"
-        expected = 0 if not isolated else 2 if parent is None else 1
-        with ExitStack() as unused:
-            for descriptor in message.descriptors[expected:]:
-                unused.callback(os.close, descriptor)
-            with ExitStack() as undo:
-                for descriptor in message.descriptors[:expected]:
-                    undo.callback(os.close, descriptor)
-                reaper_pidfd, proc = [*message.descriptors[:expected], None, None][:2]
-                answer = _parse_answer(message)
-                pidfd = os.pidfd_open(message.pid)
-                undo.callback(os.close, pidfd)
-                home = self.orders.home_of(order)
-                loaded = tuple(name for name in answer.loaded if name in RISKY_LIBRARIES)
-                on_disk = None if isolated else home
-                proc = proc if parent is None else parent.proc
-                process = ForkedProcess(
-                    channel, message.pid, pidfd, reaper_pidfd, lifeline, home, on_disk, parent, proc, loaded
-                )
-                undo.pop_all()
-        if parent is None:
-            self.notes = [_one_line(note) for note in answer.notes[:_MAX_NOTES]]
-        return process
-
     def _client(self, order: ForkRequest, process: ForkedProcess) -> AsyncKernelClient:
         connection = order["connection"]
         client = AsyncKernelClient(context=self.context)
         client.transport = "ipc"
         client.ip = host_path(connection["ip"], process)
-        for name in _PORTS:
+        for name in PORTS:
             setattr(client, name, connection[name])
         client.session.key = connection["key"].encode()
         return client
@@ -218,25 +191,21 @@ class _Answer(BaseModel):
     notes: list[str] = []
     loaded: list[str] = []
     refused: str = ""
-    library: str = ""
     error: str = ""
 
 
 def _parse_answer(message: BranchMessage) -> _Answer:
-    """Parse the answer of a child that is ready.
-
-    Raises:
-        ForkRefused: its parent must not be forked.
-        KernelError: the fork could not be made.
-    """
+    """Parse the answer of a child that is ready. Raises ForkRefused: its parent must not be forked; KernelError: the
+    fork could not be made."""
     try:
         answer = _Answer.model_validate(message.content)
     except ValidationError as error:
         raise KernelError("A kernel could not be forked: the answer of the child process is invalid.") from error
     if answer.refused:
-        raise ForkRefused(_one_line(answer.refused), library=_one_line(answer.library))
+        raise ForkRefused(_one_line(answer.refused))
     if not answer.ready:
-        raise KernelError(f"A kernel could not be forked: {_one_line(_last_line(answer.error))}")
+        last = (answer.error.strip().splitlines() or ["no reason given"])[-1]
+        raise KernelError(f"A kernel could not be forked: {_one_line(last)}")
     return answer
 
 
@@ -254,10 +223,6 @@ def _memory_file(content: bytes) -> Iterator[int]:
 def host_path(path: str, process: ForkedProcess) -> str:
     """Translate a path of the branch to a path of this process."""
     return path if process.folder is not None else f"/proc/{process.pid}/root{path}"
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no reason given"])[-1]
 
 
 def _one_line(text: str) -> str:

@@ -8,22 +8,18 @@ observation that reports it.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import anyio
-import zmq.asyncio
 from anyio import to_thread
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.types import Environment, Observation, Status
-from exploracoder_jupyter.kernels.agent_programs import inspect, read_interpreter_facts
-from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
+from exploracoder_jupyter.kernels.launcher import open_launcher
 from exploracoder_jupyter.kernels.observing.observation import (
     add_hidden_file_note,
     build_observation,
@@ -31,15 +27,12 @@ from exploracoder_jupyter.kernels.observing.observation import (
 )
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
-from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE
 from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
-from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory
-from exploracoder_jupyter.kernels.sibling_kernel import Sibling
-from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
-from exploracoder_jupyter.kernels.warm_pool import CORES, Factory, WarmPool
-from exploracoder_jupyter.kernels.zmq_context import close_context
+from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory, run_setup
+from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, Sibling, open_context
+from exploracoder_jupyter.kernels.siblings import LocalSiblings, Siblings
+from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
 
 _MAX_WARM: Final = 8
 
@@ -52,50 +45,30 @@ class Step:
     timeout: float
     status: Status
 
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether the step finished by itself: it was neither interrupted nor did its kernel die."""
-        return self.status in ("ok", "error")
 
+class RerunSource(Siblings):
+    """The siblings of a run whose branches re-run."""
 
-class RerunSource(ABC):
-    """The siblings of a run whose branches re-run. An async context manager; the same task must enter and leave it."""
+    factory: Any
+    """Starts and disposes of siblings."""
+    max_concurrent = max(4, CORES)
+    warm_siblings = min(CORES, _MAX_WARM) + 1
 
-    factory: Factory[Any]
-    _environment: Environment
-
-    def __init__(self, sandbox: Sandbox, *, workdir: Path, max_concurrent: int, warm_siblings: int) -> None:
-        self._sandbox, self._workdir = sandbox, workdir.resolve()
-        self._stack = AsyncExitStack()
-        self._branches: set[RerunBranch] = set()
-        self._warm_siblings = warm_siblings
-        self.run_limiter = anyio.CapacityLimiter(max_concurrent)
+    async def _open(self, stack: AsyncExitStack) -> None:
+        watch = await self._open_factory(stack)
+        self.run_limiter = anyio.CapacityLimiter(self.max_concurrent)
         """Limits concurrent executions: with more, they would make each other time out."""
-
-    async def __aenter__(self) -> Self:
-        async with AsyncExitStack() as stack:
-            watch = await self._open(stack)
-            stack.push_async_callback(self._close_branches)
-            tasks = await stack.enter_async_context(anyio.create_task_group())
-            stack.callback(tasks.cancel_scope.cancel)
-            self._pool: WarmPool[AnySibling] = WarmPool(tasks, self.factory, size=self._warm_siblings)
-            tasks.start_soon(watch)
-            self._pool.warm_up()
-            self._environment = await self._read_environment()
-            self._stack = stack.pop_all()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        return await self._stack.__aexit__(kind, error, traceback)
+        self.branches: set[RerunBranch] = set()
+        stack.push_async_callback(self._close_branches)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(tasks.cancel_scope.cancel)
+        self.pool: WarmPool[AnySibling] = WarmPool(tasks, self._start, self.factory.dispose, size=self.warm_siblings)
+        tasks.start_soon(watch)
+        self.pool.warm_up()
 
     @abstractmethod
-    async def _open(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
+    async def _open_factory(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
         """Set `factory`, and return what runs in the background while the siblings live."""
-
-    @abstractmethod
-    async def _read_environment(self) -> Environment: ...
 
     @property
     @abstractmethod
@@ -106,20 +79,6 @@ class RerunSource(ABC):
     async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Copy what was written in the sibling's working directory; see `Branch.files`."""
 
-    @property
-    def output_kb(self) -> int:
-        """Limit on the output kept from one execution."""
-        return self._sandbox.output_kb
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Sentences for the user."""
-        return ()
-
-    def environment(self) -> Environment:
-        """Return where the siblings run and how far they are isolated."""
-        return self._environment
-
     async def root(self) -> RerunBranch:
         """Return a branch in the initial state."""
         return self.branch(())
@@ -127,70 +86,48 @@ class RerunSource(ABC):
     def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
         """Return a branch in the state after these steps."""
         branch = RerunBranch(self, steps)
-        self._branches.add(branch)
+        self.branches.add(branch)
         return branch
 
-    def discard(self, branch: RerunBranch) -> None:
-        """Remove a branch that has been closed."""
-        self._branches.discard(branch)
-
-    def expect(self) -> None:
-        """Start missing warm siblings in the background. Returns at once."""
-        self._pool.warm_up()
-
     async def take(self) -> AnySibling:
-        """Return a fresh sibling.
+        """Return a fresh sibling. Raises KernelError: no sibling could be started."""
+        return await self.pool.take()
 
-        Raises:
-            KernelError: no sibling could be started.
-        """
-        return await self._pool.take()
-
-    async def dispose(self, sibling: AnySibling) -> None:
-        """End the sibling for good. Idempotent; not interrupted by cancellation."""
-        await self.factory.dispose(sibling)
+    async def _start(self) -> AnySibling:
+        sibling: AnySibling = await self.factory.start()
+        try:
+            await run_setup(sibling, self._setup)
+        except BaseException:
+            await self.factory.dispose(sibling)
+            raise
+        return sibling
 
     async def _close_branches(self) -> None:
         with anyio.CancelScope(shield=True):
-            await self._pool.close()
+            await self.pool.close()
             async with anyio.create_task_group() as tasks:
-                for branch in tuple(self._branches):
+                for branch in tuple(self.branches):
                     tasks.start_soon(branch.close)
 
 
-class RerunSiblings(RerunSource):
-    """The siblings of one run on this machine.
-
-    `setup` is code that every sibling runs first; `variables` a folder written by
-    `kernel_agent.variable_transfer.dump`.
-    """
+class RerunSiblings(LocalSiblings, RerunSource):
+    """The siblings of one run on this machine."""
 
     factory: SiblingFactory
+    state = "fresh"
 
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        *,
-        workdir: Path,
-        setup: str = "",
-        variables: Path | None = None,
-        state: str = "fresh",
-    ) -> None:
-        super().__init__(
-            sandbox, workdir=workdir, max_concurrent=max(4, CORES), warm_siblings=min(CORES, _MAX_WARM) + 1
-        )
-        self.state = state
-        """Where experiments start, and why; recorded as `Environment.state`."""
-        self._setup, self._variables = setup, variables
+    async def _open_factory(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
+        launcher = await stack.enter_async_context(open_launcher(self.sandbox, workdir=self._workdir))
+        self._launcher = launcher
+        context = stack.enter_context(open_context())
+        snapshot = await launcher.snapshot(self._workdir, borrow=launcher.isolation.mounts)
+        self.factory = SiblingFactory(launcher, snapshot, context, self._variables)
+        self._watchdog = ResourceWatchdog(memory=launcher.memory, processes=self.sandbox.processes, disk=launcher.disk)
+        return self._watchdog.run
 
-    async def _open(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
-        launcher = open_launcher(self._sandbox, workdir=self._workdir)
-        self._launcher: Launcher = await stack.enter_async_context(launcher)
-        self.factory = await self._make_factory(stack)
-        self.watchdog = ResourceWatchdog(
-            memory=self._launcher.memory, processes=self._sandbox.processes, disk=self._launcher.disk
-        )
-        return self.watchdog.run
+    async def _read_environment(self) -> Environment:
+        launcher, snapshot = self._launcher, self.factory.snapshot
+        return await self._describe_environment(launcher.isolation.description, launcher.filter, snapshot, "rerun")
 
     @property
     def files(self) -> VisibleFiles:
@@ -201,43 +138,14 @@ class RerunSiblings(RerunSource):
         """Return a fresh sibling, watched from now on, or raise KernelError."""
         sibling = await super().take()
         assert isinstance(sibling, Sibling)
-        self.watchdog.watch(sibling)
+        self._watchdog.watch(sibling)
         return sibling
 
     async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Copy what was written in the sibling's working directory; see `Branch.files`."""
-        work, snapshot = self.factory.workdir(sibling), self.factory.snapshot
-        return await to_thread.run_sync(lambda: copy_written(work, snapshot, folder, most_mb=self._sandbox.copy_mb))
-
-    def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
-        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
-        return inspect(self._launcher, module, arguments, workdir=self._workdir)
-
-    async def _read_environment(self) -> Environment:
-        described = self._launcher.isolation.description
-        unfiltered = "" if self._launcher.filter else NO_FILTER_NOTE
-        return Environment(
-            **await read_interpreter_facts(self.inspect),
-            kernel=self._launcher.interpreter.name,
-            isolation="; ".join(filter(None, [described, unfiltered, self.factory.snapshot.note])),
-            branching="rerun",
-            state=self.state,
-        )
-
-    async def _make_factory(self, stack: AsyncExitStack) -> SiblingFactory:
-        launcher = self._launcher
-        context = zmq.asyncio.Context()
-        stack.callback(close_context, context)
-        snapshot = await to_thread.run_sync(
-            lambda: take_snapshot(
-                self._workdir,
-                launcher.folder / "files",
-                most_mb=self._sandbox.copy_mb,
-                hidden=(*launcher.files.hidden, launcher.folder),
-                borrow=launcher.isolation.mounts,
-            )
-        )
-        return SiblingFactory(launcher, snapshot, context, self._setup, self._variables)
+        assert isinstance(sibling, Sibling) and sibling.process.folder is not None
+        work, most_mb = sibling.process.folder / "work", self.sandbox.copy_mb
+        return await to_thread.run_sync(lambda: copy_written(work, self.factory.snapshot, folder, most_mb=most_mb))
 
 
 class RerunBranch:
@@ -251,21 +159,18 @@ class RerunBranch:
         self._run_lock = anyio.Lock()
 
     async def run(self, code: str, *, timeout: float) -> Observation:
-        """Run code here, which changes this state. One call at a time: a second one waits for the first.
-
-        Raises:
-            KernelError: the sibling could not be started at all.
-        """
+        """Run code here, which changes this state. One call at a time: a second one waits for the first. Raises
+        KernelError: the sibling could not be started at all."""
         async with self._run_lock, self._siblings.run_limiter:
             sibling = await self._ensure_sibling()
             if sibling is None:
                 return state_lost_observation(self._lost_reason)
-            observed = await _execute(sibling, code, timeout=timeout, output_kb=self._siblings.output_kb)
+            observed = await _execute(sibling, code, timeout=timeout, output_kb=self._siblings.sandbox.output_kb)
             observation = add_hidden_file_note(observed, self._siblings.files)
             self._steps += (Step(code, timeout, observation.status),)
             if observation.status == "died":
                 self._lost_reason = f"the state of this branch is lost: {observation.note}"
-                await self._siblings.dispose(sibling)
+                await self._siblings.factory.dispose(sibling)
             return observation
 
     async def fork(self, n: int) -> Sequence[RerunBranch]:
@@ -274,14 +179,11 @@ class RerunBranch:
 
     def expect(self, n: int) -> None:
         """Start missing warm siblings: any fork can use one, whatever its state."""
-        self._siblings.expect()
+        self._siblings.pool.warm_up()
 
     async def files(self, folder: Path) -> tuple[str, ...]:
         """Copy what was written in this branch since the root into a new folder; return the relative paths copied.
-
-        Raises:
-            OSError: the folder cannot be written.
-        """
+        Raises OSError: the folder cannot be written."""
         async with self._run_lock:
             if self._sibling is None or self._lost_reason:
                 return ()
@@ -290,21 +192,21 @@ class RerunBranch:
     async def close(self) -> None:
         """End the kernel and every process that it started. Idempotent."""
         self._lost_reason = self._lost_reason or "this branch was closed"
-        self._siblings.discard(self)
+        self._siblings.branches.discard(self)
         if self._sibling is not None:
-            await self._siblings.dispose(self._sibling)
+            await self._siblings.factory.dispose(self._sibling)
 
     async def _ensure_sibling(self) -> AnySibling | None:
         """Return the sibling in this branch's state; `None`, with `_lost_reason` set, when that is impossible."""
         if self._lost_reason:
             return None
         if self._sibling is None:
-            cut_off = next((step for step in self._steps if not step.is_repeatable), None)
-            if cut_off is not None:
-                self._lost_reason = (
-                    f"the earlier state cannot be reproduced: one of its steps ended with {cut_off.status!r}"
-                )
-                return None
+            for step in self._steps:
+                if step.status not in ("ok", "error"):  # it was interrupted, or its kernel died
+                    self._lost_reason = (
+                        f"the earlier state cannot be reproduced: one of its steps ended with {step.status!r}"
+                    )
+                    return None
             self._sibling = await self._siblings.take()
             self._lost_reason = await self._repeat(self._sibling)
         return None if self._lost_reason else self._sibling
@@ -312,7 +214,7 @@ class RerunBranch:
     async def _repeat(self, sibling: AnySibling) -> str:
         """Repeat the steps. Return an empty string, or the reason when a step ends differently than before."""
         for number, step in enumerate(self._steps, 1):
-            again = await _execute(sibling, step.code, timeout=step.timeout, output_kb=self._siblings.output_kb)
+            again = await _execute(sibling, step.code, timeout=step.timeout, output_kb=self._siblings.sandbox.output_kb)
             if again.status != step.status:
                 why = again.error.headline if again.error else again.note or f"it ended with {again.status!r}"
                 return f"the earlier state cannot be reproduced: step {number} of {len(self._steps)} gave {why}"

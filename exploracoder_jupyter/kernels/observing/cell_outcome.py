@@ -35,9 +35,6 @@ class Failure(NamedTuple):
     nearest: tuple[str, ...] = ()
 
 
-_NO_FAILURE: Final = Failure()
-
-
 @dataclass(frozen=True, slots=True)
 class CellOutcome:
     """What a cell did besides producing outputs."""
@@ -47,7 +44,7 @@ class CellOutcome:
     logs: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     memory: int = 0
-    failure: Failure = _NO_FAILURE
+    failure: Failure = Failure()  # noqa: RUF009
 
     @property
     def names(self) -> tuple[tuple[str, str], ...]:
@@ -89,7 +86,7 @@ def _lines(found: object, limit: int = _MAX_LINES) -> Iterator[str]:
 
 def _failure(found: object) -> Failure:
     if not isinstance(found, dict):
-        return _NO_FAILURE
+        return Failure()
     report, schema = (_text(found.get(key), TEXT_BUDGET) for key in ("report", "schema"))
     return Failure(report, schema, tuple(_lines(found.get("nearest"))))
 

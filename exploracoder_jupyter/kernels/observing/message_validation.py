@@ -26,10 +26,8 @@ class Message:
 def parse_message(raw: Any) -> Message | None:
     """Return the validated message; `None` if it is invalid."""
     try:
-        content = _clean(raw["content"])
-        kind = str(raw["msg_type"])
-        check = _CHECKS.get(kind, dict)
-        return Message(str(raw["parent_header"].get("msg_id", "")), kind, check(content))
+        kind, content = str(raw["msg_type"]), _clean(raw["content"])
+        return Message(str(raw["parent_header"].get("msg_id", "")), kind, _CHECKS.get(kind, dict)(content))
     except Exception:  # invalid in any way: code in the sibling controls the content
         return None
 

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Final
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation, Status
-from exploracoder_jupyter.kernels.observing.cell_outcome import Failure
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.observing.output_text import (
     schema_text,
@@ -30,16 +29,19 @@ _HIDDEN_FILE_NOTE: Final = (
 
 def build_observation(result: ExecutionResult, collector: OutputCollector, *, timeout: float) -> Observation:
     """Build the observation of one execution that was given `timeout` seconds."""
-    status = _status(result)
+    status, note, error = _describe_end(result, collector, timeout)
     outputs, after = collector.outputs(), collector.outcome
+    if error is not None:
+        report, schema, nearest = after.failure
+        error = replace(error, report=report, schema=schema, nearest=nearest)
     return Observation(
         status=status,
         outputs=tuple(map(without_model_texts, outputs)),
-        error=_with_failure(_error(status, result, collector, timeout), after.failure),
+        error=error,
         text=shown_text(outputs),
         seconds=result.seconds,
         names=after.names,
-        note=_note(status, result, collector, timeout),
+        note=note,
         changes=after.changes,
         schema=schema_text(outputs),
         warnings=after.warnings,
@@ -67,64 +69,31 @@ def state_lost_observation(why: str) -> Observation:
     return Observation("died", error=ErrorInfo("StateLost", why), note=why)
 
 
-def _status(result: ExecutionResult) -> Status:
+def _describe_end(
+    result: ExecutionResult, collector: OutputCollector, timeout: float
+) -> tuple[Status, str, ErrorInfo | None]:
+    """Return the status, the note and the error."""
+    reply, at = result.reply, collector.error.traceback if collector.error else ""
     match result.cause:
         case "timeout":
-            return "timeout"
+            note = _join_notes(f"did not finish within {timeout:g} s", result.note)
+            return "timeout", note, ErrorInfo("Timeout", note, at)
         case "flooded":
-            return "interrupted"
+            note = _join_notes(f"printed {collector.received:,} characters and was stopped", result.note)
+            return "interrupted", note, ErrorInfo("OutputLimit", note, at)
         case "died":
-            return "died"
-        case "finished":
-            if _asked_to_exit(result):
-                return "died"
-            return "ok" if result.reply.get("status") == "ok" else "error"
-
-
-def _asked_to_exit(result: ExecutionResult) -> bool:
-    payload = result.reply.get("payload") or []
-    return any(isinstance(item, dict) and item.get("source") == "ask_exit" for item in payload)
-
-
-def _note(status: Status, result: ExecutionResult, collector: OutputCollector, timeout: float) -> str:
-    match status:
-        case "timeout":
-            return _join_notes(f"did not finish within {timeout:g} s", result.note)
-        case "interrupted":
-            return _join_notes(f"printed {collector.received:,} characters and was stopped", result.note)
-        case "died":
-            return "the code asked the kernel to exit" if _asked_to_exit(result) else result.note
-        case "ok" | "error":
-            return f"{collector.cut:,} characters of output were cut" if collector.cut else ""
+            return "died", result.note, ErrorInfo("KernelDied", result.note, at)
+    if any(isinstance(item, dict) and item.get("source") == "ask_exit" for item in reply.get("payload") or []):
+        note = "the code asked the kernel to exit"
+        return "died", note, ErrorInfo("KernelDied", note, at)
+    note = f"{collector.cut:,} characters of output were cut" if collector.cut else ""
+    if reply.get("status") == "ok":
+        return "ok", note, None
+    frames = [str(frame) for frame in reply.get("traceback") or []]
+    name = str(reply.get("ename") or reply.get("status") or "Error")
+    replied = ErrorInfo(name, strip_ansi(str(reply.get("evalue", ""))), short_traceback(frames))
+    return "error", note, collector.error or replied
 
 
 def _join_notes(what: str, more: str) -> str:
     return f"{what}; {more}" if more else what
-
-
-def _error(status: Status, result: ExecutionResult, collector: OutputCollector, timeout: float) -> ErrorInfo | None:
-    at = collector.error.traceback if collector.error else ""
-    match status:
-        case "ok":
-            return None
-        case "error":
-            return collector.error or _reply_error(result)
-        case "timeout":
-            return ErrorInfo("Timeout", _note(status, result, collector, timeout), at)
-        case "interrupted":
-            return ErrorInfo("OutputLimit", _note(status, result, collector, timeout), at)
-        case "died":
-            return ErrorInfo("KernelDied", _note(status, result, collector, timeout), at)
-
-
-def _with_failure(error: ErrorInfo | None, failure: Failure) -> ErrorInfo | None:
-    if error is None:
-        return None
-    return replace(error, report=failure.report, schema=failure.schema, nearest=failure.nearest)
-
-
-def _reply_error(result: ExecutionResult) -> ErrorInfo:
-    reply = result.reply
-    frames = [str(frame) for frame in reply.get("traceback") or []]
-    name = str(reply.get("ename") or reply.get("status") or "Error")
-    return ErrorInfo(name, strip_ansi(str(reply.get("evalue", ""))), short_traceback(frames))

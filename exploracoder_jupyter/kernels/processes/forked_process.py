@@ -28,7 +28,7 @@ _END_SECONDS: Final = 5.0
 
 @dataclass(eq=False, slots=True)
 class ForkedProcess:
-    """A forked process; implements `sibling_kernel.SiblingProcess`."""
+    """A forked process."""
 
     channel: BranchChannel
     pid: int
@@ -67,7 +67,11 @@ class ForkedProcess:
     @property
     def is_alive(self) -> bool:
         """Whether the process is running."""
-        return not self._ended and not _has_ended(self.process)
+        if self._ended:
+            return False
+        poll = select.poll()
+        poll.register(self.process, select.POLLIN)
+        return not poll.poll(0)
 
     def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
         """Measure its process tree; memory counts beyond what the process had when it was forked."""
@@ -143,21 +147,12 @@ class ForkedProcess:
 
 
 def _pid_of(process: int) -> int:
-    """Return the process id of a pidfd, as this process sees it.
-
-    Raises:
-        OSError: the descriptor does not refer to a living process.
-    """
+    """Return the process id of a pidfd, as this process sees it. Raises OSError: the descriptor does not refer to a
+    living process."""
     found = re.search(r"^Pid:\s*([1-9]\d*)", Path(f"/proc/self/fdinfo/{process}").read_text(), re.MULTILINE)
     if found is None:
         raise OSError(errno.ESRCH, "not a descriptor of a living process")
     return int(found[1])
-
-
-def _has_ended(process: int) -> bool:
-    poll = select.poll()
-    poll.register(process, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def _kill(process: int) -> None:

@@ -54,7 +54,7 @@ class ProcessTree:
         found = self._members(max_processes)
         memory = sum(map(private_memory, found))
         if memory > recount_above:
-            memory = sum(map(_proportional_memory, found))
+            memory = sum(_memory_total(pid, "Pss_Anon") or private_memory(pid) for pid in found)
         for pid in found:
             if pid not in self._seen and (process := _find_process(pid)):
                 self._seen[pid] = process
@@ -65,7 +65,7 @@ class ProcessTree:
 
     def unshared_memory(self) -> int:
         """Bytes of memory that no other process maps, for the processes found by the last measurement."""
-        return sum(_unshared_memory(pid) for pid in tuple(self._seen))
+        return sum(_memory_total(pid, "Private_Dirty") for pid in tuple(self._seen))
 
     def _members(self, max_processes: int) -> list[int]:
         others = set(self._others())
@@ -103,14 +103,14 @@ def _descendants(root: int, *, max_processes: int, excluding: Collection[int]) -
     waiting = [root]
     while waiting and len(found) <= max_processes:
         pid = waiting.pop()
-        children = _children(pid)
+        children = child_processes(pid)
         if children is not None:
             found.append(pid)
             waiting += (child for child in children if child not in excluding)
     return found
 
 
-def _children(pid: int) -> list[int] | None:
+def child_processes(pid: int) -> list[int] | None:
     """Return the child processes; `None` when the process is gone. Prefers /proc: psutil scans all processes."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
@@ -123,25 +123,14 @@ def _children(pid: int) -> list[int] | None:
         return None
 
 
-def _proportional_memory(pid: int) -> int:
-    """Anonymous memory of a process; pages shared with others are divided among them."""
-    found = _memory_total(pid, "Pss_Anon")
-    return private_memory(pid) if found is None else found
-
-
-def _unshared_memory(pid: int) -> int:
-    """Memory that only this process maps."""
-    return _memory_total(pid, "Private_Dirty") or 0
-
-
-def _memory_total(pid: int, field: str) -> int | None:
-    """Return a sum over all mappings of a process, in bytes; `None` where the system does not provide it."""
+def _memory_total(pid: int, field: str) -> int:
+    """Return a sum over all mappings of a process, in bytes; 0 where the system does not provide it."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
-        return None
+        return 0
     found = re.search(rf"^{field}:\s*(\d+) kB", rollup, re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
+    return int(found[1]) * 1024 if found else 0
 
 
 def private_memory(pid: int) -> int:

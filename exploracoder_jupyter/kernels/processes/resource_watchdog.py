@@ -7,22 +7,26 @@ ended before the system chooses a victim.
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import anyio
 import psutil
 from anyio import to_thread
 
-from exploracoder_jupyter.kernels.processes.process_tree import TreeUsage
-from exploracoder_jupyter.kernels.sandbox.disk_usage import disk_is_full, disk_usage
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 
 _TREE_SECONDS: Final = 0.15
 _DISK_SECONDS: Final = 1.0
 _MEMORY_SLACK: Final = 1.1
 _SPARE_SHARE: Final = 0.03
+_SPARE_DISK: Final = 500 << 20
+_MAX_FOLDERS: Final = 20_000
+_BLOCK: Final = 512
 _SHARE_OF_FREE_MEMORY: Final = 0.8
 """Share of the memory free at the start that all siblings together may use."""
 _MEGABYTE: Final = 1 << 20
@@ -60,22 +64,32 @@ class ResourceWatchdog:
 
     async def _check_trees(self) -> None:
         self._watched = {sibling for sibling in self._watched if sibling.is_alive}
-        usages = {sibling: self._usage(sibling) for sibling in self._watched}
+        limit = self._memory * _MEMORY_SLACK
+        usages = {
+            sibling: sibling.process.usage(max_processes=self._processes + 2, recount_above=limit)
+            for sibling in self._watched
+        }
         for sibling, usage in usages.items():
-            if reason := self._excess(usage.processes, usage.memory):
-                await sibling.end(reason)
-        if usages and _memory_is_full():
+            if usage.processes > self._processes + 1:
+                await sibling.end(f"it started more than {self._processes} processes and its kernel was ended")
+            elif usage.memory > limit:
+                await sibling.end(self._too_much_memory)
+        memory = psutil.virtual_memory()
+        if usages and memory.available < memory.total * _SPARE_SHARE:
             largest = max(usages, key=lambda sibling: usages[sibling].memory)
             await largest.end("the machine ran out of memory and this kernel, the largest, was ended")
 
     async def _check_disk(self) -> None:
         """Check disk usage, less often and in a thread, because every file is examined."""
-        watched = {sibling: sibling.folder for sibling in self._watched if sibling.folder}
+        watched = {sibling: sibling.process.folder for sibling in self._watched if sibling.process.folder}
         usages = {sibling: await to_thread.run_sync(disk_usage, folder) for sibling, folder in watched.items()}
         for sibling, usage in usages.items():
             if usage > self._disk:
                 await sibling.end(f"it wrote more than {self._disk // _MEGABYTE} MB and its kernel was ended")
-        if usages and disk_is_full(next(iter(watched.values())).parent):
+        if not usages:
+            return
+        disk = shutil.disk_usage(next(iter(watched.values())).parent)
+        if disk.free < min(disk.total * _SPARE_SHARE, _SPARE_DISK):
             await max(watched, key=usages.__getitem__).end(
                 "the disk ran full and this kernel, which had written most, was ended"
             )
@@ -97,17 +111,18 @@ class ResourceWatchdog:
     def _too_much_memory(self) -> str:
         return f"it used more than {self._memory // _MEGABYTE} MB of memory and its kernel was ended"
 
-    def _usage(self, sibling: Sibling) -> TreeUsage:
-        return sibling.usage(max_processes=self._processes + 2, recount_above=self._memory * _MEMORY_SLACK)
 
-    def _excess(self, processes: int, memory: int) -> str:
-        if processes > self._processes + 1:
-            return f"it started more than {self._processes} processes and its kernel was ended"
-        if memory > self._memory * _MEMORY_SLACK:
-            return self._too_much_memory
-        return ""
-
-
-def _memory_is_full() -> bool:
-    memory = psutil.virtual_memory()
-    return bool(memory.available < memory.total * _SPARE_SHARE)
+def disk_usage(folder: Path) -> int:
+    """Bytes used by the files below the folder, as far as a limited number of folders shows. Blocks."""
+    total, waiting, seen = 0, [str(folder)], 0
+    while waiting and seen < _MAX_FOLDERS:
+        seen += 1
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                    continue
+                with suppress(OSError):  # removed meanwhile
+                    found = entry.stat(follow_symlinks=False)
+                    total += found.st_blocks * _BLOCK // max(1, found.st_nlink)
+    return total

@@ -40,19 +40,23 @@ class LaunchSpec:
 
 
 async def start_sibling(launch: LaunchSpec, context: zmq.asyncio.Context) -> Sibling:
-    """Start a kernel and wait until it answers.
-
-    Raises:
-        KernelError: the kernel did not start; the message contains the last line of its log.
-    """
-    manager = _make_manager(launch, context)
+    """Start a kernel and wait until it answers. Raises KernelError: the kernel did not start; the message contains the
+    last line of its log."""
+    manager = AsyncKernelManager(
+        kernel_name="sibling",
+        kernel_spec_manager=_SingleKernelSpec(launch.command),
+        transport="ipc",
+        ip=str(launch.folder / "k"),
+        connection_file=str(launch.folder / "c.json"),
+        context=context,
+    )
     with anyio.CancelScope(shield=True):  # a cancellation in here would leave a process that nothing ends
         lifeline = await _start_process(launch, manager)
     return await Sibling.connect(manager.client(context=context), SpawnedProcess(launch, manager, lifeline))
 
 
 class SpawnedProcess:
-    """A spawned process with its tree and its lifeline to this process; implements `sibling_kernel.SiblingProcess`."""
+    """A spawned process with its tree and its lifeline to this process."""
 
     def __init__(self, launch: LaunchSpec, manager: AsyncKernelManager, lifeline: int) -> None:
         self._launch, self._manager, self._lifeline = launch, manager, lifeline
@@ -70,7 +74,7 @@ class SpawnedProcess:
         return self._launch.folder
 
     def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
-        """Measure its process tree; see `Census.measure`."""
+        """Measure its process tree; see `ProcessTree.measure`."""
         return self._census.measure(max_processes=max_processes, recount_above=recount_above)
 
     def unshared_memory(self) -> int:
@@ -111,17 +115,6 @@ class _SingleKernelSpec(KernelSpecManager):
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
         return self._spec
-
-
-def _make_manager(launch: LaunchSpec, context: zmq.asyncio.Context) -> AsyncKernelManager:
-    return AsyncKernelManager(
-        kernel_name="sibling",
-        kernel_spec_manager=_SingleKernelSpec(launch.command),
-        transport="ipc",
-        ip=str(launch.folder / "k"),
-        connection_file=str(launch.folder / "c.json"),
-        context=context,
-    )
 
 
 async def _start_process(launch: LaunchSpec, manager: AsyncKernelManager) -> int:

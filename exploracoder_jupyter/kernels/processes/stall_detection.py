@@ -15,10 +15,10 @@ import os
 import platform
 import re
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
+
+from exploracoder_jupyter.kernels.processes.process_tree import child_processes
 
 Sleep = Literal["forever", "on a lock", "otherwise"]
 """How a thread sleeps: on a futex with no time limit; on a futex, time limit unknown; or otherwise, or not at all."""
@@ -28,18 +28,16 @@ _WORKING_SHARE: Final = 0.1
 _BLIND_FACTOR: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """The state of a process at one moment."""
+class _Sample(NamedTuple):
+    """The state of a process in which everything sleeps on a futex."""
 
     at: float
     cpu: float
     """CPU seconds used by all of its threads."""
-    main: Sleep
-    switches: tuple[tuple[int, int], ...]
+    endless: bool
+    """Whether the main thread sleeps with no time limit."""
+    switches: dict[int, int]
     """Context switches of the main thread and of threads started since: a thread that woke has more than before."""
-    busy: bool
-    """Whether a thread started since waits on something other than a futex, or there is a new child."""
 
 
 class StallDetector:
@@ -48,9 +46,9 @@ class StallDetector:
     Threads and children that exist by then are its housekeeping: their waits are not signs of progress.
     """
 
-    def __init__(self, pid: int, *, seconds: float = 2.0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._pid, self._seconds, self._clock = pid, seconds, clock
-        self._threads, self._children = set(_threads(pid)), _children(pid)
+    def __init__(self, pid: int, *, seconds: float = 2.0) -> None:
+        self._pid, self._seconds = pid, seconds
+        self._threads, self._children = set(_threads(pid)), set(child_processes(pid) or ())
         self._first: _Sample | None = None
 
     def is_stalled(self) -> bool:
@@ -58,32 +56,23 @@ class StallDetector:
         try:
             now = self._sample()
         except (OSError, ValueError, IndexError, TypeError):  # the process ended meanwhile
-            self._first = None
-            return False
-        if self._first is None or _made_progress(self._first, now):
+            now = None
+        if now is None or self._first is None or _made_progress(self._first, now):
             self._first = now
-        if now.main == "otherwise" or now.busy:
-            self._first = None
+        if now is None or self._first is None:
             return False
-        return now.at - self._first.at >= self._seconds * (1 if now.main == "forever" else _BLIND_FACTOR)
+        return now.at - self._first.at >= self._seconds * (1 if now.endless else _BLIND_FACTOR)
 
-    def _sample(self) -> _Sample:
+    def _sample(self) -> _Sample | None:
+        """Return `None` if a thread waits on something other than a futex, or there is a new child."""
         main = _sleep(self._pid, self._pid)
-        if main == "otherwise":
-            return _Sample(self._clock(), 0.0, main, (), False)
-        new_threads = [thread for thread in _threads(self._pid) if thread not in self._threads]
-        busy = any(_sleep(self._pid, thread) == "otherwise" for thread in new_threads)
-        switches = tuple((thread, _switches(self._pid, thread)) for thread in [self._pid, *new_threads])
-        busy = busy or bool(_children(self._pid) - self._children)
-        return _Sample(self._clock(), _cpu(self._pid), main, switches, busy)
-
-
-def sleeping_on_lock(pid: int) -> bool:
-    """Whether the main thread of a process sleeps on a futex now, without a time limit as far as can be seen."""
-    try:
-        return _sleep(pid, pid) != "otherwise"
-    except (OSError, ValueError, IndexError):
-        return False
+        threads = [thread for thread in _threads(self._pid) if thread not in self._threads]
+        if main == "otherwise" or any(_sleep(self._pid, thread) == "otherwise" for thread in threads):
+            return None
+        if set(child_processes(self._pid) or ()) - self._children:
+            return None
+        switches = {thread: _switches(self._pid, thread) for thread in [self._pid, *threads]}
+        return _Sample(time.monotonic(), _cpu(self._pid), main == "forever", switches)
 
 
 def _made_progress(first: _Sample, now: _Sample) -> bool:
@@ -108,14 +97,6 @@ def _threads(pid: int) -> list[int]:
     with contextlib.suppress(FileNotFoundError):
         return [int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir()]
     return []
-
-
-def _children(pid: int) -> set[int]:
-    found: set[int] = set()
-    for thread in _threads(pid):
-        with contextlib.suppress(OSError):
-            found.update(map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split()))
-    return found
 
 
 def _switches(pid: int, thread: int) -> int:

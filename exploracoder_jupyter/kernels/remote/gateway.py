@@ -12,14 +12,15 @@ import ipaddress
 import json
 import logging
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.errors import ExploraError, KernelError, MissingRequirement, UsageError
+from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import has_user_info
 
 if TYPE_CHECKING:
@@ -41,21 +42,14 @@ def gateway_token(environ: Mapping[str, str] | None = None) -> SecretStr | None:
 
 @dataclass(frozen=True, slots=True)
 class ServerAccess:
-    """Headers and TLS options for requests to the server."""
+    """Headers and TLS options for requests to the server: files with certificates, `None` for the system's."""
 
-    headers: Mapping[str, str] = field(repr=False)
+    headers: dict[str, str] = field(repr=False)
     """Sent with every request; they include the token."""
     verify: bool
-    """Whether to verify the server's certificate."""
     ca: str | None
-    """File with certificates of authorities; `None` for the system's."""
     certificate: str | None
-    """File with a client certificate."""
     key: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the options as JSON, token included; use it only for the pipe to the reaper."""
-        return {**asdict(self), "headers": dict(self.headers)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,44 +78,37 @@ class Gateway:
         return parts.scheme == "http" and not _is_loopback(parts.hostname or "")
 
     async def connect_manager(self, kernel: str) -> GatewayKernelManager:
-        """Return the manager of a kernel that was started.
-
-        Raises:
-            KernelError: the server does not confirm that it has the kernel.
-        """
+        """Return the manager of a kernel that was started. Raises KernelError: the server does not confirm that it has
+        the kernel."""
         from jupyter_server.gateway.managers import GatewayKernelManager
 
         manager = GatewayKernelManager()
         manager.kernels_url = self.kernels
-        try:
+        with self._required_answer():
             await manager.start_kernel(kernel_id=kernel)
-        except Exception as error:
-            raise KernelError(f"{self.host} does not answer: {_reason(error)}.") from error
         if not manager.has_kernel:
             raise KernelError(f"{self.host} does not know the kernel that it just started.")
         return manager
 
     async def kernel_state(self, manager: GatewayKernelManager) -> str | None:
         """Return the kernel's state on the server (`idle`, `busy`, `dead`, ...); `None` when it no longer exists.
-
-        Raises:
-            KernelError: the server does not answer.
-        """
-        try:
+        Raises KernelError: the server does not answer."""
+        with self._required_answer():
             model = await manager.refresh_model()
+        return None if model is None else str(model.get("execution_state", ""))
+
+    @contextmanager
+    def _required_answer(self) -> Iterator[None]:
+        try:
+            yield
         except Exception as error:
             raise KernelError(f"{self.host} does not answer: {_reason(error)}.") from error
-        return None if model is None else str(model.get("execution_state", ""))
 
 
 async def open_gateway(url: str, *, kernel: str | None, token: SecretStr | None) -> Gateway:
-    """Request the server's kernelspecs and choose the wanted one (`None`: the server's default).
-
-    Raises:
-        UsageError: `url` is not the address of a server, or contains a credential.
-        MissingRequirement: jupyter-server is not installed; the server cannot be reached, refuses the token, or has no
-            such kernelspec.
-    """
+    """Request the server's kernelspecs and choose the wanted one (`None`: the server's default). Raises UsageError:
+    `url` is not the address of a server, or contains a credential; MissingRequirement: jupyter-server is not installed;
+    the server cannot be reached, refuses the token, or has no such kernelspec."""
     url = _validate_url(url)
     if importlib.util.find_spec("jupyter_server") is None:
         raise MissingRequirement(
@@ -176,23 +163,20 @@ async def _kernelspecs(url: str, *, has_token: bool) -> dict[str, Any]:
         if not isinstance(answer, dict) or not isinstance(answer["kernelspecs"], dict):
             raise KeyError
     except Exception as error:
-        raise _explain_failure(error, urlsplit(url).netloc, has_token=has_token) from error
+        host, status = urlsplit(url).netloc, int(getattr(error, "status_code", 0))
+        missing = status == _NOT_FOUND and not isinstance(error.__cause__, OSError)
+        if isinstance(error, (KeyError, ValueError)) or missing:
+            raise MissingRequirement(
+                f"{host} does not answer like a Jupyter Server or Kernel Gateway.", remedy="Check the address."
+            ) from error
+        if status in _UNAUTHORIZED:
+            what = "refuses the token" if has_token else "requires a token"
+            remedy = f"Set {TOKEN_VARIABLE} to a token of that server."
+            raise MissingRequirement(f"{host} {what}.", remedy=remedy) from error
+        raise MissingRequirement(
+            f"{host} cannot be reached: {_reason(error)}.", remedy="Start it, or check the address and the network."
+        ) from error
     return answer
-
-
-def _explain_failure(error: Exception, host: str, *, has_token: bool) -> ExploraError:
-    if isinstance(error, (KeyError, ValueError)) or (
-        _status_code(error) == _NOT_FOUND and not isinstance(error.__cause__, OSError)
-    ):
-        return MissingRequirement(
-            f"{host} does not answer like a Jupyter Server or Kernel Gateway.", remedy="Check the address."
-        )
-    if _status_code(error) in _UNAUTHORIZED:
-        what = "refuses the token" if has_token else "requires a token"
-        return MissingRequirement(f"{host} {what}.", remedy=f"Set {TOKEN_VARIABLE} to a token of that server.")
-    return MissingRequirement(
-        f"{host} cannot be reached: {_reason(error)}.", remedy="Start it, or check the address and the network."
-    )
 
 
 def _choose_kernelspec(found: Mapping[str, Any], kernel: str | None, host: str) -> str:
@@ -208,10 +192,6 @@ def _choose_kernelspec(found: Mapping[str, Any], kernel: str | None, host: str) 
             remedy=f"Choose another with --kernel: {installed}.",
         )
     return name
-
-
-def _status_code(error: Exception) -> int:
-    return int(getattr(error, "status_code", 0))
 
 
 def _reason(error: Exception) -> str:

@@ -19,6 +19,7 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
+from dataclasses import asdict
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -54,20 +55,17 @@ class KernelReaper:
         self._waiting: dict[int, asyncio.Future[Row]] = {}
         self._reader = threading.Thread(target=self._read, daemon=True, name="kernel-reaper")
         self._reader.start()
-        self._send({"url": gateway.url, "kernel": gateway.kernel, **gateway.access.as_json()})
+        self._send({"url": gateway.url, "kernel": gateway.kernel, **asdict(gateway.access)})
 
     async def start(self) -> str:
-        """Start a kernel and return its id.
-
-        Raises:
-            CannotStart: the server did not start one, or the reaper process has ended.
-        """
+        """Start a kernel and return its id. Raises CannotStart: the server did not start one, or the reaper process has
+        ended."""
         number = next(self._numbers)
         future = self._waiting[number] = self._loop.create_future()
         if self._reader.is_alive():
             self._send({"start": number})
         else:
-            self._resolve({"number": number, "why": "the process that starts kernels has ended"})
+            self._fail_waiting()
         answer = await future
         if "id" not in answer:
             raise CannotStart(str(answer["why"]))

@@ -19,7 +19,7 @@ from typing import Any, Final
 import websocket
 from jupyter_server.gateway.managers import GatewayKernelClient, GatewayKernelManager
 
-from exploracoder_jupyter.kernels.remote.gateway import Gateway, ServerAccess
+from exploracoder_jupyter.kernels.remote.gateway import Gateway
 
 _CONNECT_SECONDS: Final = 15.0
 _KEEPALIVE_SECONDS: Final = 20
@@ -37,18 +37,27 @@ class RemoteChannel(GatewayKernelClient):
         self._address = f"ws{gateway.kernels.removeprefix('http')}/{manager.kernel_id}/channels"
 
     def open(self) -> None:
-        """Connect; blocks.
-
-        Raises:
-            OSError, websocket.WebSocketException: the connection failed.
-        """
+        """Connect; blocks. Raises OSError, websocket.WebSocketException: the connection failed."""
+        access = self._access
+        given = {"ca_certs": access.ca, "certfile": access.certificate, "keyfile": access.key}
+        unverified = {} if access.verify else {"cert_reqs": ssl.CERT_NONE, "check_hostname": False}
+        # Messages are sent at once, and the system detects that the other machine is gone, where supported.
+        limits = {
+            "TCP_NODELAY": 1,
+            "TCP_KEEPIDLE": _KEEPALIVE_SECONDS,
+            "TCP_KEEPINTVL": _KEEPALIVE_SECONDS,
+            "TCP_KEEPCNT": 3,
+        }
+        options = [
+            (socket.IPPROTO_TCP, getattr(socket, name), n) for name, n in limits.items() if hasattr(socket, name)
+        ]
         self.channel_socket = websocket.create_connection(
             self._address,
             timeout=_CONNECT_SECONDS,
-            header=dict(self._access.headers),
+            header=access.headers,
             enable_multithread=True,
-            sslopt=_tls_options(self._access),
-            sockopt=_socket_options(),
+            sslopt={**{name: path for name, path in given.items() if path}, **unverified},
+            sockopt=[(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), *options],
         )
         self.channel_socket.settimeout(None)  # a cell may be silent for a long time
         self.response_router = Thread(
@@ -81,22 +90,3 @@ def is_temporary(error: Exception) -> bool:
     A Jupyter server accepts the connection only when the kernel has started, which takes long on a busy machine.
     """
     return isinstance(error, (ConnectionError, TimeoutError, websocket.WebSocketTimeoutException))
-
-
-def _tls_options(access: ServerAccess) -> dict[str, Any]:
-    given = {"ca_certs": access.ca, "certfile": access.certificate, "keyfile": access.key}
-    options: dict[str, Any] = {name: path for name, path in given.items() if path}
-    return options if access.verify else {**options, "cert_reqs": ssl.CERT_NONE, "check_hostname": False}
-
-
-def _socket_options() -> list[tuple[int, int, int]]:
-    """Make the system detect that the other machine is gone, where supported, and send small messages at once."""
-    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
-    for name, value in (
-        ("TCP_KEEPIDLE", _KEEPALIVE_SECONDS),
-        ("TCP_KEEPINTVL", _KEEPALIVE_SECONDS),
-        ("TCP_KEEPCNT", 3),
-    ):
-        if hasattr(socket, name):
-            options.append((socket.IPPROTO_TCP, getattr(socket, name), value))
-    return options

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import inspect
-import json
 import os
 import tarfile
 import tempfile
@@ -21,13 +20,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import remote_cleanup
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot, take_snapshot
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
 
 MAX_MB: Final = 20
 """Limit on the working directory, even where more may be copied locally: each sibling receives it over a network."""
@@ -76,8 +75,8 @@ class Payload:
     """An archive ready to be sent, and the options for using it."""
 
     content: bytes
-    options: str
-    """The options of `kernel_agent.adopted_kernel.adopt`, as JSON."""
+    options: dict[str, Any]
+    """The options of `kernel_agent.adopted_kernel.adopt`."""
     note: str
     """What is missing from the working directory, for the user; empty if nothing is."""
 
@@ -87,12 +86,8 @@ class Payload:
         for start in range(0, len(self.content), _CHUNK_BYTES):
             chunk = base64.b64encode(self.content[start : start + _CHUNK_BYTES]).decode()
             yield f"{_SHELL}.explora_payload.write(__import__('base64').b64decode('{chunk}'))"
-        values = {
-            "options": json.loads(self.options),
-            "watchdog": inspect.getsource(remote_cleanup),
-            "mark": remote_cleanup.MARK_VARIABLE,
-        }
-        yield _UNPACK.format(**values)
+        watchdog, mark = inspect.getsource(remote_cleanup), remote_cleanup.MARK_VARIABLE
+        yield _UNPACK.format(options=self.options, watchdog=watchdog, mark=mark)
 
 
 def build_payload(
@@ -110,24 +105,30 @@ def build_payload(
         if workdir is None:
             (folder / "work").mkdir()
         else:
-            note = _snapshot(workdir, folder / "work", sandbox.copy_mb).note
+            most_mb, hidden = min(sandbox.copy_mb, MAX_MB), hidden_paths(os.environ)
+            note = take_snapshot(workdir, folder / "work", most_mb=most_mb, hidden=hidden, borrow=False).note
         with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
             for part in ("kernel_agent.zip", "work"):
                 archive.add(folder / part, part, filter=_without_owner)
             if variables is not None:
                 archive.add(variables, "variables", filter=_without_owner)
-    return Payload(buffer.getvalue(), _options(sandbox, variables is not None, silence_limit), note)
+    options = {
+        "output": sandbox.output_kb * 1000,
+        "limits": {
+            "memory": sandbox.memory_mb * _MEGABYTE,
+            "cpu": sandbox.cpu_seconds,
+            "file": sandbox.file_mb * _MEGABYTE,
+        },
+        "seconds": silence_limit,
+        "variables": variables is not None,
+        "pickled": sandbox.pickle,
+    }
+    return Payload(buffer.getvalue(), options, note)
 
 
 def unpack_written(archive: bytes, folder: Path, *, max_bytes: int) -> tuple[str, ...]:
-    """Write the regular files of an untrusted archive into the folder, at most `max_bytes` bytes.
-
-    Returns:
-        Their relative paths, sorted.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Write the regular files of an untrusted archive into the folder, at most `max_bytes` bytes; return their relative
+    paths, sorted. Raises OSError: the folder cannot be written."""
     copied: set[str] = set()
     with (
         suppress(tarfile.TarError, EOFError, zlib.error),
@@ -136,7 +137,8 @@ def unpack_written(archive: bytes, folder: Path, *, max_bytes: int) -> tuple[str
         for entry in packed:
             path = PurePosixPath(entry.name)
             inside = not path.is_absolute() and ".." not in path.parts
-            if entry.isreg() and inside and entry.size <= max_bytes and not _is_taken(folder, path):
+            taken = (folder / path).exists() or any((folder / parent).is_file() for parent in path.parents)
+            if entry.isreg() and inside and entry.size <= max_bytes and not taken:
                 content = packed.extractfile(entry)
                 assert content is not None
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -144,31 +146,6 @@ def unpack_written(archive: bytes, folder: Path, *, max_bytes: int) -> tuple[str
                 max_bytes -= entry.size
                 copied.add(path.as_posix())
     return tuple(sorted(copied))
-
-
-def _is_taken(folder: Path, path: PurePosixPath) -> bool:
-    """Whether something exists at this path, or a file above it."""
-    return (folder / path).exists() or any((folder / parent).is_file() for parent in path.parents)
-
-
-def _snapshot(workdir: Path, folder: Path, copy_mb: int) -> Snapshot:
-    return take_snapshot(workdir, folder, most_mb=min(copy_mb, MAX_MB), hidden=hidden_paths(os.environ), borrow=False)
-
-
-def _options(sandbox: Sandbox, variables: bool, silence_limit: float) -> str:
-    limits = {
-        "memory": sandbox.memory_mb * _MEGABYTE,
-        "cpu": sandbox.cpu_seconds,
-        "file": sandbox.file_mb * _MEGABYTE,
-    }
-    options = {
-        "output": sandbox.output_kb * 1000,
-        "limits": limits,
-        "seconds": silence_limit,
-        "variables": variables,
-        "pickled": sandbox.pickle,
-    }
-    return json.dumps(options)
 
 
 def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:

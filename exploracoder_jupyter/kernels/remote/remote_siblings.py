@@ -9,12 +9,11 @@ themselves (`kernel_agent.adopted_kernel`).
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import anyio
 from anyio import to_thread
@@ -23,17 +22,13 @@ from pydantic import SecretStr
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Environment
-from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts
+from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts, split_lines
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSource
 from exploracoder_jupyter.kernels.remote.gateway import Gateway, gateway_token, open_gateway
 from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
 from exploracoder_jupyter.kernels.remote.remote_payload import MAX_MB, Payload, build_payload, unpack_written
 from exploracoder_jupyter.kernels.remote.remote_sibling import SILENCE_LIMIT_SECONDS, RemoteSibling
-from exploracoder_jupyter.kernels.sibling_factory import run_setup
-from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
-
-_MAX_CONCURRENT: Final = 4
-_WARM_SIBLINGS: Final = 3
+from exploracoder_jupyter.kernels.sibling_kernel import AnySibling
 
 
 @dataclass(slots=True)
@@ -43,23 +38,13 @@ class RemoteFactory:
     gateway: Gateway
     reaper: KernelReaper
     payload: Payload
-    setup: str = ""
-    """Code that every sibling runs first."""
     living: set[RemoteSibling] = field(default_factory=set)
 
     async def start(self) -> RemoteSibling:
-        """Start a fresh sibling with its files and variables in place, and run the setup.
-
-        Raises:
-            KernelError: it did not start, or could not be prepared.
-        """
+        """Start a fresh sibling with its files and variables in place. Raises KernelError: it did not start, or could
+        not be prepared."""
         sibling = await RemoteSibling.start(self.gateway, self.payload, self.reaper)
         self.living.add(sibling)
-        try:
-            await run_setup(sibling, self.setup)
-        except BaseException:
-            await self.dispose(sibling)
-            raise
         return sibling
 
     async def dispose(self, sibling: AnySibling) -> None:
@@ -84,6 +69,8 @@ class RemoteSiblings(RerunSource):
     """
 
     factory: RemoteFactory
+    max_concurrent = 4
+    warm_siblings = 3
 
     def __init__(
         self,
@@ -94,12 +81,18 @@ class RemoteSiblings(RerunSource):
         variables: Path | None = None,
         token: SecretStr | None = None,
     ) -> None:
-        super().__init__(sandbox, workdir=workdir, max_concurrent=_MAX_CONCURRENT, warm_siblings=_WARM_SIBLINGS)
-        self._setup, self._variables, self._token = setup, variables, token
+        super().__init__(sandbox, workdir=workdir, setup=setup, variables=variables)
+        self._token = token
 
-    async def _open(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
-        _check_supported(self._sandbox)
-        factory = _open_factory(self._sandbox, self._workdir, self._variables, self._setup, self._token)
+    async def _open_factory(self, stack: AsyncExitStack) -> Callable[[], Coroutine[Any, Any, None]]:
+        if self.sandbox.isolation == "require":
+            raise MissingRequirement("The isolation of a remote kernel is unknown.", remedy="Omit --isolation require.")
+        if self.sandbox.state == "live" or self.sandbox.branching == "fork":
+            raise MissingRequirement(
+                "Experiments on another machine start in fresh kernels, which are not forked.",
+                remedy="Omit --gateway or --state live.",
+            )
+        factory = _open_factory(self.sandbox, self._workdir, self._variables, self._token)
         self.factory = await stack.enter_async_context(factory)
         return self.factory.keep_alive
 
@@ -127,24 +120,24 @@ class RemoteSiblings(RerunSource):
 
     async def inspect(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
         """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
-        sibling = await self._pool.take()
+        sibling = await self.pool.take()
         assert isinstance(sibling, RemoteSibling)
-        try:
-            async with aclosing(_program_lines(sibling, module, arguments)) as lines:
-                async for line in lines:
-                    yield line
-        finally:
-            await self.factory.dispose(sibling)
+        async with aclosing(_run_program(self.factory, sibling, module, arguments)) as lines:
+            async for line in lines:
+                yield line
 
     @property
     def _max_mb(self) -> int:
-        return min(self._sandbox.copy_mb, MAX_MB)
+        return min(self.sandbox.copy_mb, MAX_MB)
 
     async def _read_environment(self) -> Environment:
+        gateway, note = self.factory.gateway, self.factory.payload.note
+        isolation = f"remote kernel at {gateway.host}: its isolation is up to that server; limits only"
+        exposed = "the connection is not encrypted" if gateway.is_exposed else ""
         return Environment(
             **await read_interpreter_facts(self.inspect),
-            kernel=self.factory.gateway.kernel,
-            isolation="; ".join(filter(None, [_isolation(self.factory.gateway), self.factory.payload.note])),
+            kernel=gateway.kernel,
+            isolation="; ".join(filter(None, [isolation, exposed, note])),
             branching="rerun (remote)",
             state="fresh: the siblings are on another machine",
         )
@@ -154,21 +147,19 @@ def remote_inspector(sandbox: Sandbox, *, token: SecretStr | None = None) -> Ins
     """Return an `Inspect` for the environment behind `sandbox.gateway`; each call starts one kernel."""
 
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
-        async with _open_factory(sandbox, None, None, "", token) as factory:
-            sibling = await factory.start()
-            try:
-                async with aclosing(_program_lines(sibling, module, arguments)) as lines:
-                    async for line in lines:
-                        yield line
-            finally:
-                await factory.dispose(sibling)
+        async with (
+            _open_factory(sandbox, None, None, token) as factory,
+            aclosing(_run_program(factory, await factory.start(), module, arguments)) as lines,
+        ):
+            async for line in lines:
+                yield line
 
     return run
 
 
 @asynccontextmanager
 async def _open_factory(
-    sandbox: Sandbox, workdir: Path | None, variables: Path | None, setup: str, token: SecretStr | None
+    sandbox: Sandbox, workdir: Path | None, variables: Path | None, token: SecretStr | None
 ) -> AsyncIterator[RemoteFactory]:
     if not sandbox.gateway:
         raise UsageError("No gateway is given.", remedy="Add --gateway URL.")
@@ -178,34 +169,19 @@ async def _open_factory(
     )
     reaper = KernelReaper(gateway)
     try:
-        yield RemoteFactory(gateway, reaper, payload, setup)
+        yield RemoteFactory(gateway, reaper, payload)
     finally:
         with anyio.CancelScope(shield=True):
             await to_thread.run_sync(reaper.close)
 
 
-def _check_supported(sandbox: Sandbox) -> None:
-    """Reject settings that cannot be met on a remote server."""
-    if sandbox.isolation == "require":
-        raise MissingRequirement("The isolation of a remote kernel is unknown.", remedy="Omit --isolation require.")
-    if sandbox.state == "live" or sandbox.branching == "fork":
-        raise MissingRequirement(
-            "Experiments on another machine start in fresh kernels, which are not forked.",
-            remedy="Omit --gateway or --state live.",
-        )
-
-
-async def _program_lines(sibling: RemoteSibling, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
-    decoder, rest = codecs.getincrementaldecoder("utf-8")(errors="replace"), ""
-    async with aclosing(sibling.run_program(module, arguments)) as chunks:
-        async for chunk in chunks:
-            *whole, rest = (rest + decoder.decode(chunk)).split("\n")
-            for line in whole:
+async def _run_program(
+    factory: RemoteFactory, sibling: RemoteSibling, module: str, arguments: Sequence[str]
+) -> AsyncGenerator[str, None]:
+    """Yield the lines that a module of `kernel_agent` prints next to the kernel, which is deleted afterwards."""
+    try:
+        async with aclosing(sibling.run_program(module, arguments)) as chunks, aclosing(split_lines(chunks)) as lines:
+            async for line in lines:
                 yield line
-    if rest:
-        yield rest
-
-
-def _isolation(gateway: Gateway) -> str:
-    description = f"remote kernel at {gateway.host}: its isolation is up to that server; limits only"
-    return f"{description}; the connection is not encrypted" if gateway.is_exposed else description
+    finally:
+        await factory.dispose(sibling)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 _TEMPORARY: Final = ("/tmp", "/var/tmp")
-_DEVICES: Final = ("/dev/nvidia*", "/dev/kfd", "/dev/dri", "/dev/dxg")
+_DEVICES: Final = ("nvidia*", "kfd", "dri", "dxg")
 _NETWORK_FILES: Final = ("/run/systemd/resolve", "/run/NetworkManager", "/run/resolvconf")
 _SYSTEM_IN_RUN: Final = ("/run/current-system", "/run/opengl-driver", "/run/host")
 
@@ -63,51 +63,41 @@ class Mount:
 
 def plan_mounts(view: FileView, *, network: bool) -> list[Mount]:
     """Return the mounts that make a view, in order: inner paths are mounted after, and over, outer ones."""
-    steps = [Mount("root", "/", "/"), Mount("dev", "", "/dev"), *_devices(), Mount("proc", "", "/proc")]
-    steps += [*_run_folder(network=network), Mount("shm", "", "/dev/shm")]
-    places = _MountPlanner(view)
-    return [*steps, *places.mounts(), *(Mount("write", str(path), str(path)) for path in view.writable)]
+    devices = [path for pattern in _DEVICES for path in Path("/dev").glob(pattern)]
+    return [
+        Mount("root", "/", "/"),
+        Mount("dev", "", "/dev"),
+        *(Mount("device", str(path), str(path)) for path in devices),
+        Mount("proc", "", "/proc"),
+        *_run_folder(network=network),
+        Mount("shm", "", "/dev/shm"),
+        *_mount_places(view),
+        *(Mount("write", str(path), str(path)) for path in view.writable),
+    ]
 
 
-class _MountPlanner:
-    """The content at each path of a view, and which paths need a mount."""
-
-    def __init__(self, view: FileView) -> None:
-        self._view = view
-        temporary = [path for path in map(Path, _TEMPORARY) if path.is_dir() and not path.is_symlink()]
-        self._kinds: dict[Path, MountKind] = {Path("/"): "root", Path("/run"): "tmpfs"}
-        self._kinds |= dict.fromkeys(view.covered, "tmpfs")
-        self._kinds |= dict.fromkeys((*view.readable, *view.borrowed), "bind")
-        self._kinds |= {path: "tmpfs" if path.is_dir() else "null" for path in view.hidden}
-        self._kinds |= dict.fromkeys(temporary, "temporary")
-        self._kinds[view.workdir] = "workdir"
-        if view.private is not None:
-            self._kinds[view.private] = "tmpfs"
-
-    def mounts(self) -> Iterator[Mount]:
-        """Yield the mounts, outer paths first, the working directory last: its copy may come from anywhere."""
-        workdir = self._view.workdir
-        for path in sorted(self._kinds, key=lambda path: (path.is_relative_to(workdir), len(path.parts), path)):
-            if path not in (Path("/"), Path("/run")) and self._is_needed(path):
-                kind = self._kinds[path]
-                yield Mount(kind, str(path) if kind == "bind" else "", str(path))
-
-    def _is_needed(self, path: Path) -> bool:
-        """Whether a mount is needed: not to show a path in a visible folder, nor to hide one in an empty folder."""
-        around = next(self._kinds[parent] for parent in path.parents if parent in self._kinds)
-        filled = around in ("root", "bind") or (around == "workdir" and not self._view.copied)
-        match self._kinds[path]:
-            case "bind":
-                return not filled or path in self._view.borrowed
-            case "null" | "tmpfs" if path != self._view.private:
-                return filled
-            case _:
-                return True
-
-
-def _devices() -> list[Mount]:
-    found = [path for pattern in _DEVICES for path in Path("/dev").glob(pattern.removeprefix("/dev/"))]
-    return [Mount("device", str(path), str(path)) for path in found]
+def _mount_places(view: FileView) -> Iterator[Mount]:
+    """Yield the mounts that show or hide paths: outer ones first, the working directory last, whose copy may come from
+    anywhere."""
+    temporary = [path for path in map(Path, _TEMPORARY) if path.is_dir() and not path.is_symlink()]
+    kinds: dict[Path, MountKind] = {Path("/"): "root", Path("/run"): "tmpfs"}
+    kinds |= dict.fromkeys(view.covered, "tmpfs")
+    kinds |= dict.fromkeys((*view.readable, *view.borrowed), "bind")
+    kinds |= {path: "tmpfs" if path.is_dir() else "null" for path in view.hidden}
+    kinds |= dict.fromkeys(temporary, "temporary")
+    kinds[view.workdir] = "workdir"
+    if view.private is not None:
+        kinds[view.private] = "tmpfs"
+    for path in sorted(kinds, key=lambda path: (path.is_relative_to(view.workdir), len(path.parts), path)):
+        if path in (Path("/"), Path("/run")):
+            continue
+        kind, around = kinds[path], next(kinds[parent] for parent in path.parents if parent in kinds)
+        filled = around in ("root", "bind") or (around == "workdir" and not view.copied)
+        if kind == "bind" and filled and path not in view.borrowed:
+            continue  # visible with the folder around it
+        if kind in ("null", "tmpfs") and path != view.private and not filled:
+            continue  # hidden with the folder around it
+        yield Mount(kind, str(path) if kind == "bind" else "", str(path))
 
 
 def _run_folder(*, network: bool) -> list[Mount]:

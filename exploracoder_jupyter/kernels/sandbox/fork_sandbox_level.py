@@ -62,11 +62,8 @@ class SandboxLevel:
 
 
 def find_level(archive: Path) -> SandboxLevel:
-    """Return the best level that works here. Runs a probe of about 50 ms from the zip of `kernel_agent`; blocks.
-
-    Raises:
-        KernelError: the probe did not end in time. A busy machine must not weaken the isolation.
-    """
+    """Return the best level that works here. Runs a probe of about 50 ms from the zip of `kernel_agent`; blocks. Raises
+    KernelError: the probe did not end in time. A busy machine must not weaken the isolation."""
     if not sys.platform.startswith("linux"):
         return SandboxLevel("limits", why="namespaces exist only on Linux")
     command = [sys.executable, str(archive), "{}", "confinement.sandbox_probe"]

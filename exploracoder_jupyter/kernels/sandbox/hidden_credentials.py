@@ -11,6 +11,7 @@ import pwd
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final
@@ -40,17 +41,13 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     yield config_path()
     yield config_path().parent if config_path().parent.name == "exploracoder_jupyter" else config_path()
     yield Path(jupyter_runtime_dir())
-    yield from _relocated(environ)
-    for name, files in NAMED_BY_VARIABLES.items():
-        for place in filter(None, environ.get(name, "").split(os.pathsep)):
-            yield from (Path(place, file) for file in files)
-
-
-def _relocated(environ: Mapping[str, str]) -> Iterator[Path]:
     for variable, usual in _FOLDER_VARIABLES.items():
         if environ.get(variable):
             beside = (name for name in BELOW_HOME if name.startswith(f"{usual}/"))
             yield from (Path(environ[variable], name.removeprefix(f"{usual}/")) for name in beside)
+    for name, files in NAMED_BY_VARIABLES.items():
+        for place in filter(None, environ.get(name, "").split(os.pathsep)):
+            yield from (Path(place, file) for file in files)
 
 
 def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -71,18 +68,16 @@ def maskable_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
     A file that has been deleted since it was found cannot be mounted over. A path in a folder that this user may enter
     only with the privileges of root cannot either, and is closed to experiments, which run without these privileges.
     """
-    enterable: dict[Path, bool] = {}
-    return tuple(path for path in paths if os.path.lexists(path) and _can_be_entered(path.parent, enterable))
 
+    @cache
+    def can_be_entered(folder: Path) -> bool:
+        return _modes_allow(folder) and (folder.parent == folder or can_be_entered(folder.parent))
 
-def _can_be_entered(folder: Path, known: dict[Path, bool]) -> bool:
-    """Whether file modes alone let this user enter the folder and all folders around it."""
-    if folder not in known:
-        known[folder] = _modes_allow(folder) and (folder.parent == folder or _can_be_entered(folder.parent, known))
-    return known[folder]
+    return tuple(path for path in paths if os.path.lexists(path) and can_be_entered(path.parent))
 
 
 def _modes_allow(folder: Path) -> bool:
+    """Whether file modes alone let this user enter the folder."""
     if os.geteuid() != 0:
         return os.access(folder, os.X_OK)
     status = folder.stat()

@@ -84,7 +84,11 @@ def find_isolation(*, network: bool) -> Isolation:
         options = (program, *_BASE, *extra, *net, "--unsetenv", "JPY_PARENT_PID")
         problem = _probe_error([*options, "--ro-bind", "/", "/", "--dev", "/dev", *proc, "--", "true"])
         if not problem:
-            return Isolation(_describe(network=network), options, network, proc)
+            description = (
+                f"bubblewrap: {'network allowed' if network else 'no network'}, own processes, read-only files, "
+                "copied working directory, home folder hidden, limits"
+            )
+            return Isolation(description, options, network, proc)
     return _limits_only(f"bubblewrap is refused here: {problem}")
 
 
@@ -100,50 +104,34 @@ def _probe_error(command: list[str]) -> str:
     return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
 
 
-def _describe(*, network: bool) -> str:
-    net = "network allowed" if network else "no network"
-    return f"bubblewrap: {net}, own processes, read-only files, copied working directory, home folder hidden, limits"
-
-
 def _limits_only(why: str) -> Isolation:
     return Isolation(f"limits and a copied working directory only ({why}): files and network are within reach")
 
 
-def _bubblewrap_options(step: Mount, view: FileView, proc: Sequence[str]) -> list[str]:
+def _bubblewrap_options(step: Mount, view: FileView, proc: Sequence[str]) -> Sequence[str]:
     """Return the step as options of bubblewrap."""
     source, target = step.source, step.target
-    match step.kind:
-        case "root":
-            return ["--ro-bind", "/", "/"]
-        case "dev":
-            return ["--dev", target]
-        case "device":
-            return ["--dev-bind-try", source, target]
-        case "proc":
-            return [*proc]
-        case "tmpfs":
-            return ["--tmpfs", target]
-        case "shm":
-            return ["--size", str(view.shared_memory), "--tmpfs", target]
-        case "temporary":
-            return ["--bind", str(view.temporary), target]
-        case "null":
-            return ["--ro-bind", "/dev/null", target]
-        case "write":
-            return ["--bind", source, target]
-        case "bind":
-            return ["--ro-bind-try", source, target]
-        case "workdir":
-            return ["--bind", str(view.copy), target] if view.copy else ["--ro-bind-try", target, target]
+    shown = ("--bind", str(view.copy), target) if view.copy else ("--ro-bind-try", target, target)
+    options: dict[str, Sequence[str]] = {
+        "root": ("--ro-bind", "/", "/"),
+        "dev": ("--dev", target),
+        "device": ("--dev-bind-try", source, target),
+        "proc": proc,
+        "tmpfs": ("--tmpfs", target),
+        "shm": ("--size", str(view.shared_memory), "--tmpfs", target),
+        "temporary": ("--bind", str(view.temporary), target),
+        "null": ("--ro-bind", "/dev/null", target),
+        "write": ("--bind", source, target),
+        "bind": ("--ro-bind-try", source, target),
+        "workdir": shown,
+    }
+    return options[step.kind]
 
 
 def counts_processes_separately() -> bool:
     """Whether Linux counts the processes of a user namespace separately from the user's others."""
-    return _kernel_version() >= (5, 14)
-
-
-def _kernel_version() -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
+    version = re.findall(r"\d+", platform.release())[:2]
+    return tuple(map(int, version)) >= (5, 14)
 
 
 def needed_by_interpreter(paths: Iterable[str]) -> tuple[Path, ...]:

@@ -18,7 +18,6 @@ import secrets
 import struct
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -54,9 +53,11 @@ _SYSTEM_V: Final = (
     "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl",
     "mq_open", "mq_unlink",
 )
-_PROCESS_ARGUMENTS: Final = {"setpriority": 1, "ioprio_set": 1, "migrate_pages": 0, "move_pages": 0}
-"""Calls that change a process, with the argument that identifies it; 0 is the process itself. `sched_setscheduler` and
-similar calls are missing because ZeroMQ uses them with the ids of its own threads."""
+_PROCESS_ARGUMENTS: Final[tuple[tuple[str, int] | tuple[str, int, int], ...]] = (
+    ("prlimit64", 0, 2), ("setpriority", 1), ("ioprio_set", 1), ("migrate_pages", 0), ("move_pages", 0),
+)
+"""Calls that change a process, with the argument that identifies it (0: the process itself), and another where 0 only
+reads. `sched_setscheduler` and similar calls are missing because ZeroMQ uses them with the ids of its own threads."""
 _METADATA_CALLS: Final = (
     "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr",
     "lremovexattr", "fremovexattr", "removexattrat",
@@ -87,15 +88,20 @@ def compile_filter(confinement: Confinement, *, network: bool) -> SyscallFilter 
     rules = _Rules(pyseccomp)
     _add_common(rules)
     if confinement == "namespaces":
-        rules.require("unshare", struct.unpack(f"={PERMIT_WORDS}Q", permit))
+        for position, word in enumerate(struct.unpack(f"={PERMIT_WORDS}Q", permit), start=1):
+            rules.deny_if(errno.EPERM, "unshare", rules.differs(position, word))
     else:
         rules.deny(errno.EPERM, "unshare", *_MOUNTS)
-    if confinement in ("landlock", "limits"):
-        _add_shared_machine(rules)
+    if confinement in ("landlock", "limits"):  # processes that can see those of others
+        rules.deny(errno.EPERM, *_SYSTEM_V)
+        for call, *positions in _PROCESS_ARGUMENTS:
+            rules.deny_if(errno.EPERM, call, *(rules.differs(position, 0) for position in positions))
     if confinement == "landlock":
         rules.deny(errno.EPERM, *_METADATA_CALLS)
-        if not network:
-            _add_only_tcp(rules)
+        for family in () if network else (_INET, _INET6):  # all protocols but TCP, which Landlock denies itself
+            for kind in _NOT_STREAMS:
+                rules.deny_if(errno.EACCES, "socket", rules.has(0, _INT, family), rules.has(1, _STREAM_MASK, kind))
+            rules.deny_if(errno.EACCES, "socket", rules.exceeds(2, _TCP), rules.has(0, _INT, family))
     return SyscallFilter(rules.compile(), permit)
 
 
@@ -111,37 +117,34 @@ def _load_pyseccomp() -> Any:
 
 
 class _Rules:
-    """Collects the denied calls."""
+    """Collects the denied calls. Calls that this system does not have are skipped."""
 
     def __init__(self, pyseccomp: Any) -> None:
         self._seccomp = pyseccomp
         self._filter = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
 
     def deny(self, error: int, *calls: str) -> None:
-        """Make these calls fail with the error. Calls that this system does not have are skipped."""
+        """Make these calls fail with the error."""
         for call in calls:
-            self._add(error, call)
+            self.deny_if(error, call)
 
-    def deny_if(self, error: int, call: str, *arguments: tuple[int, int, int]) -> None:
-        """Make the call fail if each of these arguments (position, mask, value) has the value under the mask."""
-        masked = self._seccomp.MASKED_EQ
-        self._add(
-            error, call, *(self._seccomp.Arg(position, masked, mask, value) for position, mask, value in arguments)
-        )
+    def deny_if(self, error: int, call: str, *conditions: Any) -> None:
+        """Make the call fail if its arguments fulfil all of these conditions."""
+        number = self._seccomp.resolve_syscall(self._seccomp.Arch.NATIVE, call)
+        if number >= 0:
+            self._filter.add_rule(self._seccomp.ERRNO(error), number, *conditions)
 
-    def deny_above(self, error: int, call: str, position: int, maximum: int, *arguments: tuple[int, int, int]) -> None:
-        """Make the call fail if the argument exceeds `maximum`; further arguments as for `deny_if`."""
-        masked = (self._seccomp.Arg(a, self._seccomp.MASKED_EQ, mask, value) for a, mask, value in arguments)
-        self._add(error, call, self._seccomp.Arg(position, self._seccomp.GT, maximum), *masked)
+    def has(self, position: int, mask: int, value: int) -> Any:
+        """The argument has this value under the mask."""
+        return self._seccomp.Arg(position, self._seccomp.MASKED_EQ, mask, value)
 
-    def deny_unless_zero(self, error: int, call: str, *positions: int) -> None:
-        """Make the call fail if none of these arguments is zero."""
-        self._add(error, call, *(self._seccomp.Arg(position, self._seccomp.NE, 0) for position in positions))
+    def exceeds(self, position: int, maximum: int) -> Any:
+        """The argument is greater."""
+        return self._seccomp.Arg(position, self._seccomp.GT, maximum)
 
-    def require(self, call: str, words: Sequence[int]) -> None:
-        """Make the call fail unless the registers after its first argument contain these words."""
-        for position, word in enumerate(words, start=1):
-            self._add(errno.EPERM, call, self._seccomp.Arg(position, self._seccomp.NE, word))
+    def differs(self, position: int, value: int) -> Any:
+        """The argument has another value."""
+        return self._seccomp.Arg(position, self._seccomp.NE, value)
 
     def compile(self) -> bytes:
         """Return the compiled program."""
@@ -150,39 +153,18 @@ class _Rules:
             file.seek(0)
             return file.read()
 
-    def _add(self, error: int, call: str, *arguments: Any) -> None:
-        number = self._seccomp.resolve_syscall(self._seccomp.Arch.NATIVE, call)
-        if number >= 0:
-            self._filter.add_rule(self._seccomp.ERRNO(error), number, *arguments)
-
 
 def _add_common(rules: _Rules) -> None:
     rules.deny(errno.EPERM, *_FORBIDDEN)
     rules.deny(errno.ENOSYS, *_UNIMPLEMENTED)
     for flag in _NEW_NAMESPACES:
-        rules.deny_if(errno.EPERM, "clone", (0, flag, flag))
+        rules.deny_if(errno.EPERM, "clone", rules.has(0, flag, flag))
     for request in _TERMINAL_INPUT:
-        rules.deny_if(errno.EPERM, "ioctl", (1, _INT, request))
+        rules.deny_if(errno.EPERM, "ioctl", rules.has(1, _INT, request))
     for command in _FILE_LEASES:
-        rules.deny_if(errno.EPERM, "fcntl", (1, _INT, command))
-    rules.deny_above(errno.EAFNOSUPPORT, "socket", 0, _NETLINK)
+        rules.deny_if(errno.EPERM, "fcntl", rules.has(1, _INT, command))
+    rules.deny_if(errno.EAFNOSUPPORT, "socket", rules.exceeds(0, _NETLINK))
     for family in _OTHER_FAMILIES:
-        rules.deny_if(errno.EAFNOSUPPORT, "socket", (0, _INT, family))
-    rules.deny_above(errno.EPROTONOSUPPORT, "socket", 2, 0, (0, _INT, _NETLINK))
-    rules.deny_if(errno.EPROTONOSUPPORT, "socket", (2, _INT, _MPTCP))
-
-
-def _add_shared_machine(rules: _Rules) -> None:
-    """Add rules for processes that can see those of others."""
-    rules.deny(errno.EPERM, *_SYSTEM_V)
-    rules.deny_unless_zero(errno.EPERM, "prlimit64", 0, 2)
-    for call, position in _PROCESS_ARGUMENTS.items():
-        rules.deny_unless_zero(errno.EPERM, call, position)
-
-
-def _add_only_tcp(rules: _Rules) -> None:
-    """Deny all protocols but TCP, which Landlock denies itself."""
-    for family in (_INET, _INET6):
-        for kind in _NOT_STREAMS:
-            rules.deny_if(errno.EACCES, "socket", (0, _INT, family), (1, _STREAM_MASK, kind))
-        rules.deny_above(errno.EACCES, "socket", 2, _TCP, (0, _INT, family))
+        rules.deny_if(errno.EAFNOSUPPORT, "socket", rules.has(0, _INT, family))
+    rules.deny_if(errno.EPROTONOSUPPORT, "socket", rules.exceeds(2, 0), rules.has(0, _INT, _NETLINK))
+    rules.deny_if(errno.EPROTONOSUPPORT, "socket", rules.has(2, _INT, _MPTCP))

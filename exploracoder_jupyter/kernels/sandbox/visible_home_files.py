@@ -75,7 +75,8 @@ def find_visible_files(
     covered = tuple(home for home in homes if os.path.isdir(home) and not home.is_relative_to(workdir))  # noqa: PTH112
     project, credentials = _find_project(workdir, homes)
     in_workdir = credentials if project else find_credential_files([workdir])  # one walk for both
-    candidates = [*needed, *_paths_in_variables(environ), *_download_folders(homes), *_linked_sources(needed), *project]
+    downloaded = (home / name for home in homes for name in _DOWNLOADED)
+    candidates = [*needed, *_paths_in_variables(environ), *downloaded, *_linked_sources(needed), *project]
     found = {path for path in candidates if not any(home.is_relative_to(path) for home in homes)}
     named = _with_targets(workdir / Path(path).expanduser() for path in allow_read)
     hidden = {*hidden_paths(environ), *credentials, *_dot_entries(homes, covered)} - named
@@ -96,10 +97,6 @@ def _paths_in_variables(environ: Mapping[str, str]) -> Iterator[Path]:
             yield from (Path(part) for part in value.split(os.pathsep) if part.startswith("/"))
 
 
-def _download_folders(homes: Iterable[Path]) -> Iterator[Path]:
-    return (home / name for home in homes for name in _DOWNLOADED)
-
-
 def _linked_sources(needed: Iterable[Path]) -> Iterator[Path]:
     """Yield the sources of editable packages (PEP 610), which the import path may not contain."""
     for folder in needed:
@@ -116,7 +113,8 @@ def _find_project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], lis
     marked = [
         folder
         for folder in workdir.parents
-        if any(folder.is_relative_to(home) and folder != home for home in homes) and _is_project(folder)
+        if any(folder.is_relative_to(home) and folder != home for home in homes)
+        and any((folder / mark).exists() for mark in _PROJECT_MARKERS)
     ]
     if not marked:
         return [], []
@@ -125,10 +123,6 @@ def _find_project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], lis
         return [], []
     files = (Path(parent, name) for parent, _, names in folders for name in names)
     return [marked[-1]], [path.resolve() for path in files if is_credential_file(path) and path.is_file()]
-
-
-def _is_project(folder: Path) -> bool:
-    return any((folder / mark).exists() for mark in _PROJECT_MARKERS)
 
 
 def _dot_entries(homes: Iterable[Path], covered: Iterable[Path]) -> Iterator[Path]:

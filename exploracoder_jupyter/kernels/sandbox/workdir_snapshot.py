@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -63,75 +63,44 @@ def take_snapshot(
     folder.mkdir(parents=True)
     if source == Path(source.anchor):  # the root of the file system is never the intended working directory
         return Snapshot(source, folder, (), ())
-    return _SnapshotCopier(source, folder, most_mb * 1_000_000, frozenset(hidden), _MAX_BORROWED if borrow else 0).run()
-
-
-def copy_snapshot(snapshot: Snapshot, folder: Path) -> None:
-    """Copy the snapshot into a new folder for one sibling."""
-    shutil.copytree(snapshot.folder, folder, symlinks=True)
-
-
-class _SnapshotCopier:
-    """One breadth-first walk, which copies upper folders before deeper ones."""
-
-    def __init__(self, source: Path, folder: Path, bytes_left: int, hidden: frozenset[Path], max_borrowed: int) -> None:
-        self._source, self._folder, self._hidden = source, folder, hidden
-        self._bytes_left, self._entries, self._max_borrowed = bytes_left, _MAX_ENTRIES, max_borrowed
-        self._borrowed: list[Path] = []
-        self._missing: list[Path] = []
-
-    def run(self) -> Snapshot:
-        waiting = deque([Path()])
-        while waiting:
-            waiting.extend(self._copy_folder(waiting.popleft()))
-        hidden = find_credential_files(self._source / path for path in self._borrowed)
-        return Snapshot(self._source, self._folder, tuple(self._borrowed), tuple(self._missing), tuple(hidden))
-
-    def _copy_folder(self, relative: Path) -> list[Path]:
-        """Copy the files of one folder and return its subfolders."""
+    bytes_left, entries_left, unwanted = most_mb * 1_000_000, _MAX_ENTRIES, frozenset(hidden)
+    missing: list[Path] = []
+    not_copied: list[Path] = []
+    waiting = deque([Path()])  # upper folders are copied before deeper ones
+    while waiting:
+        parent = waiting.popleft()
         try:
-            entries = [entry for entry in os.scandir(self._source / relative) if self._is_wanted(entry)]
+            entries = [entry for entry in os.scandir(source / parent) if _is_wanted(entry, unwanted)]
         except OSError:
-            self._missing.append(relative)
-            return []
-        if relative != Path() and (len(entries) > self._entries or _is_environment(relative, entries)):
-            self._borrow(relative)
-            return []
-        self._entries -= len(entries)
-        (self._folder / relative).mkdir(exist_ok=True)
+            missing.append(parent)
+            continue
+        environment = parent.name in _BORROWED_NAMES or any(entry.name in _ENVIRONMENT_MARKERS for entry in entries)
+        if parent != Path() and (len(entries) > entries_left or environment):
+            not_copied.append(parent)
+            continue
+        entries_left -= len(entries)
+        (folder / parent).mkdir(exist_ok=True)
+        waiting.extend(parent / entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
         files = [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
         for entry in sorted(files, key=lambda entry: entry.stat(follow_symlinks=False).st_size):
-            self._copy(entry, relative / entry.name)
-        return [relative / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-
-    def _is_wanted(self, entry: os.DirEntry[str]) -> bool:
-        kind = entry.stat(follow_symlinks=False).st_mode
-        copyable = stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)
-        path = Path(entry.path)
-        secret = path in self._hidden or (not stat.S_ISDIR(kind) and is_credential_file(path))
-        return copyable and not secret and entry.name not in _LEFT_OUT
-
-    def _copy(self, entry: os.DirEntry[str], relative: Path) -> None:
-        size = entry.stat(follow_symlinks=False).st_size
-        if size > self._bytes_left or (not self._max_borrowed and _points_outside(entry)):
-            self._borrow(relative)
-            return
-        try:
-            shutil.copy2(entry.path, self._folder / relative, follow_symlinks=False)
-        except OSError:
-            self._missing.append(relative)
-            return
-        self._bytes_left -= size
-
-    def _borrow(self, relative: Path) -> None:
-        known = self._borrowed if len(self._borrowed) < self._max_borrowed else self._missing
-        known.append(relative)
+            size = entry.stat(follow_symlinks=False).st_size
+            leads_out = entry.is_symlink() and Path(entry.path).readlink().is_absolute()  # relative ones do not
+            if size > bytes_left or (leads_out and not borrow):
+                not_copied.append(parent / entry.name)
+                continue
+            try:
+                shutil.copy2(entry.path, folder / parent / entry.name, follow_symlinks=False)
+                bytes_left -= size
+            except OSError:
+                missing.append(parent / entry.name)
+    shown = _MAX_BORROWED if borrow else 0
+    borrowed, missing = not_copied[:shown], [*missing, *not_copied[shown:]]
+    credentials = find_credential_files(source / path for path in borrowed)
+    return Snapshot(source, folder, tuple(borrowed), tuple(missing), tuple(credentials))
 
 
-def _points_outside(entry: os.DirEntry[str]) -> bool:
-    """Whether the entry is a link from the copy to the original files; relative links stay within the copy."""
-    return entry.is_symlink() and Path(entry.path).readlink().is_absolute()
-
-
-def _is_environment(relative: Path, entries: Iterable[os.DirEntry[str]]) -> bool:
-    return relative.name in _BORROWED_NAMES or any(entry.name in _ENVIRONMENT_MARKERS for entry in entries)
+def _is_wanted(entry: os.DirEntry[str], hidden: Collection[Path]) -> bool:
+    kind, path = entry.stat(follow_symlinks=False).st_mode, Path(entry.path)
+    copyable = stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)
+    secret = path in hidden or (not stat.S_ISDIR(kind) and is_credential_file(path))
+    return copyable and not secret and entry.name not in _LEFT_OUT

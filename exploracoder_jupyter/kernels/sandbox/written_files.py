@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 
@@ -22,28 +21,20 @@ _CACHES: Final = frozenset(["__pycache__", ".ipynb_checkpoints", ".pytest_cache"
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _WrittenFile:
-    """A regular file in the sibling's working directory."""
+class _WrittenFile(NamedTuple):
+    """A regular file in the sibling's working directory, its path relative to that."""
 
-    path: Path
-    """Relative to the working directory."""
     size: int
+    path: Path
     changed: int
 
 
 def copy_written(work: Path, snapshot: Snapshot, folder: Path, *, most_mb: int) -> tuple[str, ...]:
-    """Copy the files of `work` that differ from the snapshot into the folder, which is created if there are any.
-
-    Returns:
-        Their relative paths, sorted.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Copy the files of `work` that differ from the snapshot into the folder, which is created if there are any; return
+    their relative paths, sorted. Raises OSError: the folder cannot be written."""
     found = [file for file in _files(work, set(snapshot.borrowed)) if _differs(work, file, snapshot.folder)]
     bytes_left, copied = most_mb * 1_000_000, []
-    for file in sorted(found, key=lambda file: (file.size, file.path))[:_MAX_FILES]:
+    for file in sorted(found)[:_MAX_FILES]:
         copied_bytes = _copy(work, file.path, folder / file.path, bytes_left)
         if copied_bytes is not None:
             bytes_left -= copied_bytes
@@ -63,7 +54,7 @@ def _files(work: Path, borrowed: Collection[Path]) -> Iterator[_WrittenFile]:
             except (OSError, UnicodeEncodeError):
                 continue
             if stat.S_ISREG(state.st_mode) and path not in borrowed:
-                yield _WrittenFile(path, state.st_size, state.st_mtime_ns)
+                yield _WrittenFile(state.st_size, path, state.st_mtime_ns)
 
 
 def _differs(work: Path, file: _WrittenFile, snapshot: Path) -> bool:

@@ -11,11 +11,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 SETUP = """
-import asyncio, builtins, contextlib, contextvars, decimal, functools, gc, io, itertools, json, locale, logging, os
+import asyncio, contextlib, contextvars, decimal, gc, io, itertools, json, locale, logging, os
 import random, shutil, signal, sqlite3, sys, tempfile, threading, types, warnings
 from pathlib import Path
 import numpy as np
-import pandas as pd
 get_ipython().run_line_magic("matplotlib", "agg")
 import matplotlib.pyplot as plt
 from IPython.display import HTML, display
@@ -54,8 +53,7 @@ def look():
     print({name: value if type(value) in _PLAIN else type(value).__name__ for name, value in values.items()})
     print(*_tree(), os.path.relpath(os.getcwd(), BASE), os.environ.get("XP"), sep="|")
     print(random.getstate()[1][-1], np.random.get_state()[2], decimal.getcontext().prec, len(warnings.filters),
-          locale.setlocale(locale.LC_ALL), plt.get_fignums(), plt.rcParams["lines.linewidth"], gc.isenabled(),
-          np.geterr()["divide"], np.get_printoptions()["precision"], getattr(builtins, "zz", None), len(Out))
+          locale.setlocale(locale.LC_ALL), plt.get_fignums(), plt.rcParams["lines.linewidth"], gc.isenabled(), len(Out))
 
 _FIRST = {*globals(), "_FIRST"}
 """
@@ -68,17 +66,11 @@ for name, value in list(globals().items()):
     try:
         if isinstance(value, list): value[:] = ["spoiled"]
         elif isinstance(value, dict): value.clear()
-        elif isinstance(value, type): value.n = "spoiled"
-        elif hasattr(value, "__next__") and not hasattr(value, "read"): list(zip(value, range(9)))
         elif hasattr(value, "seek"): value.seek(0); value.write("spoiled"); value.truncate(); value.close()
         elif hasattr(value, "executescript"): value.executescript("drop table t")
         elif hasattr(value, "release"): value.release()
-        elif hasattr(value, "cache_clear"): value.cache_clear()
-        elif isinstance(value, np.ndarray): value[...] = -1
         elif hasattr(value, "put_nowait"): value.put_nowait("spoiled")
         elif hasattr(value, "handlers"): value.setLevel(1)
-        elif hasattr(value, "columns"): value["spoiled"] = 1
-        elif hasattr(value, "n"): value.n = "spoiled"
         elif type(value) is int and name == "fd": os.lseek(value, 0, 0); os.write(value, b"spoiled"); os.close(value)
     except Exception as error:
         pass
@@ -90,9 +82,9 @@ for folder, _, entries in os.walk(tempfile.gettempdir()):
     for entry in entries:
         with contextlib.suppress(OSError): open(os.path.join(folder, entry), "w").write("spoiled")
 random.seed(99); np.random.seed(99); plt.close("all"); plt.rcParams["lines.linewidth"] = 99
-os.environ["XP"] = "spoiled"; builtins.zz = 99
+os.environ["XP"] = "spoiled"
 decimal.getcontext().prec = 99; warnings.simplefilter("error"); locale.setlocale(locale.LC_ALL, "C")
-signal.signal(signal.SIGUSR1, signal.SIG_IGN); np.seterr(all="raise"); np.set_printoptions(precision=1)
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 sys.modules.pop("helper", None); Out.clear(); gc.disable()
 """
 
@@ -113,31 +105,6 @@ def _blocks(*rows):
 
 
 TOPICS = {
-    "lists": _blocks(
-        ("items = [§]", "", "items"),
-        ("items = items + [§]", "items"),
-        ("items.append(§); len(items)", "items"),
-        ("items.insert(0, len(items)); del items[2:3]", "items"),
-        ("alias = items", "items", "alias"),
-        ("alias.append('by alias'); items is alias, items == alias", "alias"),
-        ("other = [items, items]; items, kept = list(items), items", "items"),
-        ("items.append(items) if items not in items else None; repr(items)", "items"),
-        ("random.shuffle(items)", "items"),
-        ("del items[§]", "items"),
-        ("sorted(map(str, items))[:§]", "items"),
-    ),
-    "mappings": _blocks(
-        ("table = {'n': §}", "", "table"),
-        ("table['again'] = table.get('n')", "table"),
-        ("table.setdefault('k', []).append(§); other_table = dict(table)", "table"),
-        ("other_table = table; other_table.pop('n')", "table"),
-        ("words = {'one', 'two', 'three', str(§)}; list(words)", "", "words"),
-        ("words.pop(), len(words)", "words"),
-        ("table['missing']", "table"),
-        ("del table", "table"),
-        ("held = iter(list(range(§, § + 6))); next(held)", "", "held"),
-        ("next(held), table if 'table' in globals() else None", "held"),
-    ),
     "imports": _blocks(
         ("import math as m; m.factorial(§)", "", "m"),
         ("m.floor(§ / 2); m = None", "m"),
@@ -150,55 +117,6 @@ TOPICS = {
         ("Path(BASE, 'made§.py').write_text('value = [§]'); import made§; made§.value.append(1); made§.value", ""),
         ("import not_to_be_found_§", ""),
         ("from collections import Counter as C; C('aab§').most_common(1)", ""),
-    ),
-    "arrays": _blocks(
-        ("grid = np.arange(§ + 4)", "", "grid"),
-        ("grid[::2] += §; grid", "grid"),
-        ("view = grid[1:]; view *= 2; grid", "grid", "view"),
-        ("view[0] = 7; np.shares_memory(view, grid)", "view"),
-        ("grid = np.reshape(grid, (-1, 2))", "grid"),
-        ("np.set_printoptions(precision=§ + 1); np.array([1 / 3])", ""),
-        ("np.seterr(divide='ignore')['divide']; np.array([1.0]) / 0", ""),
-        ("grid.sum(), grid.mean()", "grid"),
-        ("np.save('grid.npy', grid); np.load('grid.npy').shape", "grid"),
-    ),
-    "frames": _blocks(
-        ("frame = pd.read_csv(BASE + '/data.csv'); frame", "", "frame"),
-        ("frame['c'] = frame.a * §; frame.head(2)", "frame"),
-        ("frame.loc[len(frame)] = §", "frame"),
-        ("part = frame[frame.a > §]; part.shape", "frame", "part"),
-        ("frame.groupby('b').a.sum()", "frame"),
-        ("frame.to_csv('frame.csv'); Path('frame.csv').read_text()", "frame"),
-        ("pd.set_option('display.max_rows', § + 5); pd.get_option('display.max_rows')", ""),
-        ("frame = frame.rename(columns={'a': 'x'}); list(frame)", "frame"),
-        ("frame.describe()", "frame"),
-    ),
-    "classes": _blocks(
-        ("class A:\n    n = §\n    def get(self): return self.n", "", "A"),
-        ("a = A(); a.get()", "A", "a"),
-        ("a.n += 1; a.get(), A.n", "a"),
-        ("class B(A):\n    def get(self): return [super().get()] * 2\nb = B()", "A", "b"),
-        ("b.get(), isinstance(b, A), [c.__name__ for c in type(b).__mro__]", "b"),
-        ("A.n = §; b.get()", "b"),
-        ("isinstance(a, A), vars(a)", "a"),
-        ("import copy; twin = copy.deepcopy(a); twin.n = [a.n]; twin.get(), a.get()", "a"),
-        ("import pickle; pickle.loads(pickle.dumps(b)).get()", "b"),
-        ("a.missing", "a"),
-    ),
-    "generators": _blocks(
-        ("gen = (x * x for x in range(§ + 5)); next(gen)", "", "gen"),
-        ("next(gen)", "gen"),
-        ("list(zip(gen, range(2)))", "gen"),
-        (
-            "def counting(total=0):\n    while True: total += (yield total) or 1\ncounter = counting(); next(counter)",
-            "",
-            "co",
-        ),
-        ("counter.send(§), next(counter)", "co"),
-        ("counter.throw(KeyError, 'thrown')", "co"),
-        ("chained = itertools.chain(gen, itertools.count(§)); next(chained)", "gen", "chained"),
-        ("next(chained), next(gen)", "chained"),
-        ("with contextlib.suppress(StopIteration):\n    while True: next(gen)", "gen"),
     ),
     "open files": _blocks(
         ("f = open(BASE + '/data.csv'); f.readline()", "", "f"),
@@ -317,24 +235,6 @@ TOPICS = {
         ("warnings.filterwarnings('error', message='bad'); warnings.warn('bad §')", ""),
         ("locale.setlocale(locale.LC_ALL, 'C.UTF-8' if § % 2 else 'C')", ""),
         ("logging.getLogger('own').setLevel(10 * §); logging.getLogger('own').error('told §')", ""),
-    ),
-    "functions": _blocks(
-        ("@functools.cache\ndef slow(n):\n    print('computed', n)\n    return n * 2", "", "slow"),
-        ("slow(§), slow(3)", "slow"),
-        ("slow.cache_info()", "slow"),
-        ("slow.cache_clear()", "slow"),
-        ("def keeping(into=[]):\n    into.append(§)\n    return into", "", "keeping"),
-        ("keeping(), keeping.__defaults__", "keeping"),
-        (
-            "def make():\n    n = §\n    def step():\n        nonlocal n\n        n += 1\n        return n\n"
-            "    return step\nstep = make()",
-            "",
-            "step",
-        ),
-        ("step(), step()", "step"),
-        ("builtins.zz = §", "", "zz"),
-        ("zz + 1", "zz"),
-        ("part = functools.partial(pow, 2); part(§)", ""),
     ),
     "handles": _blocks(
         ("lock = threading.Lock(); lock.acquire()", "", "lock"),

@@ -13,7 +13,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.kernels import find_isolation
+from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
 from tests.integration.kernels.chain_blocks import BEGIN, FILES, SETUP, SPOIL, START, TOPICS, generate
 from tests.integration.siblings import open_engine
 from tests.patience import patience

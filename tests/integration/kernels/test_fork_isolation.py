@@ -4,12 +4,13 @@ or gets no answer leaves the kernel that was to be forked as it was."""
 import socket
 import sys
 import time
+from contextlib import asynccontextmanager
 
 import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
-from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings, Origin
+from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine
@@ -77,18 +78,24 @@ FAULTS = {
 LISTENING = "import threading; print([one.is_alive() for one in threading.enumerate() if one.name == 'explora-line'])"
 
 
-@pytest.fixture(params=["overlay", "copy", "fork-landlock", "fork-limits"])
-async def root(request, tmp_path):
-    """A root branch at each level, and at the strongest with both ways to show a working directory."""
-    if request.param in LEVELS:
-        async with open_engine(request.param, LIMITS, workdir=tmp_path) as siblings:
-            yield await siblings.root()
+@asynccontextmanager
+async def opened(name, workdir):
+    """Siblings at a level, or at the strongest with this way to show a working directory."""
+    if name in LEVELS:
+        async with open_engine(name, LIMITS, workdir=workdir) as siblings:
+            yield siblings
     else:
         if not fully_confined():
             pytest.skip(best_level().why)
-        level = SandboxLevel("namespaces", overlay=request.param == "overlay")
-        async with ForkSiblings(Sandbox(**LIMITS), level, workdir=tmp_path, origin=Origin(), state="fresh") as siblings:
-            yield await siblings.root()
+        level = SandboxLevel("namespaces", overlay=name == "overlay")
+        async with ForkSiblings(Sandbox(**LIMITS), level, workdir=workdir, state="fresh") as siblings:
+            yield siblings
+
+
+@pytest.fixture(scope="module", params=["overlay", "copy", "fork-landlock", "fork-limits"])
+async def root(request, tmp_path_factory, anyio_backend):
+    async with opened(request.param, tmp_path_factory.mktemp("work")) as siblings:
+        yield await siblings.root()
 
 
 async def shown(branch, code):
@@ -127,15 +134,15 @@ async def test_a_fork_holds_no_pipe_to_the_engine_that_it_does_not_need(root):
     assert await shown(branch, code) == "2"  # its own output and error
 
 
-@pytest.mark.parametrize("root", ["overlay"], indirect=True)
 @pytest.mark.parametrize("hinder, clear", FAULTS.values(), ids=FAULTS)
-async def test_a_branch_that_cannot_be_forked_listens_on(root, hinder, clear):
-    [branch] = await root.fork(1)
-    await shown(branch, hinder)
-    with pytest.raises((BranchingChanged, KernelError)):
-        await branch.fork(1)
-    await shown(branch, clear)
-    assert await shown(branch, LISTENING) == "[True]"
+async def test_a_branch_that_cannot_be_forked_listens_on(tmp_path, hinder, clear):
+    async with opened("overlay", tmp_path) as siblings:
+        [branch] = await (await siblings.root()).fork(1)
+        await shown(branch, hinder)
+        with pytest.raises((BranchingChanged, KernelError)):
+            await branch.fork(1)
+        await shown(branch, clear)
+        assert await shown(branch, LISTENING) == "[True]"
 
 
 async def test_an_engine_that_does_not_answer_holds_the_kernel_up_for_a_moment_only(tmp_path):

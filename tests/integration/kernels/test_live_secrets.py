@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.kernels import LiveKernel, open_siblings
+from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from tests.integration.live_kernel import live_kernel
 from tests.patience import patience
 
@@ -38,23 +39,6 @@ print(found)
 """
 
 
-async def test_a_key_in_the_kernels_environment_is_not_in_its_branches(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "".join(HALVES))
-    folder = Path(tmp_path)
-    async with live_kernel(folder) as kernel:
-        await kernel.run(
-            "import os, subprocess; subprocess.run(['true'], env={**os.environ}); client = dict(retries=3)"
-        )
-        offered = LiveKernel(kernel.fork)
-        async with open_siblings(Sandbox(state="live"), workdir=folder / "work", live=offered) as siblings:
-            assert siblings.environment().state.startswith("live")
-            [branch] = await (await siblings.root()).fork(1)
-            observed = await branch.run(f"halves = {HALVES!r}" + ENVIRONMENT + MEMORY, timeout=patience(60))
-        assert observed.text == "[]", observed
-        kept = await kernel.run("print(os.environ['OPENAI_API_KEY'], os.getenv('HOME') is not None)")
-        assert kept.printed == f"{''.join(HALVES)} True\n"
-
-
 SIGNERS = """
 import gc, hmac, sys
 signed = []
@@ -69,33 +53,31 @@ found = [str(one) for one in (users.session.key, users.session.auth, users.conne
 """
 
 
-async def test_a_branch_cannot_sign_messages_to_the_users_kernel(tmp_path):
-    folder = Path(tmp_path)
-    async with live_kernel(folder) as kernel:
-        key = kernel.client.session.key.decode()
-        assert len(key) > 20
-        halves = key[:10], key[10:]
-        forged = hmac.new(key.encode(), b"message", "sha256").hexdigest()
-        await kernel.run("from ipykernel.connect import get_connection_info; copy = get_connection_info()")
-        sandbox = Sandbox(state="live", network=True)
-        async with open_siblings(sandbox, workdir=folder / "work", live=LiveKernel(kernel.fork)) as siblings:
-            [branch] = await (await siblings.root()).fork(1)
-            look = f"halves = {halves!r}\n{SIGNERS}{MEMORY}\nprint(len(signed) > 0, {forged!r} in signed)"
-            observed = await branch.run(look, timeout=patience(60))
-        assert observed.text == "[]\nTrue False", observed
-        assert (await kernel.run("print('answers')")).printed == "answers\n"
-
-
-async def test_a_file_with_credentials_that_the_kernel_has_open_is_closed(tmp_path):
+async def test_a_branch_has_neither_keys_nor_open_credentials_of_the_kernel(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "".join(HALVES))
     folder = Path(tmp_path)
     async with live_kernel(folder) as kernel:
         (folder / "work" / ".env").write_text("TOKEN=sk-secret")
         (folder / "work" / "data.csv").write_text("a,b")
-        await kernel.run("env, data = open('.env'), open('data.csv')")
-        offered = LiveKernel(kernel.fork)
-        async with open_siblings(Sandbox(state="live"), workdir=folder / "work", live=offered) as siblings:
+        key = kernel.client.session.key.decode()
+        assert len(key) > 20
+        forged = hmac.new(key.encode(), b"message", "sha256").hexdigest()
+        await kernel.run(
+            "import os, subprocess; subprocess.run(['true'], env={**os.environ}); client = dict(retries=3)\n"
+            "from ipykernel.connect import get_connection_info; copy = get_connection_info()\n"
+            "env, data = open('.env'), open('data.csv')"
+        )
+        sandbox = Sandbox(state="live", network=True)
+        async with open_siblings(sandbox, workdir=folder / "work", live=LiveKernel(kernel.fork)) as siblings:
+            assert siblings.environment().state.startswith("live")
             assert any(".env is closed" in notice for notice in siblings.notices)
             [branch] = await (await siblings.root()).fork(1)
-            observed = await branch.run("env.read(), data.read()", timeout=patience(60))
-        assert observed.outputs[0]["data"]["text/plain"] == "('', 'a,b')", observed
-        assert (await kernel.run("print(env.read())")).printed == "TOKEN=sk-secret\n"
+            environment = await branch.run(f"halves = {HALVES!r}{ENVIRONMENT}{MEMORY}", timeout=patience(60))
+            look = f"halves = {(key[:10], key[10:])!r}\n{SIGNERS}{MEMORY}\nprint(len(signed) > 0, {forged!r} in signed)"
+            signing = await branch.run(look, timeout=patience(60))
+            files = await branch.run("env.read(), data.read()", timeout=patience(60))
+        assert environment.text == "[]", environment
+        assert signing.text == "[]\nTrue False", signing
+        assert files.outputs[0]["data"]["text/plain"] == "('', 'a,b')", files
+        kept = await kernel.run("print(os.environ['OPENAI_API_KEY'], os.getenv('HOME') is not None, env.read())")
+        assert kept.printed == f"{''.join(HALVES)} True TOKEN=sk-secret\n"

@@ -1,6 +1,6 @@
-"""The user's running kernel is forked between cells, from another thread, and during a cell; nothing of it changes.
+"""The user's running kernel is forked between cells and, from another thread, during a cell; nothing of it changes.
 
-One story runs for each transport: a kernel gets everything of `live_aspects`, is forked in the three ways, branches
+One story runs for each transport: a kernel gets everything of `live_aspects`, is forked in both ways, branches
 look at all of it and spoil all of it, and then the kernel looks. Each test is about one part of the story.
 """
 
@@ -26,7 +26,7 @@ from tests.patience import patience
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
 
-WAYS = ("between cells", "from another thread", "during a cell")
+WAYS = ("between cells", "during a cell")
 BUSY = "turns = 0\nwhile not os.path.exists('stop'):\n    turns += 1; time.sleep(0.005)\nprint('turned')\nturns > 10"
 NOISE = """
 import os, time
@@ -241,7 +241,7 @@ async def fork_while(folder, busy):
 
         async with anyio.create_task_group() as reading:
             reading.start_soon(read)
-            for _ in range(3):
+            for _ in range(2):
                 sandbox = Sandbox(state="live", branching="fork")
                 async with open_siblings(sandbox, workdir=workdir, live=Offered(kernel.fork)) as siblings:
                     for branch in await (await siblings.root()).fork(2):

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.kernel_agent import variable_transfer
-from exploracoder_jupyter.kernels import local_inspector
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.observing.output_text import shown_text
 from exploracoder_jupyter.kernels.remote import remote_channel
@@ -195,17 +195,12 @@ async def test_a_connection_that_fails_at_first_is_tried_again(server, monkeypat
 
 
 @on_each_server
-async def test_a_timeout_interrupts_and_the_state_lives_on(shared):
-    await run(shared, "x = 1")
-    observation = await run(shared, "while True: pass", timeout=0.5)
+async def test_a_timeout_interrupts_and_what_does_not_answer_is_deleted(root, server):
+    await run(root, "x = 1")
+    observation = await run(root, "while True: pass", timeout=0.5)
     assert (observation.status, observation.error.name) == ("timeout", "Timeout")
     assert "while True: pass" in observation.error.traceback
-    assert await shown(shared, "x") == "1"
-
-
-@on_each_server
-async def test_what_does_not_answer_to_the_interrupt_is_deleted(root, server):
-    await run(root, "1")
+    assert await shown(root, "x") == "1"
     before = len(server.kernels())
     with anyio.fail_after(patience(20)):
         observation = await run(root, "sum(range(10**12))", timeout=0.5)
@@ -215,23 +210,17 @@ async def test_what_does_not_answer_to_the_interrupt_is_deleted(root, server):
 
 
 @on_each_server
-@pytest.mark.parametrize(
-    "code", ["import os; os._exit(9)", "import ctypes; ctypes.string_at(0)"], ids=["exit", "crash"]
-)
-async def test_a_death_is_an_observation_though_the_server_restarts_the_kernel(root, code):
+async def test_a_death_is_an_observation_though_the_server_restarts_the_kernel(root):
     await run(root, "x = 1")
-    observation = await run(root, code, timeout=patience(60))
+    observation = await run(root, "import ctypes; ctypes.string_at(0)", timeout=patience(60))
     assert (observation.status, observation.error.name) == ("died", "KernelDied")
     assert "the remote kernel ended" in observation.note
     assert "lost" in (await run(root, "x")).note
 
 
-async def test_limits_hold_where_the_kernel_can_set_them(root):
+async def test_limits_hold_and_what_cells_leave_running_ends_with_the_kernel(root):
     assert (await run(root, "x = bytearray(10**9)")).error.name == "MemoryError"
     assert (await run(root, "open('big', 'wb').write(bytes(30_000_000))")).error.name == "OSError"
-
-
-async def test_what_cells_leave_running_ends_with_the_kernel(root):
     await run(root, "import subprocess; subprocess.Popen(['/bin/sleep', '98761'], start_new_session=True)")
     assert sleepers() != []
     await root.close()

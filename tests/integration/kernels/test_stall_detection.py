@@ -8,12 +8,12 @@ import time
 
 import pytest
 
-from exploracoder_jupyter.kernels.processes.stall_detection import StallDetector, sleeping_on_lock
+from exploracoder_jupyter.kernels.processes.stall_detection import StallDetector
 from tests.patience import patience
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 PRELUDE = """
-import threading, time, os, sys, subprocess, select, queue
+import threading, time, os, sys, subprocess, queue
 idle = threading.Thread(target=os.read, args=(os.pipe()[0], 1), daemon=True)  # housekeeping, as kernels have
 idle.start()
 print(flush=True)
@@ -27,8 +27,6 @@ HANGS = {
 }
 WAITS = {
     "sleep": "time.sleep(9)",
-    "select": "select.select([], [], [], 9)",
-    "input": "input()",
     "child": "subprocess.run(['sleep', '9'])",
     "work": "sum(range(10**10))",
     "a limit": "threading.Event().wait(9)",
@@ -43,8 +41,8 @@ WAITS = {
 }
 
 
-def verdict(code, within=3 * SECONDS + 0.3):
-    """Whether it is called a hang within so many seconds, and whether it slept on a lock at the end."""
+def is_hang(code, within=3 * SECONDS + 0.3):
+    """Whether it is called a hang within so many seconds."""
     program = [sys.executable, "-c", PRELUDE + code]
     process = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     with process:
@@ -56,26 +54,24 @@ def verdict(code, within=3 * SECONDS + 0.3):
             end = time.monotonic() + within
             while time.monotonic() < end:
                 if stall.is_stalled():
-                    return True, sleeping_on_lock(process.pid)
+                    return True
                 time.sleep(0.05)
-            return False, sleeping_on_lock(process.pid)
+            return False
         finally:
             os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("code", HANGS.values(), ids=HANGS)
 def test_hangs_are_detected(code):
-    assert verdict(code, within=patience(3)) == (True, True)
+    assert is_hang(code, within=patience(3))
 
 
 @pytest.mark.parametrize("code", WAITS.values(), ids=WAITS)
 def test_waits_are_not(code):
-    hung, _ = verdict(code)
-    assert not hung
+    assert not is_hang(code)
 
 
 def test_a_process_that_is_gone_does_not_hang():
     process = subprocess.Popen(["true"])
     process.wait()
     assert not StallDetector(process.pid, seconds=0).is_stalled()
-    assert not sleeping_on_lock(process.pid)

@@ -86,10 +86,10 @@ def specs_of(kernel, *, confined=True, **config):
     return Specs()
 
 
-def write_spec(kernel, folder, *, confined=True):
+def write_spec(kernel, folder):
     """The same as a file, for a `JUPYTER_PATH`."""
     (folder / "kernels" / "fork").mkdir(parents=True)
-    spec = specs_of(kernel, confined=confined).get_kernel_spec("fork").to_dict()
+    spec = specs_of(kernel).get_kernel_spec("fork").to_dict()
     (folder / "kernels" / "fork" / "kernel.json").write_text(json.dumps(spec))
 
 
@@ -142,13 +142,39 @@ async def ask(client, expression):
 
 
 @WAYS
-async def test_a_fork_has_the_state_of_the_running_kernel_and_leaves_it_alone(folder, confined):
+async def test_a_fork_starts_from_the_running_kernel_is_interrupted_and_restarted_and_leaves_it_alone(folder, confined):
     async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
         assert await ask(client, "items, type(lock).__name__, open('data.txt').read()") == "([1, 2], 'lock', 'given')"
-        assert await ask(client, "items.append(3)") == "None"
-        assert (await kernel.run("assert items == [1, 2]")).outcome == "ok"
-        assert manager.provisioner.pid != kernel.process.pid
-        assert psutil.pid_exists(manager.provisioner.pid)
+        assert await ask(client, "__import__('pathlib').Path('data.txt').write_text('spoiled')") == "7"
+        assert (folder / "work" / "data.txt").read_text() == ("given" if confined else "spoiled")
+
+        request = client.execute("print('begun', flush=True); import time; time.sleep(60)", stop_on_error=False)
+        while (await client.get_iopub_msg(timeout=patience(_SECONDS)))["msg_type"] != "stream":
+            pass
+        await manager.interrupt_kernel()
+        while (reply := await client.get_shell_msg(timeout=patience(_SECONDS)))["parent_header"]["msg_id"] != request:
+            pass
+        assert reply["content"]["ename"] == "KeyboardInterrupt"
+
+        before, file = manager.get_connection_info(), Path(manager.connection_file).read_text()
+        first = manager.provisioner.pid
+        assert first != kernel.process.pid
+        assert await ask(client, "items.clear()") == "None"
+        assert (await kernel.run("assert items == [1, 2]; items.append('later')")).outcome == "ok"
+        await manager.restart_kernel()
+        assert (manager.get_connection_info(), Path(manager.connection_file).read_text()) == (before, file)
+        await client.wait_for_ready(timeout=patience(_SECONDS))
+        assert await ask(client, "items") == "[1, 2, 'later']"
+        assert manager.provisioner.pid != first
+        assert await ended(first)
+
+        await manager.signal_kernel(signal.SIGKILL)
+        with anyio.fail_after(patience(_SECONDS)):
+            while await manager.is_alive():
+                await anyio.sleep(0.05)
+        await manager.restart_kernel(now=True)
+        await client.wait_for_ready(timeout=patience(_SECONDS))
+        assert await ask(client, "items") == "[1, 2, 'later']"
 
 
 async def test_a_cell_that_fails_meanwhile_is_waited_for(folder):
@@ -160,47 +186,7 @@ async def test_a_cell_that_fails_meanwhile_is_waited_for(folder):
         assert (await kernel.finish(failing)).outcome == "ZeroDivisionError: division by zero"
 
 
-async def test_a_confined_fork_writes_to_nobody_else_and_an_open_one_to_the_same_files(folder):
-    write = "__import__('pathlib').Path('data.txt').write_text('spoiled')"
-    async with running(folder) as kernel:
-        async with started(kernel) as (_, client):
-            assert await ask(client, write) == "7"
-            assert (folder / "work" / "data.txt").read_text() == "given"
-        async with started(kernel, confined=False) as (_, client):
-            assert await ask(client, write) == "7"
-            assert (folder / "work" / "data.txt").read_text() == "spoiled"
-
-
-@WAYS
-async def test_a_restart_is_another_fork_at_the_same_address(folder, confined):
-    async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
-        before, file = manager.get_connection_info(), Path(manager.connection_file).read_text()
-        first = manager.provisioner.pid
-        assert await ask(client, "items.clear()") == "None"
-        assert (await kernel.run("items.append('later')")).outcome == "ok"
-        await manager.restart_kernel()
-        assert (manager.get_connection_info(), Path(manager.connection_file).read_text()) == (before, file)
-        await client.wait_for_ready(timeout=patience(_SECONDS))
-        assert await ask(client, "items") == "[1, 2, 'later']"
-        assert manager.provisioner.pid != first
-        assert await ended(first)
-
-
-@WAYS
-async def test_a_fork_is_interrupted_and_goes_on(folder, confined):
-    async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
-        request = client.execute("print('begun', flush=True); import time; time.sleep(60)", stop_on_error=False)
-        while (await client.get_iopub_msg(timeout=patience(_SECONDS)))["msg_type"] != "stream":
-            pass
-        await manager.interrupt_kernel()
-        while (reply := await client.get_shell_msg(timeout=patience(_SECONDS)))["parent_header"]["msg_id"] != request:
-            pass
-        assert reply["content"]["ename"] == "KeyboardInterrupt"
-        assert await ask(client, "len(items)") == "2"
-
-
-@WAYS
-@pytest.mark.parametrize("now", [True, False], ids=["now", "politely"])
+@pytest.mark.parametrize("confined, now", [(True, True), (True, False), (False, False)])
 async def test_a_shutdown_leaves_nothing(folder, confined, now):
     async with running(folder) as kernel:
         await anyio.sleep(patience(0.5))  # the history is being written
@@ -218,23 +204,10 @@ async def test_a_shutdown_leaves_nothing(folder, confined, now):
         await wait_until_async(lambda: kernel.census() == census, 5, "the state before the fork")
 
 
-@WAYS
-async def test_a_fork_that_dies_is_noticed_and_can_be_restarted(folder, confined):
-    async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
-        await manager.signal_kernel(signal.SIGKILL)
-        with anyio.fail_after(patience(_SECONDS)):
-            while await manager.is_alive():
-                await anyio.sleep(0.05)
-        await manager.restart_kernel(now=True)
-        await client.wait_for_ready(timeout=patience(_SECONDS))
-        assert await ask(client, "items") == "[1, 2]"
-
-
-@WAYS
-async def test_nbclient_executes_a_notebook_in_a_fork(folder, confined, monkeypatch):
+async def test_nbclient_executes_a_notebook_in_a_fork(folder, monkeypatch):
     monkeypatch.setenv("JUPYTER_PATH", str(folder))
     async with running(folder) as kernel:
-        write_spec(kernel, folder, confined=confined)
+        write_spec(kernel, folder)
 
         async def execute(*sources, timeout=None):
             notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
@@ -254,16 +227,6 @@ async def test_nbclient_executes_a_notebook_in_a_fork(folder, confined, monkeypa
         assert (await kernel.run("assert items == [1, 2]")).outcome == "ok"
 
 
-@WAYS
-async def test_any_client_attaches_by_the_connection_file(folder, confined):
-    async with running(folder) as kernel:
-        async with open_fork(Path(kernel.manager.connection_file), confined=confined) as fork:
-            done = await anyio.run_process([sys.executable, "-c", ATTACH, fork.connection_file], stderr=None)
-            assert done.stdout == b"[1, 2]\nok\n"
-            pid = fork.fork.pid
-        assert await ended(pid)
-
-
 async def test_a_blocking_manager_finds_it_by_its_kernelspec(folder):
     async with running(folder) as kernel:
         write_spec(kernel, folder)
@@ -272,8 +235,7 @@ async def test_a_blocking_manager_finds_it_by_its_kernelspec(folder):
         assert (done.stdout, done.returncode) == (b"ok ok False\n", 0)
 
 
-@WAYS
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("confined, end", [(True, signal.SIGINT), (True, signal.SIGKILL), (False, signal.SIGKILL)])
 async def test_the_command_keeps_a_fork_until_it_is_interrupted_or_killed(folder, confined, end):
     async with running(folder) as kernel:
         before = set(psutil.pids())

@@ -3,12 +3,10 @@
 import os
 import sys
 
-import anyio
 import pytest
 
 from exploracoder_jupyter.kernel_agent.forking import fork_channel
-from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel, ChannelListener
-from tests.patience import patience
+from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")
 
@@ -53,16 +51,3 @@ async def test_what_is_no_message_is_the_end(sent):
         await ours.receive()
     ours.close()
     theirs.close()
-
-
-async def test_a_listener_hands_out_the_line_of_who_calls(tmp_path):
-    listener = ChannelListener(tmp_path / "call")
-    caller = fork_channel.connect(str(listener.address))
-    with anyio.fail_after(patience(5)):
-        taken = await listener.accept()
-    fork_channel.send(caller, {"here": True})
-    assert (await taken.receive()).pid == os.getpid()
-    listener.close()
-    assert not listener.address.exists()
-    taken.close()
-    caller.close()

@@ -4,8 +4,7 @@ import collections
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report, changed_names, notebook_names
-from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME
+from exploracoder_jupyter.kernel_agent.reporting import bounded_output, changed_names, notebook_names
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,9 @@ def test_imports_are_distinguished_from_other_names():
     assert notebook_names.imported_names("import a.b, c as d\nfrom e import f\ng = d") == {"a", "d", "f"}
 
 
-def test_changed_names_are_new_rebound_or_mutated():
+def test_changed_names_are_new_rebound_or_mutated(monkeypatch):
+    for name in ("_SECONDS_MENTIONED", "_SECONDS_OTHERS"):  # which a busy machine exceeds
+        monkeypatch.setattr(changed_names, name, 5)
     kept = []
     namespace = {
         "same": kept,
@@ -94,10 +95,6 @@ def test_what_the_code_mentions_is_compared_however_many_names_there_are(monkeyp
     namespace["first"].append(2)
     namespace["other"].append(2)
     assert [one.name for one in changed_names.find_changes(before, namespace, "first.append(2)")] == ["first"]
-
-
-def test_both_sides_agree_on_the_type_of_the_message():
-    assert cell_report.MIME == CELL_MIME
 
 
 def test_streams_lose_their_middle_and_count_it():

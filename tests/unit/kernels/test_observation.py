@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo
-from exploracoder_jupyter.kernels.observing.observation import build_observation, state_lost_observation
+from exploracoder_jupyter.kernels.observing.observation import build_observation
 from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME, OutputCollector
 from exploracoder_jupyter.kernels.observing.output_text import SCHEMA_MIME
 from exploracoder_jupyter.kernels.processes.spawned_process import describe_exit
@@ -85,10 +85,6 @@ def test_texts_for_models_are_in_the_text_and_not_among_the_outputs():
     assert observation.text == "a\n3 nodes of G: 'a'"
     assert observation.schema == "[printed 1 character in 1 line]\n3 nodes"
     assert [output.get("data") for output in observation.outputs] == [None, {"text/plain": "<G>"}]
-
-
-def test_a_lost_state_is_an_observation():
-    assert state_lost_observation("why").error.headline == "StateLost: why"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.kernels import Hazard, LiveKernel, SandboxLevel, choose_siblings
+from exploracoder_jupyter.kernels.live_kernel import Hazard, LiveKernel
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
+from exploracoder_jupyter.kernels.sibling_choice import choose_siblings
 
 FULL = SandboxLevel("namespaces", overlay=True)
 LESS = SandboxLevel("landlock", why="namespaces are refused here")

@@ -19,11 +19,11 @@ class Launcher:
 
 @pytest.mark.parametrize("error", [FULL, shutil.Error([("a", "b", str(FULL))])], ids=["one file", "a folder"])
 async def test_a_full_disk_is_an_error_of_ours_and_leaves_nothing(tmp_path, monkeypatch, error):
-    def copy(snapshot, folder):
+    def copy(snapshot, folder, symlinks):
         folder.mkdir()
         raise error
 
-    monkeypatch.setattr(sibling_factory, "copy_snapshot", copy)
+    monkeypatch.setattr(shutil, "copytree", copy)
     made = sibling_factory.SiblingFactory(Launcher(tmp_path), Snapshot(tmp_path, tmp_path, (), ()), None)
     with pytest.raises(KernelError, match=r"could not be started: .*No space left on device"):
         await made.start()

@@ -1,6 +1,7 @@
 """What a sibling may see: variables by allow-list, files by the order of mounts, the working directory by copy."""
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_e
 from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import copy_snapshot, take_snapshot
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
 
 
 def test_the_environment_is_an_allow_list_without_secrets():
@@ -141,6 +142,10 @@ def test_a_snapshot_copies_what_fits_and_borrows_the_rest(project, tmp_path):
     assert copied == {"a.py", "deep", "deep/b.py", "link.py"}
     assert {str(path) for path in snapshot.borrowed} == {"big.csv", ".git", "env"}
     assert (snapshot.folder / "link.py").is_symlink()
+    assert snapshot.note == ""
+    assert not (
+        take_snapshot(project, tmp_path / "less", most_mb=1, hidden=[project / "deep"]).folder / "deep"
+    ).exists()
 
 
 def test_credentials_of_a_project_are_neither_copied_nor_borrowed(project, tmp_path):
@@ -154,25 +159,16 @@ def test_credentials_of_a_project_are_neither_copied_nor_borrowed(project, tmp_p
     assert names == {".git/config", ".git/modules/sub/config", "env/.env"}
 
 
-def test_hidden_files_are_not_copied(project, tmp_path):
-    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1, hidden=[project / "deep"])
-    assert not (snapshot.folder / "deep").exists()
-
-
 def test_where_nothing_can_be_mounted_no_path_of_a_copy_leads_to_the_original(project, tmp_path):
     (project / "elsewhere").symlink_to(tmp_path)
     (project / "again.py").symlink_to(project / "a.py")
     snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1, borrow=False)
-    copy_snapshot(snapshot, own := tmp_path / "own")
+    own = shutil.copytree(snapshot.folder, tmp_path / "own", symlinks=True)
     assert {str(path.relative_to(own)) for path in own.rglob("*")} == {"a.py", "deep", "deep/b.py", "link.py"}
     assert snapshot.borrowed == ()
     assert all(name in snapshot.note for name in ("big.csv", ".git", "env", "elsewhere", "again.py"))
     (own / "link.py").write_text("changed")
     assert (project / "a.py").read_bytes() == b"x" * 10
-
-
-def test_what_is_borrowed_is_visible_and_not_noted(project, tmp_path):
-    assert take_snapshot(project, tmp_path / "copy", most_mb=1).note == ""
 
 
 def test_removing_a_folder_leaves_alone_what_holds_it(tmp_path):

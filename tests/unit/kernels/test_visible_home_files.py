@@ -68,48 +68,45 @@ def test_of_the_home_folder_only_what_experiments_need_is_visible(home):
     }
 
 
-def test_the_user_can_show_more(home):
-    workdir = home / "project/notebooks"
-    files = look(home, workdir, allow_read=[str(home / "datasets"), "../../.bashrc"])
-    assert is_visible(files, home / "datasets/table.csv", workdir)
-    assert is_visible(files, home / ".bashrc", workdir)
-    assert not is_visible(files, home / "letters/private.txt", workdir)
+WORKDIR, HUB = "project/notebooks", ".cache/huggingface/hub/weights"
+SHOWN = {
+    "paths given": (
+        WORKDIR,
+        {"allow_read": ["../../datasets", "../../.bashrc"]},
+        ["datasets/table.csv", ".bashrc", HUB],
+    ),
+    "named by a variable": (
+        WORKDIR,
+        {"environ": {"PYTHONPATH": "{home}/datasets:{home}"}},
+        ["datasets/table.csv", HUB],
+    ),
+    "named by another variable": (WORKDIR, {"environ": {"EDITOR": "{home}/datasets"}}, [HUB]),
+    "the home itself": ("", {"needed": [".cache/huggingface/hub"]}, ["letters/private.txt", "datasets/table.csv", HUB]),
+    "a home under version control": ("letters", {}, ["letters/private.txt", HUB]),
+}
 
 
-def test_what_variables_name_is_visible_unless_it_is_the_home_itself(home):
-    workdir = home / "project/notebooks"
-    files = look(home, workdir, environ={"PYTHONPATH": f"{home / 'datasets'}:{home}", "EDITOR": str(home / "letters")})
-    assert is_visible(files, home / "datasets/table.csv", workdir)
-    assert not is_visible(files, home / "letters/private.txt", workdir)
+@pytest.mark.parametrize("workdir, options, shown", SHOWN.values(), ids=SHOWN)
+def test_more_is_visible_if_it_is_given_or_the_home_is_worked_in(home, workdir, options, shown):
+    (home / ".git").mkdir()
+    given = {**options, "needed": [home / name for name in options.get("needed", ())]}
+    given["environ"] = {name: value.format(home=home) for name, value in options.get("environ", {}).items()}
+    files = look(home, home / workdir, **given)
+    asked = ["datasets/table.csv", ".bashrc", "letters/private.txt", HUB, ".claude/token"]
+    assert {name for name in asked if is_visible(files, home / name, home / workdir)} == set(shown)
 
 
 def test_the_sources_of_editable_packages_are_visible(home):
     record = home / "lib/python/own-1.0.dist-info/direct_url.json"
     record.parent.mkdir()
     record.write_text(json.dumps({"url": (home / "linked").as_uri(), "dir_info": {"editable": True}}))
-    workdir = home / "project/notebooks"
+    workdir = home / WORKDIR
     assert is_visible(look(home, workdir, needed=[home / "lib/python"]), home / "linked/source.py", workdir)
-
-
-def test_in_a_home_that_is_the_working_directory_dot_files_are_hidden(home):
-    files = look(home, home, needed=[home / ".cache/huggingface/hub"])
-    assert home not in files.covered
-    assert is_visible(files, home / "letters/private.txt", home)
-    assert is_visible(files, home / ".cache/huggingface/hub/weights", home)
-    assert not is_visible(files, home / ".bashrc", home)
-    assert not is_visible(files, home / ".claude/token", home)
 
 
 def test_a_home_that_does_not_exist_is_not_covered(home):
     """As that of an account for services: there is no place to mount anything at."""
     assert home / "none" not in look(home / "none", home / "project").covered
-
-
-def test_a_project_is_not_the_home_itself_because_it_is_under_version_control(home):
-    (home / ".git").mkdir()
-    workdir = home / "letters"
-    files = look(home, workdir)
-    assert not is_visible(files, home / "datasets/table.csv", workdir)
 
 
 def test_an_error_that_names_a_file_experiments_do_not_see_is_explained(home):

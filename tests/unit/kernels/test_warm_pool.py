@@ -1,5 +1,7 @@
 """The pool keeps siblings warm, hands each out once, and forgets failures that nobody waits for."""
 
+from contextlib import asynccontextmanager
+
 import anyio
 import pytest
 
@@ -36,25 +38,21 @@ async def settle():
         await anyio.sleep(0)
 
 
-async def test_it_warms_up_and_refills():
-    workshop = Workshop()
+@asynccontextmanager
+async def pool_of(workshop, **options):
     async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, workshop, size=2)
+        pool = WarmPool(tasks, workshop.start, workshop.dispose, **options)
         pool.warm_up()
         await settle()
-        assert len(workshop.made) == 2
-        taken = {id(await pool.take()) for _ in range(3)}
+        yield pool
         await settle()
-        assert len(taken) == 3
-        assert len(workshop.made) == 5
         await pool.close()
-    assert len(workshop.disposed) == 2
 
 
-async def test_many_at_once_each_get_their_own():
+async def test_it_warms_up_and_refills_and_gives_each_its_own():
     workshop, taken = Workshop(), []
-    async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, workshop, size=1)
+    async with pool_of(workshop, size=2) as pool:
+        assert len(workshop.made) == 2
 
         async def take():
             taken.append(await pool.take())
@@ -63,52 +61,58 @@ async def test_many_at_once_each_get_their_own():
             for _ in range(7):
                 takers.start_soon(take)
         await settle()
-        await pool.close()
-    assert len(set(map(id, taken))) == 7
+        assert len(set(map(id, taken))) == 7
+        assert len(workshop.made) >= 9
+    assert len(workshop.disposed) == len(workshop.made) - 7
 
 
 async def test_a_failed_start_raises_only_for_those_who_wait():
-    async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, workshop := Workshop(failures=2), size=2)
-        pool.warm_up()
-        await settle()
+    async with pool_of(workshop := Workshop(failures=2), size=2) as pool:
         assert workshop.failures == 0
         assert (await pool.take()).is_alive
-        await settle()
-        await pool.close()
-    async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, Workshop(failures=9), size=1)
+    async with pool_of(Workshop(failures=9), size=1) as pool:
         with pytest.raises(KernelError):
             await pool.take()
-        await settle()
-        await pool.close()
 
 
 async def test_one_that_died_in_the_pool_is_not_handed_out():
-    workshop = Workshop()
-    async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, workshop, size=1)
-        pool.warm_up()
-        await settle()
+    async with pool_of(workshop := Workshop(), size=1) as pool:
         workshop.made[0].is_alive = False
         assert (await pool.take()).is_alive
-        await settle()
-        await pool.close()
     assert workshop.made[0] in workshop.disposed
 
 
 async def test_those_left_over_are_ended_at_the_same_time():
-    workshop, most = Workshop(), []
+    class Slow(Workshop):
+        async def dispose(self, sibling):
+            self.disposed.append(sibling)
+            await anyio.sleep(0)
+            assert len(self.disposed) == 3
 
-    async def dispose(sibling):
-        most.append(sibling)
-        await anyio.sleep(0)
-        assert len(most) == 3
+    async with pool_of(workshop := Slow(), size=3):
+        pass
+    assert len(workshop.disposed) == 3
 
-    async with anyio.create_task_group() as tasks:
-        pool = WarmPool(tasks, workshop, size=3)
-        pool.warm_up()
+
+async def test_what_is_expected_is_started_ahead_and_not_replaced_when_it_is_taken():
+    async with pool_of(workshop := Workshop()) as pool:
+        pool.expect(3)
         await settle()
-        workshop.dispose = dispose
+        assert len(workshop.made) == 3
+        for _ in range(3):
+            await pool.take()
+        await settle()
+        assert len(workshop.made) == 3
+        pool.expect(2)
+    assert workshop.disposed == workshop.made[3:]
+    with pytest.raises(KernelError, match="no longer exists"):
+        await pool.take()
+
+
+async def test_one_that_is_started_while_the_pool_is_closed_is_ended():
+    async with anyio.create_task_group() as tasks:
+        workshop = Workshop()
+        pool = WarmPool(tasks, workshop.start, workshop.dispose, size=1)
+        pool.warm_up()
         await pool.close()
-    assert len(most) == 3
+    assert len(workshop.made) == len(workshop.disposed) == 1

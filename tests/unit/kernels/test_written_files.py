@@ -1,10 +1,11 @@
 """What a sibling wrote is copied out, and nothing else: no links, no special files, no more than there is room for."""
 
 import os
+import shutil
 
 import pytest
 
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import copy_snapshot, take_snapshot
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
 
 
@@ -17,7 +18,7 @@ def places(tmp_path):
     (source / "data" / "touched.csv").write_text("b\n")
     (source / "data" / "grown.csv").write_text("c\n")
     snapshot = take_snapshot(source, tmp_path / "snapshot", most_mb=1)
-    copy_snapshot(snapshot, tmp_path / "work")
+    shutil.copytree(snapshot.folder, tmp_path / "work", symlinks=True)
     return snapshot, tmp_path / "work", tmp_path / "files"
 
 
