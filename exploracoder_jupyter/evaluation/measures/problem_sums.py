@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ ProblemSums: TypeAlias = Mapping[str, Floats]
 """Each of `_SUMMED` by its name; all arrays have the shape (problems,)."""
 
 
-class ProblemKey(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ProblemKey:
     """Identifies a problem; ids are unique only within their set."""
 
     problem_set: str

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import altair as alt
 
 from exploracoder_jupyter.evaluation.measures.summary import Arm, Summary
-from exploracoder_jupyter.evaluation.report.label_placement import Spot, place_labels
+from exploracoder_jupyter.evaluation.report.label_placement import Box, place_labels
 from exploracoder_jupyter.evaluation.report.plot_style import (
+    FRONT_SCALE,
     PERCENT,
     Domain,
     Plot,
     bounds,
-    front_scale,
     in_words,
     log_axis,
     log_domain,
     svg,
 )
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _WIDTH: Final = 1000
 _HEIGHT: Final = 440
@@ -45,13 +43,11 @@ def pass_plot(summary: Summary) -> Plot | None:
 
 
 def _chart(arms: Sequence[Arm]) -> alt.LayerChart:
-    import altair as alt
-
     domain = log_domain(arms, "tokens")
     tokens = log_axis("Tokens of a run (logarithmic)", domain)
     passes: dict[str, Any] = {"title": "pass@1", "scale": alt.Scale(domain=[0, 1]), "axis": alt.Axis(format=PERCENT)}
     base = alt.Chart(alt.Data(values=[_row(arm) for arm in arms])).encode(
-        x=alt.X("tokens:Q", **tokens), y=alt.Y("passes:Q", **passes), color=alt.Color("front:N", **front_scale())
+        x=alt.X("tokens:Q", **tokens), y=alt.Y("passes:Q", **passes), color=alt.Color("front:N", **FRONT_SCALE)
     )
     bars = base.mark_rule(strokeWidth=1.25, opacity=0.5)
     front = base.mark_line(interpolate="step-after", strokeDash=[5, 4], strokeWidth=1.25)
@@ -79,43 +75,38 @@ def _row(arm: Arm) -> dict[str, float | str | bool]:
     return {"model": arm.model, "front": arm.on_front, **tokens, **passes}
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """Where values are in the plot, in pixels from its upper left corner."""
-
-    domain: Domain
-
-    def spot(self, tokens: float, passes: float) -> Spot:
-        return Spot(math.log(tokens / self.domain[0]) * self._stretch, (1 - passes) * _HEIGHT)
-
-    def values(self, spot: Spot) -> dict[str, float]:
-        return {"tokens": self.domain[0] * math.exp(spot.x / self._stretch), "passes": 1 - spot.y / _HEIGHT}
-
-    @property
-    def _stretch(self) -> float:
-        return _WIDTH / math.log(self.domain[1] / self.domain[0])
-
-
 def _labels(arms: Sequence[Arm], domain: Domain) -> list[dict[str, float | str]]:
     """Return the labels with their positions. Where shapes show the models, the labels need not."""
-    scale = _Scale(domain)
+    stretch = _WIDTH / math.log(domain[1] / domain[0])
+
+    def spot(tokens: float, passes: float) -> Box:
+        return Box(math.log(tokens / domain[0]) * stretch, (1 - passes) * _HEIGHT)
+
     names = [arm.strategy if len({arm.strategy for arm in arms}) > 1 else arm.model for arm in arms]
-    points = [scale.spot(_value(arm, "tokens"), _value(arm, "pass@1")) for arm in arms]
-    spots = place_labels(points, names, [*_lines(arms, scale)], _WIDTH, _HEIGHT)
-    return [{"label": name, **scale.values(spot)} for name, spot in zip(names, spots, strict=True)]
+    points = [spot(_value(arm, "tokens"), _value(arm, "pass@1")) for arm in arms]
+    lines = [_line(spot(*start), spot(*end)) for start, end in _drawn_lines(arms, domain)]
+    placed = zip(names, place_labels(points, names, lines, _WIDTH, _HEIGHT), strict=True)
+    return [
+        {"label": name, "tokens": domain[0] * math.exp(box.x / stretch), "passes": 1 - box.y / _HEIGHT}
+        for name, box in placed
+    ]
 
 
 def _value(arm: Arm, key: str) -> float:
     return arm.estimates[key].value or 0.0
 
 
-def _lines(arms: Sequence[Arm], scale: _Scale) -> Iterator[tuple[Spot, Spot]]:
-    """Yield the bars and the front."""
+def _line(start: Box, end: Box) -> Box:
+    return Box((start.x + end.x) / 2, (start.y + end.y) / 2, abs(end.x - start.x) + 2, abs(end.y - start.y) + 2)
+
+
+def _drawn_lines(arms: Sequence[Arm], domain: Domain) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
+    """Yield the ends of the bars, and of the parts of the front, as tokens and pass@1."""
     for arm in arms:
-        x, y = bounds(arm.estimates["tokens"], "x", scale.domain), bounds(arm.estimates["pass@1"], "y")
-        yield scale.spot(x["x_low"], y["y"]), scale.spot(x["x_high"], y["y"])
-        yield scale.spot(x["x"], y["y_low"]), scale.spot(x["x"], y["y_high"])
+        x, y = bounds(arm.estimates["tokens"], "x", domain), bounds(arm.estimates["pass@1"], "y")
+        yield (x["x_low"], y["y"]), (x["x_high"], y["y"])
+        yield (x["x"], y["y_low"]), (x["x"], y["y_high"])
     front = sorted((_value(arm, "tokens"), _value(arm, "pass@1")) for arm in arms if arm.on_front)
     for (tokens, passes), (next_tokens, next_passes) in pairwise(front):
-        yield scale.spot(tokens, passes), scale.spot(next_tokens, passes)
-        yield scale.spot(next_tokens, passes), scale.spot(next_tokens, next_passes)
+        yield (tokens, passes), (next_tokens, passes)
+        yield (next_tokens, passes), (next_tokens, next_passes)
