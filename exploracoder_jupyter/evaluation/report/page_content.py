@@ -131,15 +131,13 @@ def failures(summary: Summary) -> tuple[list[str], list[tuple[Arm, list[int]]]]:
 
 def commands(summary: Summary) -> str:
     """Return the commands that run the evaluation again."""
-    versions = {version for arm in summary.arms for version in arm.packages.get("exploracoder-jupyter", ())}
-    package = "exploracoder-jupyter[bench]" + (f"=={versions.pop()}" if len(versions) == 1 else "")
     files = dict.fromkeys(f"{row.key.problem_set or 'PROBLEMS'}.jsonl" for row in summary.problems)
     samples = max((count[1] for row in summary.problems for count in row.counts if count), default=1)
     options = [("--strategy", name) for name in dict.fromkeys(arm.strategy for arm in summary.arms)]
     options += [("--model", name) for name in dict.fromkeys(arm.model for arm in summary.arms)]
     options += [("--samples", str(samples))] if samples > 1 else []
     lines = [shlex.join(["jupyter", "explora", "bench", *files]), *(shlex.join(option) for option in options)]
-    return f"pip install {shlex.quote(package)}\n" + " \\\n    ".join(lines)
+    return "pip install 'exploracoder-jupyter[bench]'\n" + " \\\n    ".join(lines)
 
 
 def packages(summary: Summary) -> Iterator[str]:

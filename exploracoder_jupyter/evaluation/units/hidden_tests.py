@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from secrets import token_hex
@@ -20,6 +21,7 @@ from exploracoder_jupyter.evaluation.problems.problem import Problem, hidden_tes
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.user_check_equality import rewrite_equality
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
+from exploracoder_jupyter.text.python_code import parse_python
 
 NO_SOLUTION = "no solution"
 WRONG_RESULT = "wrong result"
@@ -57,18 +59,16 @@ class TestOutcome:
 
 
 async def run_hidden_tests(start: Branch, problem: Problem, code: str, *, timeout: float) -> TestOutcome:
-    """Run a solution and then each test.
+    """Run a solution and then each test, each for at most `timeout` seconds.
 
-    Args:
-        start: the state after the problem's setup; stays unchanged.
-        problem: has the tests.
-        code: the solution.
-        timeout: seconds for the solution, and for each test.
-
-    Raises:
-        KernelError: no kernel could be started.
+    `start` is the state after the problem's setup, and stays unchanged.
     """
-    if _INSPECTION & _mentioned(code):
+    mentioned: set[str] = set()
+    for node in ast.walk(parse_python(code)):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) | ast.Constant(value=str(name)):
+                mentioned.add(name)
+    if _INSPECTION & mentioned:
         return TestOutcome(failure=TAMPERING)
     return await retry_on_branching_change(lambda: _run(start, problem, code, timeout))
 
@@ -80,7 +80,7 @@ async def _run(start: Branch, problem: Problem, code: str, timeout: float) -> Te
         await branch.run(_install_code(name, problem.tests), timeout=timeout)
         solved = await branch.run(code, timeout=timeout)
         if not solved.ran:
-            return TestOutcome(failure=_failure(solved), errors=_errors([solved]))
+            return TestOutcome(failure=_failure(solved), errors=(solved.error,) if solved.error else ())
         results = [await _run_test(branch, name, hidden_test_code(test, code), timeout) for test in problem.tests]
     finally:
         with anyio.CancelScope(shield=True):
@@ -90,7 +90,7 @@ async def _run(start: Branch, problem: Problem, code: str, timeout: float) -> Te
         ran=True,
         passed=len(results) - len(failed),
         failure=_failure(failed[0]) if failed else "",
-        errors=_errors(failed),
+        errors=tuple(result.error for result in failed if result.error),
         types=dict(solved.names),
     )
 
@@ -98,7 +98,8 @@ async def _run(start: Branch, problem: Problem, code: str, timeout: float) -> Te
 async def _run_test(solved: Branch, name: str, test: str, timeout: float) -> Observation:
     """Run one test in a fork; the observation is `ok` only if the test proves that it ran to its end."""
     proof = token_hex(16)
-    code = f"import {name}\n{name}.run({_decide_equality(test)!r}, {proof!r})"
+    with suppress(SyntaxError, ValueError, RecursionError):
+        test = rewrite_equality(test)
     try:
         [branch] = await solved.fork(1)
     except BranchingChanged:
@@ -108,7 +109,7 @@ async def _run_test(solved: Branch, name: str, test: str, timeout: float) -> Obs
             return lost
         raise
     try:
-        observation = await branch.run(code, timeout=timeout)
+        observation = await branch.run(f"import {name}\n{name}.run({test!r}, {proof!r})", timeout=timeout)
     finally:
         with anyio.CancelScope(shield=True):
             await branch.close()
@@ -125,36 +126,12 @@ def _install_code(name: str, tests: Iterable[str]) -> str:
     return _INSTALL.format(source=f"{source}\ninstall(__name__, {imported!r}, NAMESPACE)", name=name)
 
 
-def _decide_equality(test: str) -> str:
-    try:
-        return rewrite_equality(test)
-    except (SyntaxError, ValueError, RecursionError):
-        return test
-
-
 def _imported_modules(code: str) -> Iterator[str]:
-    for node in _nodes(code):
+    for node in ast.walk(parse_python(code)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module
-
-
-def _mentioned(code: str) -> set[str]:
-    """Return the names, attributes and strings in the code."""
-    found: set[str] = set()
-    for node in _nodes(code):
-        match node:
-            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) | ast.Constant(value=str(name)):
-                found.add(name)
-    return found
-
-
-def _nodes(code: str) -> Iterator[ast.AST]:
-    try:
-        yield from ast.walk(ast.parse(code))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
 
 
 def _failure(observation: Observation) -> str:
@@ -162,7 +139,3 @@ def _failure(observation: Observation) -> str:
     if observation.status != "error" or observation.error is None:
         return observation.status
     return WRONG_RESULT if observation.error.name == "AssertionError" else observation.error.name
-
-
-def _errors(observations: Iterable[Observation]) -> tuple[ErrorInfo, ...]:
-    return tuple(observation.error for observation in observations if observation.error)
