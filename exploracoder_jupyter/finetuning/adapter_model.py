@@ -25,12 +25,7 @@ _MOST_TOKENS: Final = 1024
 
 
 def create_adapter_model(context: ModelContext) -> AdapterModel:
-    """Create the model that `--model adapter:FOLDER` names; its weights are loaded at the first request.
-
-    Raises:
-        UsageError: no folder is named, or there is none.
-        MissingRequirement: the extra `tune` is not installed.
-    """
+    """Create the model that `--model adapter:FOLDER` names; its weights are loaded at the first request."""
     name = str(context.endpoint.model)
     folder = name.partition(":")[2]
     if not folder:
@@ -56,11 +51,7 @@ class AdapterModel:
         return self._name
 
     async def complete(self, request: ModelRequest) -> AsyncGenerator[Reply]:
-        """Yield the replies, one after the other.
-
-        Raises:
-            UsageError: the model cannot be loaded.
-        """
+        """Yield the replies, one after the other."""
         for index in range(request.sampling.n):
             cancelled = threading.Event()
             async with self._turn:

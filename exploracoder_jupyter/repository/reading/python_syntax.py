@@ -36,13 +36,7 @@ _NOTES: Final = {
 
 
 def parse_python(text: bytes, file: str, module: str) -> ParsedSource:
-    """Return the definitions and imports of a Python file.
-
-    Args:
-        text: its content in UTF-8.
-        file: its path relative to the repository.
-        module: the name under which it is imported, to which its relative imports refer.
-    """
+    """Return the definitions and imports of a Python file, whose relative imports refer to its module."""
     root = python_parser().parse(text).root_node
     package = module if file.endswith("__init__.py") else module.rpartition(".")[0]
     return ParsedSource(tuple(_definitions(root, file, "")), tuple(_imports(root, package)))
@@ -158,10 +152,10 @@ def _assigned_in_methods(body: Node, file: str, owner: str, known: set[str]) -> 
 def _imports(scope: Node, package: str) -> Iterator[Import]:
     for node in scope.named_children:
         if node.type == "import_statement":
-            yield from map(_module_import, node.children_by_field_name("name"))
+            yield from (_import(name, None) for name in node.children_by_field_name("name"))
         elif node.type == "import_from_statement":
             module = _absolute(node_text(node.child_by_field_name("module_name")), package)
-            yield from (_attribute_import(module, name) for name in node.children_by_field_name("name"))
+            yield from (_import(name, module) for name in node.children_by_field_name("name"))
         elif node.type in _BLOCKS:
             yield from _imports(node, package)
 
@@ -176,19 +170,11 @@ def _absolute(module: str, package: str) -> str:
     return ".".join([*kept, *([rest] if rest else [])])
 
 
-def _names(node: Node) -> tuple[str, str]:
-    """Return what is imported and its alias, which is empty if there is none."""
-    if node.type == "aliased_import":
-        return node_text(node.child_by_field_name("name")), node_text(node.child_by_field_name("alias"))
-    return node_text(node), ""
-
-
-def _module_import(node: Node) -> Import:
-    module, alias = _names(node)
-    statement = f"import {module} as {alias}" if alias else f"import {module}"
-    return Import(alias or module.partition(".")[0], module, "", statement)
-
-
-def _attribute_import(module: str, node: Node) -> Import:
-    name, alias = _names(node)
-    return Import(alias or name, module, name, f"from {module} import {name}" + (f" as {alias}" if alias else ""))
+def _import(node: Node, module: str | None) -> Import:
+    """Return one import of `import ...`, or of `from MODULE import ...`."""
+    name = node_text(node.child_by_field_name("name") or node)
+    alias = node_text(node.child_by_field_name("alias"))
+    renamed = f" as {alias}" if alias else ""
+    if module is None:
+        return Import(alias or name.partition(".")[0], name, "", f"import {name}{renamed}")
+    return Import(alias or name, module, name, f"from {module} import {name}{renamed}")

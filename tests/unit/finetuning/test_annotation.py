@@ -3,11 +3,10 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ScoredApi
-from exploracoder_jupyter.finetuning.annotation import AnnotatedSample, annotate, sample_id
+from exploracoder_jupyter.finetuning.annotation import AnnotatedSample, annotate, sample_id, unsuitable
 from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap
 from exploracoder_jupyter.finetuning.library_calls import find_calls
 from exploracoder_jupyter.finetuning.model_queries import ModelQueries
-from exploracoder_jupyter.finetuning.sample_filter import unsuitable
 from exploracoder_jupyter.finetuning.sample_splitting import Sample, SourceText, find_aliases, split_samples
 from exploracoder_jupyter.finetuning.search_queries import queries
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
@@ -179,9 +178,9 @@ def test_layout_does_not_make_two_samples_of_one():
 
 def test_a_sample_that_shares_a_passage_with_a_problem_is_recognized():
     problem = "frame = load('a.csv')\nresult = frame.group('x').sum().sort_by('y').head(3)\n"
-    overlap = BenchmarkOverlap.of([problem])
+    overlap = BenchmarkOverlap([problem])
     assert f"import b\n{problem.splitlines()[1]}" in overlap
-    assert "frame = load('a.csv')" not in overlap and problem not in BenchmarkOverlap.of([])
+    assert "frame = load('a.csv')" not in overlap and problem not in BenchmarkOverlap([])
 
 
 async def test_a_model_words_the_queries_and_may_not_use_the_name():

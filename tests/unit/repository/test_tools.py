@@ -197,9 +197,8 @@ def test_a_file_with_a_syntax_error_is_read_as_far_as_possible(tmp_path):
     ],
 )
 def test_calls_are_read_in_the_forms_that_models_write(text):
-    request = parse_tool_request(text)
-    assert request.thought == "I need the container."
-    assert request.calls == (Call("get_class_info", "Container, Item"), Call("get_imports", ""))
+    calls = Call("get_class_info", "Container, Item"), Call("get_imports", "")
+    assert parse_tool_request(text) == ("I need the container.", calls)
 
 
 def test_answers_suggest_similar_names_where_nothing_is_found(tools):
