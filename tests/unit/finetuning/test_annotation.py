@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ScoredApi
-from exploracoder_jupyter.finetuning.annotation import AnnotatedSample, annotate, sample_id, unsuitable
+from exploracoder_jupyter.finetuning.annotation import AnnotatedSample, annotate, unsuitable
 from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap
 from exploracoder_jupyter.finetuning.library_calls import find_calls
 from exploracoder_jupyter.finetuning.model_queries import ModelQueries
@@ -32,6 +32,10 @@ def largest(path, column):
     """Find the rows with the largest values.
 
     >>> rows = tb.read("x.csv")
+    >>> connect()  # doctest: +SKIP
+    >>> tb.read("")
+    Traceback (most recent call last):
+    ValueError: no name
     >>> rows.first()
     1
 
@@ -71,20 +75,6 @@ def test_a_function_with_a_docstring_is_a_sample_with_the_imports_that_it_uses()
     assert "os" not in function.code and '"""' not in function.code
 
 
-def test_examples_that_are_skipped_or_fail_are_left_out():
-    doc = """Count the words.
-
-    >>> connect()  # doctest: +SKIP
-    >>> count("")
-    Traceback (most recent call last):
-    ValueError: no words
-    >>> count("a b")
-    2
-    """
-    source = SourceText("a.py", f'def count(text):\n    """{doc}"""\n    return 1\n', "MIT")
-    assert split_samples(source, {})[1].code == 'count("a b")'
-
-
 def test_the_examples_of_a_docstring_are_a_sample_with_its_prose_as_comments():
     aliases = find_aliases([FILE, "import other as tb"] * 2 + [FILE])
     examples = split_samples(SourceText("a.py", FILE, "MIT"), aliases)[1]
@@ -94,14 +84,11 @@ def test_the_examples_of_a_docstring_are_a_sample_with_its_prose_as_comments():
     )
 
 
-def test_relative_imports_become_absolute():
+def test_relative_imports_become_absolute_and_other_languages_have_no_samples():
     source = SourceText(
         "p/q/a.py", 'from ..b import c\ndef f():\n    """Add the values up."""\n    return c()\n', "", "p.q.a"
     )
     assert split_samples(source, {})[0].code.startswith("from p.b import c\n")
-
-
-def test_a_file_that_is_not_python_has_no_samples():
     assert split_samples(SourceText("a.py", "def f(:", "MIT"), {}) is None
 
 
@@ -126,12 +113,8 @@ def test_a_query_comes_from_the_comment_and_lacks_the_name():
         "Puts two things together",
         "Combine two tables on a shared column",
     ]
-
-
-def test_commented_out_code_and_too_few_words_are_no_query():
-    code = "import tables\n# x = tables.plot(y)\ntables.plot(z)"
-    call = find_calls(code, KNOWLEDGE.lookup)[0]
-    assert [*queries(Sample("Draw.", code, ""), call, alone=True)] == []
+    code = "import tables\n# x = tables.plot(y)\ntables.plot(z)"  # commented-out code, and too few words
+    assert [*queries(Sample("Draw.", code, ""), find_calls(code, KNOWLEDGE.lookup)[0], alone=True)] == []
 
 
 async def test_a_row_has_the_real_answer_and_its_code_without_look_ups_is_the_original():
@@ -170,10 +153,6 @@ async def test_a_call_that_the_search_does_not_find_is_left_out():
 )
 def test_unsuitable_samples(task, code, reason):
     assert unsuitable(Sample(task, code, "")) == reason
-
-
-def test_layout_does_not_make_two_samples_of_one():
-    assert sample_id(Sample("", "f(a, b)\n", "")) == sample_id(Sample("", "f(a,\n  b)", ""))
 
 
 def test_a_sample_that_shares_a_passage_with_a_problem_is_recognized():

@@ -95,17 +95,14 @@ def test_a_question_of_ds_1000_names_its_variable_or_function(tmp_path):
 
 
 def test_the_same_set_with_other_names_of_fields(tmp_path):
-    row = {
-        "id": "numpy-1",
-        "problem": "Complete the code.",
-        "starter": STATEMENT["prompt"],
-        "entry_point": "none",
-        "canonical": " x * 2",
-        "canonical_all": [" x * 2"],
-        "tests": STATEMENT["test"],
-        "needed_docs": ["arange(stop): Numbers."],
-        "runs_here": True,
+    renamed = {
+        "starter": "prompt",
+        "entry_point": "entry_point",
+        "canonical_all": "canonical_solution",
+        "tests": "test",
     }
+    row = {"id": "numpy-1", "needed_docs": ["arange(stop): Numbers."], "runs_here": True}
+    row |= {new: STATEMENT[old] for new, old in renamed.items()}
     found = _problems(tmp_path, row, {**row, "id": "numpy-2", "runs_here": False})
     (problem,) = found.problems
     assert problem.gold_apis == (("arange",),) and _passes(problem, problem.solution)
