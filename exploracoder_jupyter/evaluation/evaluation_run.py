@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 
@@ -43,9 +42,6 @@ from exploracoder_jupyter.kernel_agent.plugin_registry import registered
 from exploracoder_jupyter.llm import ReplyArchive, ReplyRecording
 from exploracoder_jupyter.runs.construction.model_factory import with_recorded_model
 from exploracoder_jupyter.runs.construction.run_settings import with_resolved_model
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 STRATEGIES = ("rag", "adaptive")
 """The strategies of an evaluation that names none: the cheapest that retrieves, and the product."""
@@ -128,7 +124,13 @@ async def aevaluate(
     """
     _validate(request)
     await _check_repositories(request)
-    request = replace(request, settings=await _resolve_model(request))
+    replies = request.replies
+    if replies is None or replies.asks_model:
+        settings = await with_resolved_model(request.settings, read_secrets())
+    else:
+        recorded = ReplyRecording(ReplyArchive(replies.folder), "", asks_model=False)
+        settings = with_recorded_model(request.settings, recorded)
+    request = replace(request, settings=settings)
     changed = next(request.units).changed_settings
     manifest = Manifest(
         "-".join(dict.fromkeys(problem.problem_set for problem in request.problems)),
@@ -138,7 +140,7 @@ async def aevaluate(
         request.settings.endpoint.model or OFFLINE,
         request.samples,
         {section: values for section, values in changed.items() if section not in ("view", "history")},
-        str(request.replies.folder) if request.replies and not request.replies.asks_model else "",
+        str(replies.folder) if replies and not replies.asks_model else "",
     )
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connect(request.scheduler)) if request.scheduler else None
@@ -146,39 +148,28 @@ async def aevaluate(
         manifest = prepare_folder(folder, manifest, resume=request.resume)
         if started:
             started(folder)
+        known = read_results(folder)
+        counted = Progress(dict.fromkeys(request.strategies, len(request.problems) * request.samples), known)
+        queue: UnitQueue[Unit] = UnitQueue(request.units, done={row.unit for row in known if is_final(row)})
+        execution = UnitExecution(run or run_unit, folder, manifest.id, manifest.model, request.limits, request.replies)
+
+        def listen(result: UnitResult) -> None:
+            counted.add(result)
+            if progress:
+                progress(counted)
+
         try:
-            await _run(request, manifest, folder, client, run or run_unit, progress)
+            if client:
+                await create_shared_times(client, execution.evaluation)
+                await run_on_cluster(queue, execution, client=client, listen=listen)
+            else:
+                await run_locally(queue, execution, workers=request.workers or default_workers(), listen=listen)
         except ExceptionGroup as group:
             raise unwrap_group(group) from group
         finally:
             results = load_results(folder)
             write_parquet(results.rows, folder)
     return results
-
-
-async def _run(
-    request: EvaluationRequest,
-    manifest: Manifest,
-    folder: Path,
-    client: Client | None,
-    run: RunUnit,
-    progress: ShowProgress | None,
-) -> None:
-    """Run the units that have no final result yet."""
-    known = read_results(folder)
-    counted = Progress(dict.fromkeys(request.strategies, len(request.problems) * request.samples), known)
-
-    def listen(result: UnitResult) -> None:
-        counted.add(result)
-        if progress:
-            progress(counted)
-
-    queue: UnitQueue[Unit] = UnitQueue(request.units, done={row.unit for row in known if is_final(row)})
-    execution = UnitExecution(run, folder, manifest.id, manifest.model, request.limits, request.replies)
-    if client is None:
-        return await run_locally(queue, execution, workers=request.workers or default_workers(), listen=listen)
-    await create_shared_times(client, execution.evaluation)
-    await run_on_cluster(queue, execution, client=client, listen=listen)
 
 
 def load_results(folder: Path) -> Results:
@@ -216,14 +207,6 @@ async def _check_repositories(request: EvaluationRequest) -> None:
 
     for problem in first.values():
         await check_tests_run(problem, request.settings)
-
-
-async def _resolve_model(request: EvaluationRequest) -> Settings:
-    """Return the settings with the name of the model: as recorded in a replay, else as the endpoint has it."""
-    replies = request.replies
-    if replies is None or replies.asks_model:
-        return await with_resolved_model(request.settings, read_secrets())
-    return with_recorded_model(request.settings, ReplyRecording(ReplyArchive(replies.folder), "", asks_model=False))
 
 
 def evaluate(

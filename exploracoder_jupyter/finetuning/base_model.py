@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.errors import MissingRequirement, UsageError, for
 from exploracoder_jupyter.core.types import Message
 from exploracoder_jupyter.finetuning.training_request import Method
 
-RECORD: Final = "finetuning.json"
+_RECORD: Final = "finetuning.json"
 """File in an adapter's folder that records its base."""
 
 _CONTINUES: Final = "{# continues the last message of the assistant #}"
@@ -32,21 +32,18 @@ _PROBE: Final = "Reply"
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Where a model comes from."""
+    """A model in a folder, as a GGUF file in it, or under a name that `transformers` resolves."""
 
     location: str
-    """A folder, or a name that `transformers` resolves."""
     gguf_file: str | None = None
-    """File in the folder, if the model is a GGUF file."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterRecord:
-    """What an adapter's folder records beside the weights."""
+    """What an adapter's folder records beside the weights: its base, and the text that ends a reply."""
 
     base: Base
     closing: str
-    """Text that ends a reply."""
 
 
 @dataclass(slots=True)
@@ -164,17 +161,17 @@ def computes_in_bfloat16() -> bool:
 def read_record(folder: Path) -> AdapterRecord:
     """Return what the folder of an adapter records; UsageError if `jupyter explora finetune` has not made it."""
     try:
-        return TypeAdapter(AdapterRecord).validate_json((folder / RECORD).read_bytes())
+        return TypeAdapter(AdapterRecord).validate_json((folder / _RECORD).read_bytes())
     except (OSError, ValidationError):
         raise UsageError(
-            f"{folder} is no folder that `jupyter explora finetune` has written: {RECORD} is missing or damaged.",
+            f"{folder} is no folder that `jupyter explora finetune` has written: {_RECORD} is missing or damaged.",
             remedy="Fine-tune again, or name another folder.",
         ) from None
 
 
 def write_record(folder: Path, record: AdapterRecord) -> None:
     """Write the record of an adapter into its folder."""
-    (folder / RECORD).write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
+    (folder / _RECORD).write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
 
 
 def merge(folder: Path) -> Path:

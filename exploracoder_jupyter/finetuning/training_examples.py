@@ -12,9 +12,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -35,14 +34,12 @@ Example = dict[str, list[int]]
 """`input_ids`, `attention_mask` and `labels` of one sequence."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingData:
-    """The examples, divided."""
+class TrainingData(NamedTuple):
+    """The examples, divided, and the number of rows that have more tokens than allowed."""
 
     training: tuple[Example, ...]
     held_out: tuple[Example, ...]
     too_long: int
-    """Rows that have more tokens than allowed."""
 
 
 def read_rows(path: Path) -> list[AnnotatedSample]:

@@ -31,21 +31,18 @@ class Box(NamedTuple):
         return max(wide, 0) * max(high, 0)
 
 
-def place_labels(
-    points: Sequence[Box], labels: Sequence[str], lines: Sequence[Box], width: float, height: float
-) -> list[Box]:
-    """Place the label of each point near it in a plot of this size, in order, each where it covers least of `lines`,
-    of points and of the labels before it.
+def place_labels(points: Sequence[Box], labels: Sequence[str], width: float, height: float) -> list[Box]:
+    """Place the label of each point near it in a plot of this size, in order, each where it covers least of points and
+    of the labels before it.
     """
-    taken, placed = [*points, *lines], list[Box]()
+    placed = list[Box]()
     for point, label in zip(points, labels, strict=True):
-        found = _candidates(point, len(label) * _CHARACTER)
         inside = [
             box
-            for box in found
+            for box in _candidates(point, len(label) * _CHARACTER)
             if box.wide / 2 <= box.x <= width - box.wide / 2 and box.high / 2 <= box.y <= height - box.high / 2
         ]
-        placed.append(min(inside or [point], key=lambda box: sum(map(box.overlap, taken + placed))))
+        placed.append(min(inside or [point], key=lambda box: sum(map(box.overlap, [*points, *placed]))))
     return placed
 
 

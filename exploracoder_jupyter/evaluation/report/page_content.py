@@ -27,12 +27,12 @@ def sets(summary: Summary) -> str:
 def facts(summary: Summary) -> Iterator[str]:
     """Yield what was run."""
     yield plural(len(summary.problems), "problem")
-    yield _one_orplural({arm.strategy for arm in summary.arms}, "strategy", "strategies")
-    yield _one_orplural({arm.model for arm in summary.arms}, "model", "models")
+    yield _one_or_many({arm.strategy for arm in summary.arms}, "strategy", "strategies")
+    yield _one_or_many({arm.model for arm in summary.arms}, "model", "models")
     yield plural(sum(count[1] for row in summary.problems for count in row.counts if count), "run")
 
 
-def _one_orplural(names: set[str], one: str, many: str) -> str:
+def _one_or_many(names: set[str], one: str, many: str) -> str:
     return f"{one} {next(iter(names))}" if len(names) == 1 else f"{len(names)} {many}"
 
 
@@ -42,18 +42,18 @@ def findings(summary: Summary) -> Iterator[str]:
         return
     highest = summary.arms[0].estimates["pass@1"].value
     best = [arm for arm in summary.arms if arm.estimates["pass@1"].value == highest]
-    yield f"Highest pass@1: {'; '.join(map(_pass_and_tokens, best))}."
+    shown = (
+        f"{arm.name}, {estimate_text(arm.estimates['pass@1'], 'share')}, "
+        f"with {estimate_text(arm.estimates['tokens'], 'number')} tokens a run"
+        for arm in best
+    )
+    yield f"Highest pass@1: {'; '.join(shown)}."
     solving = [arm for arm in summary.arms if arm.estimates["tokens_per_solved"].value is not None]
     if solving:
         cheapest = min(solving, key=lambda arm: arm.estimates["tokens_per_solved"].value or 0)
         tokens = estimate_text(cheapest.estimates["tokens_per_solved"], "number")
         yield f"Fewest tokens per solved problem: {cheapest.name}, {tokens}."
     yield f"Pareto front of pass@1 and tokens: {'; '.join(arm.name for arm in summary.arms if arm.on_front)}."
-
-
-def _pass_and_tokens(arm: Arm) -> str:
-    passes, tokens = estimate_text(arm.estimates["pass@1"], "share"), estimate_text(arm.estimates["tokens"], "number")
-    return f"{arm.name}, {passes}, with {tokens} tokens a run"
 
 
 def contents(summary: Summary) -> Iterator[tuple[str, str]]:

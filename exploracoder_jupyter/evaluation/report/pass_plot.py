@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -46,7 +45,16 @@ def _chart(arms: Sequence[Arm]) -> alt.LayerChart:
     domain = log_domain(arms, "tokens")
     tokens = log_axis("Tokens of a run (logarithmic)", domain)
     passes: dict[str, Any] = {"title": "pass@1", "scale": alt.Scale(domain=[0, 1]), "axis": alt.Axis(format=PERCENT)}
-    base = alt.Chart(alt.Data(values=[_row(arm) for arm in arms])).encode(
+    rows = [
+        {
+            "model": arm.model,
+            "front": arm.on_front,
+            **bounds(arm.estimates["tokens"], "tokens"),
+            **bounds(arm.estimates["pass@1"], "passes"),
+        }
+        for arm in arms
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("tokens:Q", **tokens), y=alt.Y("passes:Q", **passes), color=alt.Color("front:N", **FRONT_SCALE)
     )
     bars = base.mark_rule(strokeWidth=1.25, opacity=0.5)
@@ -70,22 +78,15 @@ def _chart(arms: Sequence[Arm]) -> alt.LayerChart:
     return alt.LayerChart(layer=layers)
 
 
-def _row(arm: Arm) -> dict[str, float | str | bool]:
-    tokens, passes = bounds(arm.estimates["tokens"], "tokens"), bounds(arm.estimates["pass@1"], "passes")
-    return {"model": arm.model, "front": arm.on_front, **tokens, **passes}
-
-
 def _labels(arms: Sequence[Arm], domain: Domain) -> list[dict[str, float | str]]:
     """Return the labels with their positions. Where shapes show the models, the labels need not."""
     stretch = _WIDTH / math.log(domain[1] / domain[0])
-
-    def spot(tokens: float, passes: float) -> Box:
-        return Box(math.log(tokens / domain[0]) * stretch, (1 - passes) * _HEIGHT)
-
     names = [arm.strategy if len({arm.strategy for arm in arms}) > 1 else arm.model for arm in arms]
-    points = [spot(_value(arm, "tokens"), _value(arm, "pass@1")) for arm in arms]
-    lines = [_line(spot(*start), spot(*end)) for start, end in _drawn_lines(arms, domain)]
-    placed = zip(names, place_labels(points, names, lines, _WIDTH, _HEIGHT), strict=True)
+    points = [
+        Box(math.log(_value(arm, "tokens") / domain[0]) * stretch, (1 - _value(arm, "pass@1")) * _HEIGHT)
+        for arm in arms
+    ]
+    placed = zip(names, place_labels(points, names, _WIDTH, _HEIGHT), strict=True)
     return [
         {"label": name, "tokens": domain[0] * math.exp(box.x / stretch), "passes": 1 - box.y / _HEIGHT}
         for name, box in placed
@@ -94,19 +95,3 @@ def _labels(arms: Sequence[Arm], domain: Domain) -> list[dict[str, float | str]]
 
 def _value(arm: Arm, key: str) -> float:
     return arm.estimates[key].value or 0.0
-
-
-def _line(start: Box, end: Box) -> Box:
-    return Box((start.x + end.x) / 2, (start.y + end.y) / 2, abs(end.x - start.x) + 2, abs(end.y - start.y) + 2)
-
-
-def _drawn_lines(arms: Sequence[Arm], domain: Domain) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
-    """Yield the ends of the bars, and of the parts of the front, as tokens and pass@1."""
-    for arm in arms:
-        x, y = bounds(arm.estimates["tokens"], "x", domain), bounds(arm.estimates["pass@1"], "y")
-        yield (x["x_low"], y["y"]), (x["x_high"], y["y"])
-        yield (x["x"], y["y_low"]), (x["x"], y["y_high"])
-    front = sorted((_value(arm, "tokens"), _value(arm, "pass@1")) for arm in arms if arm.on_front)
-    for (tokens, passes), (next_tokens, next_passes) in pairwise(front):
-        yield (tokens, passes), (next_tokens, passes)
-        yield (next_tokens, passes), (next_tokens, next_passes)

@@ -36,8 +36,7 @@ class Cell:
     """Whether no other arm has a better value."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(NamedTuple):
     """A row; `name` is its header."""
 
     name: str

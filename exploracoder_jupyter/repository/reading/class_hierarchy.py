@@ -59,7 +59,7 @@ def lineage(index: RepositoryIndex, owner: Definition) -> tuple[list[Definition]
             base = _resolve_class(index, file, name)
             if base is None:
                 first = name.partition(".")[0]
-                statement = next((item.statement for item in file.source.imports if item.name == first), "")
+                statement = next((item.statement for item in file.imports if item.name == first), "")
                 external[ExternalBase(name, statement, file.path)] = None
             elif base not in classes and len(classes) < _MAX_BASES:
                 classes.append(base)
@@ -88,7 +88,7 @@ def _resolve_class(index: RepositoryIndex, file: SourceFile, name: str) -> Defin
     found = [item for item in index.definitions.get(last, ()) if item.kind == "class"]
     if own := [item for item in found if item.file == file.path]:
         return own[0]
-    modules = [item.module for item in file.source.imports if item.name == first]
+    modules = [item.module for item in file.imports if item.name == first]
     if file.language == "java":
         modules.append(file.module)
     for item in found:

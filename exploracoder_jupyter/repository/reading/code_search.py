@@ -82,7 +82,7 @@ def _snippets(index: RepositoryIndex) -> Iterator[CodePiece]:
     """Divide the repository into snippets of at most 40 lines, which preferably begin with a definition."""
     for file in index.files:
         length = len(index.lines(file.path))
-        starts = {item.line - 1 for item in file.source.definitions if item.kind != "attribute"}
+        starts = {item.line - 1 for item in file.definitions if item.kind != "attribute"}
         begins = [0]
         for start in [*sorted(start for start in starts if start < length), length]:
             begins += range(begins[-1] + _SNIPPET_LINES, start, _SNIPPET_LINES)
@@ -94,7 +94,7 @@ def _snippets(index: RepositoryIndex) -> Iterator[CodePiece]:
 
 def _structures(index: RepositoryIndex) -> Iterator[CodePiece]:
     for file in index.files:
-        for item in file.source.definitions:
+        for item in file.definitions:
             if item.kind == "class" or item.kind == "function":
                 yield CodePiece(item.kind, index.path_of(item), item.file, item.line, item.end)
 
@@ -104,7 +104,7 @@ def _texts(index: RepositoryIndex, pieces: Sequence[CodePiece]) -> list[str]:
     lines = index.lines(pieces[0].file)
     classes = {
         (item.line, index.path_of(item)): item
-        for item in index.by_path[pieces[0].file].source.definitions
+        for item in index.by_path[pieces[0].file].definitions
         if item.kind == "class"
     }
     return [

@@ -11,7 +11,7 @@ import tree_sitter_java
 from tree_sitter import Language, Node, Parser
 
 from exploracoder_jupyter.repository.reading.python_syntax import node_text, on_one_line
-from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, ParsedSource
+from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, SourceFile
 
 _TYPES: Final = frozenset(
     {
@@ -28,21 +28,18 @@ _MODIFIERS: Final = frozenset({"public", "protected", "private", "static", "abst
 _ARGUMENTS: Final = re.compile(r"<[^<>]*>")
 
 
-def parse_java(text: bytes, file: str) -> ParsedSource:
-    """Return the definitions, imports and package of a Java file."""
+def parse_java(text: bytes, file: str) -> SourceFile:
+    """Read a Java file."""
     root = java_parser().parse(text).root_node
-    package = next((node_text(node.named_children[-1]) for node in root.children if _is_package(node)), "")
-    return ParsedSource(tuple(_definitions(root, file, "")), tuple(_imports(root)), package)
+    packages = (node for node in root.children if node.type == "package_declaration" and node.named_children)
+    package = next((node_text(node.named_children[-1]) for node in packages), "")
+    return SourceFile(file, package, "java", tuple(_definitions(root, file, "")), tuple(_imports(root)))
 
 
 @cache
 def java_parser() -> Parser:
     """Return the parser of Java."""
     return Parser(Language(tree_sitter_java.language()))
-
-
-def _is_package(node: Node) -> bool:
-    return node.type == "package_declaration" and bool(node.named_children)
 
 
 def _definitions(scope: Node, file: str, owner: str) -> Iterator[Definition]:

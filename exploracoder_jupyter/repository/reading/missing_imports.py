@@ -40,7 +40,7 @@ def undefined_names(index: RepositoryIndex, path: str) -> list[str]:
     """
     file, text = index.by_path[path], "\n".join(index.lines(path))
     found = _undefined_java(index, file, text) if file.language == "java" else _undefined_python(text)
-    wrong = (item.name for item in file.source.imports if not _exists(index, item))
+    wrong = (item.name for item in file.imports if not _exists(index, item))
     return list(dict.fromkeys([*found, *wrong]))
 
 
@@ -68,9 +68,9 @@ def _undefined_python(text: str) -> Iterator[str]:
 
 
 def _undefined_java(index: RepositoryIndex, file: SourceFile, text: str) -> Iterator[str]:
-    same_package = (other.source.definitions for other in index.modules.get(file.module, ()))
+    same_package = (other.definitions for other in index.modules.get(file.module, ()))
     known = {item.name for definitions in same_package for item in definitions}
-    known |= {item.name for item in file.source.imports} | _JAVA_LANG
+    known |= {item.name for item in file.imports} | _JAVA_LANG
     for node in _walk(java_parser().parse(text.encode()).root_node):
         name = _type_name(node)
         if len(name) > 1 and name[0].isupper() and name not in known:
@@ -103,6 +103,6 @@ def _exists(index: RepositoryIndex, item: Import) -> bool:
     files = index.modules.get(item.module, [])
     if not files or f"{item.module}.{item.attribute}" in index.modules:
         return bool(files) or any(module.startswith(f"{item.module}.") for module in index.modules)
-    names = {one.name for file in files for one in file.source.definitions}
-    names |= {one.name for file in files for one in file.source.imports}
+    names = {one.name for file in files for one in file.definitions}
+    names |= {one.name for file in files for one in file.imports}
     return item.attribute in names or any(_OPEN.search("\n".join(index.lines(file.path))) for file in files)

@@ -10,7 +10,7 @@ from typing import Final
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser
 
-from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, ParsedSource
+from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, SourceFile
 
 _BLOCKS: Final = frozenset(
     {
@@ -35,11 +35,12 @@ _NOTES: Final = {
 }
 
 
-def parse_python(text: bytes, file: str, module: str) -> ParsedSource:
-    """Return the definitions and imports of a Python file, whose relative imports refer to its module."""
+def parse_python(text: bytes, file: str, module: str) -> SourceFile:
+    """Read a Python file, whose relative imports refer to its module."""
     root = python_parser().parse(text).root_node
     package = module if file.endswith("__init__.py") else module.rpartition(".")[0]
-    return ParsedSource(tuple(_definitions(root, file, "")), tuple(_imports(root, package)))
+    definitions, imports = tuple(_definitions(root, file, "")), tuple(_imports(root, package))
+    return SourceFile(file, module, "python", definitions, imports)
 
 
 @cache

@@ -29,7 +29,7 @@ from exploracoder_jupyter.repository.reading.source_file import LANGUAGES, Defin
 
 LIMITS: Final = Limits(files=20_000, folders=20_000, entries=200_000, bytes=400_000_000, seconds=60.0)
 """What is indexed of a repository at most."""
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 """Raised when the parsers change, so that cached files are parsed again."""
 _TEST_FILE: Final = re.compile(r"(^|/)(tests?/|test_[^/]*\.py$|[^/]*_test\.py$|conftest\.py$|[^/]*Tests?\.java$)")
 _SOURCE_FOLDERS: Final = ("src", "lib", "python")
@@ -96,7 +96,7 @@ class RepositoryIndex:
         """All definitions by their unqualified name."""
         found: dict[str, list[Definition]] = defaultdict(list)
         for file in self.files:
-            for definition in file.source.definitions:
+            for definition in file.definitions:
                 found[definition.name].append(definition)
         return dict(found)
 
@@ -113,7 +113,7 @@ class RepositoryIndex:
         """All imports by the name that they bind."""
         found: dict[str, list[tuple[SourceFile, Import]]] = defaultdict(list)
         for file in self.files:
-            for item in file.source.imports:
+            for item in file.imports:
                 found[item.name].append((file, item))
         return dict(found)
 
@@ -134,7 +134,7 @@ class RepositoryIndex:
 
     def members(self, owner: Definition) -> list[Definition]:
         """Return the members that a class itself defines, in order."""
-        definitions = self.by_path[owner.file].source.definitions
+        definitions = self.by_path[owner.file].definitions
         return [item for item in definitions if item.owner == owner.qualified and item.file == owner.file]
 
     def lines(self, path: str) -> list[str]:
@@ -163,13 +163,10 @@ class RepositoryIndex:
 
 def _parse_source(root: Path, path: str, text: bytes, paths: set[str]) -> SourceFile:
     """Parse the text of a file of the repository at `root`, which has these paths."""
-    language = LANGUAGES[PurePosixPath(path).suffix]
-    if language == "java":
-        source = parse_java(text, path)
-        return SourceFile(path, source.package, language, source)
+    if LANGUAGES[PurePosixPath(path).suffix] == "java":
+        return parse_java(text, path)
     outer = _packages_around(root) if "__init__.py" in paths else ""
-    module = ".".join(filter(None, [outer, _python_module(path, paths)]))
-    return SourceFile(path, module, language, parse_python(text, path, module))
+    return parse_python(text, path, ".".join(filter(None, [outer, _python_module(path, paths)])))
 
 
 def _python_module(path: str, paths: set[str]) -> str:

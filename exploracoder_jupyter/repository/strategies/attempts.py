@@ -116,7 +116,7 @@ class Attempts:
         target, file = self.target, self.tools.index.by_path.get(self.target.path)
         others = (
             item
-            for item in (file.source.definitions if file else ())
+            for item in (file.definitions if file else ())
             if item not in target.present and not f"{item.owner}.".startswith(f"{target.name}.")
         )
         return _code_passage(target.path, _shorten_file(self._rest, others), target.path)

@@ -60,7 +60,7 @@ def insert(index: RepositoryIndex, target: Target, code: str) -> str:
     owners = ("", target.owner.name, target.owner.qualified) if target.owner else ("",)
     wanted = [
         item
-        for item in written.source.definitions
+        for item in written.definitions
         if item.name == target.last_name and item.owner in owners and item.kind != "attribute"
     ]
     if not wanted:
@@ -207,8 +207,8 @@ def _open_class(target: Target, lines: list[str]) -> None:
 def _top_level_text(target: Target, written: SourceFile, code: str, index: RepositoryIndex) -> str:
     """Return what the code defines at the top level, without imports and without what the file has already."""
     file = index.replaced(target.path, target.text).by_path[target.path]
-    known = {item.name for item in file.source.definitions if not item.owner} - {target.last_name}
-    names = {item.line: item.name for item in written.source.definitions if not item.owner}
+    known = {item.name for item in file.definitions if not item.owner} - {target.last_name}
+    names = {item.line: item.name for item in written.definitions if not item.owner}
     lines = code.split("\n")
     kept = [
         (node.start_point.row, node.end_point.row + 1)
@@ -232,9 +232,9 @@ def _root(language: Language, code: str) -> Node:
 
 def _new_imports(code: str, written: SourceFile, present: SourceFile) -> Iterator[str]:
     """Yield the import statements of the code that the file lacks, without imports of the file from itself."""
-    known = {item.statement for item in present.source.imports}
+    known = {item.statement for item in present.imports}
     lines = {line.strip() for line in code.split("\n")}
-    for item in written.source.imports:
+    for item in written.imports:
         own = item.module == present.module and written.language == "python"
         if item.statement not in known and not own:
             yield item.statement

@@ -74,7 +74,7 @@ def find_target(index: RepositoryIndex, given: str) -> Target:
     text = index.overlay[path] if path in index.overlay else read_text(place, path)
     content = (text or "").removeprefix(_BOM)
     bom = _BOM if text and text.startswith(_BOM) else ""
-    definitions = index.replaced(path, content).by_path[path].source.definitions
+    definitions = index.replaced(path, content).by_path[path].definitions
     owner_name = name.rpartition(".")[0]
     owner = next((item for item in definitions if item.kind == "class" and item.qualified == owner_name), None)
     if owner_name and owner is None:
@@ -88,7 +88,7 @@ def similar_target(index: RepositoryIndex, target: Target) -> str:
     """Return a sentence if a new target is spelled like something that its file has; else an empty string."""
     if target.present or target.path not in index.by_path:
         return ""
-    names = [item.qualified for item in index.by_path[target.path].source.definitions if item.kind != "attribute"]
+    names = [item.qualified for item in index.by_path[target.path].definitions if item.kind != "attribute"]
     meant = did_you_mean(target.name, names).strip()
     return f"{target.path} has no {target.name}, so it is added. {meant}" if meant else ""
 

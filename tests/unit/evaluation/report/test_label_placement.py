@@ -5,12 +5,6 @@ from exploracoder_jupyter.evaluation.report.label_placement import Box, place_la
 
 def test_labels_of_near_points_are_apart_and_inside():
     points = [Box(190, 50), Box(190, 56), Box(5, 5)]
-    spots = place_labels(points, ["first", "second", "third"], [], 200, 100)
+    spots = place_labels(points, ["first", "second", "third"], 200, 100)
     assert all(0 < spot.x < 200 and 0 < spot.y < 100 for spot in spots)
     assert abs(spots[0].y - spots[1].y) >= 13 or abs(spots[0].x - spots[1].x) >= 35
-
-
-def test_a_label_avoids_a_line():
-    point, level = Box(100, 50), [Box(100, 43, 202, 2)]
-    [free], [avoiding] = (place_labels([point], ["name"], lines, 200, 100) for lines in ([], level))
-    assert abs(free.y - 43) < 6.5 < abs(avoiding.y - 43)
