@@ -1,7 +1,5 @@
 """Samples, calls, queries and filters of annotated code."""
 
-import pytest
-
 from exploracoder_jupyter.core.types import ScoredApi
 from exploracoder_jupyter.finetuning.annotation import AnnotatedSample, annotate, unsuitable
 from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap
@@ -141,18 +139,15 @@ async def test_a_call_that_the_search_does_not_find_is_left_out():
     assert 0 < len(kept) < 25 and {call.rank for row in kept for call in row.calls} == {0}
 
 
-@pytest.mark.parametrize(
-    ("task", "code", "reason"),
-    [
-        ("", "a\nb", "no description"),
-        ("Add all values.", "a", "too short"),
-        ("Add all values.", "a\n" * 4000, "too long"),
-        ("Add all values.", "a\n'<API>APISearch('", "mentions the notation"),
-        ("Add all values.", "a\nb", None),
-    ],
-)
-def test_unsuitable_samples(task, code, reason):
-    assert unsuitable(Sample(task, code, "")) == reason
+def test_unsuitable_samples():
+    task, code = "Add all values.", "a\nb"
+    assert unsuitable(Sample(task, code, "")) is None and unsuitable(Sample("", code, "")) == "no description"
+    for code, reason in (
+        ("a", "too short"),
+        ("a\n" * 4000, "too long"),
+        ("a\n'<API>APISearch('", "mentions the notation"),
+    ):
+        assert unsuitable(Sample(task, code, "")) == reason
 
 
 def test_a_sample_that_shares_a_passage_with_a_problem_is_recognized():
@@ -175,10 +170,7 @@ async def test_a_model_words_the_queries_and_may_not_use_the_name():
 def test_a_made_up_answer_is_no_part_of_the_request():
     text = "x = <API>APISearch(sum (all) rows)->made_up</API>made_up(<API>APISearch(more)->"
     request = find_request(text)
-    assert (request.written, request.query, request.code) == (
-        "x = <API>APISearch(sum (all) rows)->",
-        "sum (all) rows",
-        "x = ",
-    )
+    written = "x = <API>APISearch(sum (all) rows)->"
+    assert (request.written, request.query, request.code) == (written, "sum (all) rows", "x = ")
     assert strip_lookups(text) == "x = made_up(<API>APISearch(more)->"
     assert find_request("def f(x)->int: ...") is None

@@ -16,6 +16,7 @@ from exploracoder_jupyter.repository.writing.target import find_target, similar_
 from tests.unit.repository.shop import CART, FILES, IMPORTS, contents, without_cart, write_shop
 
 CART_FILE = "src/shop/cart.py"
+STRING = '"""a\nb\n  c"""'
 
 
 @pytest.fixture
@@ -110,13 +111,6 @@ def test_a_new_method_has_the_indentation_of_its_class(index, source, expected):
     assert _inserted(index, "src/shop/a.py::A.f", "def f(self):\n    return 1") == expected
 
 
-def test_strings_of_several_lines_are_not_indented(index):
-    text = _inserted(
-        index, f"{CART_FILE}::Cart.total", 'def total(self):\n    """A\n    B"""\n    return """a\nb\n  c"""'
-    )
-    assert text.endswith('    def total(self):\n        """A\n        B"""\n        return """a\nb\n  c"""\n')
-
-
 def test_helpers_come_along_and_what_the_file_has_is_not_repeated(index):
     code = '"""Catalogue."""\nLIMIT = 3\n\n\nclass Item:\n    """Another."""\n\n\nclass Catalogue:\n    limit = LIMIT\n'
     text = _inserted(index, "src/shop/catalogue.py::Catalogue", code)
@@ -128,12 +122,14 @@ def test_helpers_come_along_and_what_the_file_has_is_not_repeated(index):
     "code",
     [
         "def total(self):\n    return 1",
-        "import json\n\nclass Cart(Container):\n    def total(self):\n        return 1",
+        f'import json\n\nclass Cart:\n    def total(self):\n        """A\n        B"""\n        return {STRING}',
     ],
 )
-def test_a_method_is_replaced_with_or_without_its_class(index, code):
+def test_a_method_is_replaced_with_or_without_its_class_and_its_strings_stay_as_they_are(index, code):
     text = _inserted(index, f"{CART_FILE}::Cart.total", code)
-    assert text.endswith("\n    def total(self):\n        return 1\n")
+    assert text.endswith(
+        ("\n    def total(self):\n        return 1\n", f'        B"""\n        return """a\nb\n  c"""\n')
+    )
     assert "round_price(sum" not in text and ("import json" in text) == ("import json" in code)
 
 
@@ -250,16 +246,6 @@ def test_a_patch_writes_only_source_files_of_the_repository_that_are_not_hidden(
         with pytest.raises(UsageError, match=reason):
             apply_patch(tmp_path, patch)
     assert contents(tmp_path) == {}
-
-
-def test_a_patch_file_is_read_exactly_or_refused_in_a_sentence(tmp_path, capsys):
-    (tmp_path / "a.py").write_bytes(b"x = 1\r\n")
-    (tmp_path / "a.patch").write_bytes(make_patch("a.py", "x = 1\r\n", "x = 2\r\n").encode())
-    assert main(["repo", "apply", str(tmp_path / "a.patch"), "--repo", str(tmp_path)]) == 0
-    assert (tmp_path / "a.py").read_bytes() == b"x = 2\r\n"
-    (tmp_path / "a.patch").write_bytes(b"\xff")
-    assert main(["repo", "apply", str(tmp_path / "a.patch"), "--repo", str(tmp_path)]) == 2
-    assert "UTF-8" in capsys.readouterr().err
 
 
 def test_a_target_is_removed_with_the_imports_that_only_it_uses(index, tmp_path):

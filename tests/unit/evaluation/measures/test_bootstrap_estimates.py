@@ -29,11 +29,6 @@ def test_the_interval_of_a_mean_agrees_with_the_normal_one_and_that_of_skewed_va
     assert skewed.high - skewed.value > 1.2 * (skewed.value - skewed.low)
 
 
-def test_an_interval_is_the_same_whatever_is_estimated_beside_it():
-    values, others = mean(np.random.default_rng(7).normal(size=30)), mean(np.arange(12))
-    assert bootstrap([values])[0] == bootstrap([others, values])[1]
-
-
 @pytest.mark.parametrize(
     ("values", "bounds", "expected"),
     [

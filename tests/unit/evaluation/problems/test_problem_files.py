@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -38,26 +39,11 @@ def _message(path):
 
 def test_a_problem_has_what_its_line_says(tmp_path):
     (tmp_path / "guide.md").write_text("# Guide")
-    row = ROW | {
-        "setup": "n = 1",
-        "docs": "guide.md",
-        "name": "add",
-        "solution": "add = sum",
-        "gold_apis": [["a", "b"]],
-    }
-    (problem,) = _load(_write(tmp_path, "", row)).problems
-    assert problem == Problem(
-        "a",
-        ROW["task"],
-        ("math",),
-        tuple(ROW["tests"]),
-        setup="n = 1",
-        solution_name="add",
-        docs=(str(tmp_path.resolve() / "guide.md"),),
-        solution="add = sum",
-        gold_apis=(("a", "b"),),
-        problem_set="own",
-    )
+    more = {"setup": "n = 1", "docs": "guide.md", "name": "add", "solution": "add = sum", "gold_apis": [["a", "b"]]}
+    (problem,) = _load(_write(tmp_path, "", ROW | more)).problems
+    expected = Problem("a", ROW["task"], ("math",), tuple(ROW["tests"]), "n = 1", "add", solution="add = sum")
+    docs = (str(tmp_path.resolve() / "guide.md"),)
+    assert problem == replace(expected, docs=docs, gold_apis=(("a", "b"),), problem_set="own")
 
 
 def test_the_file_may_be_compressed_and_its_folder_contain_a_private_library(tmp_path):
@@ -93,13 +79,10 @@ def test_a_fault_is_named_with_its_line(tmp_path, changes, named):
         assert f"The field '{next(iter(changes))}' is missing" in _message(_write(tmp_path, missing))
 
 
-def test_many_faults_are_listed_up_to_ten(tmp_path):
+def test_many_faults_are_listed_up_to_ten_and_other_files_refused(tmp_path):
     message = _message(_write(tmp_path, *["{"] * 9, "[]", *["{"] * 5))
     assert [f"line {line}:" in message for line in (1, 9, 10, 11)] == [True, True, True, False]
     assert "15" in message and "5 more" in message
-
-
-def test_files_without_problems_and_folders_are_refused(tmp_path):
     for path in (_write(tmp_path, "", "  "), tmp_path, tmp_path / "none.jsonl"):
         assert str(path) in _message(path)
     (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")

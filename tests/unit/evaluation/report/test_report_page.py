@@ -126,16 +126,6 @@ def test_little_to_report_is_reported(tmp_path, results):
     json.dumps(summary_as_json(summary), allow_nan=False)
 
 
-def test_a_large_evaluation_gives_a_page_below_500_kb(tmp_path):
-    code = "\n".join(f"value_{at} = library.function_{at}(left + {at}, 'text')" for at in range(200))
-    results = [
-        unit(f"problem-{at:04}", f"strategy-{arm}", passed=at % 12 == arm, failure=f"Error{at % 9}", code=code)
-        for arm in range(12)
-        for at in range(800)
-    ]
-    assert write_report(results, tmp_path).stat().st_size < 500_000
-
-
 def test_markdown_has_a_row_for_each_arm_with_intervals_and_escapes():
     text = markdown(summarize(units("a|b", "1110") + units("react", "1000")))
     [row] = [line for line in text.splitlines() if line.startswith("| a") and "75 %" in line]
