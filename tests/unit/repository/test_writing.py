@@ -128,7 +128,7 @@ def test_helpers_come_along_and_what_the_file_has_is_not_repeated(index):
 def test_a_method_is_replaced_with_or_without_its_class_and_its_strings_stay_as_they_are(index, code):
     text = _inserted(index, f"{CART_FILE}::Cart.total", code)
     assert text.endswith(
-        ("\n    def total(self):\n        return 1\n", f'        B"""\n        return """a\nb\n  c"""\n')
+        ("\n    def total(self):\n        return 1\n", '        B"""\n        return """a\nb\n  c"""\n')
     )
     assert "round_price(sum" not in text and ("import json" in text) == ("import json" in code)
 
