@@ -236,7 +236,11 @@ async def _query_writer(
 ) -> AsyncIterator[ChooseQueries]:
     """Provide what chooses queries: the words of the code, or the configured model."""
     if not request.model:
-        yield _queries_from_words
+
+        async def from_words(sample: Sample, calls: Sequence[LibraryCall]) -> list[list[Query]]:
+            return [[*queries(sample, call, alone=len(calls) == 1)] for call in calls]
+
+        yield from_words
         return
     from exploracoder_jupyter.finetuning.model_queries import ModelQueries
     from exploracoder_jupyter.runs.construction.model_factory import choose_model
@@ -248,7 +252,3 @@ async def _query_writer(
         if model_notices(settings, keys):
             say(f"The code of the corpus is sent to the model {settings.endpoint.model!r}.")
         yield ModelQueries(await choose_model(settings, keys, library, stack, advance=progress))
-
-
-async def _queries_from_words(sample: Sample, calls: Sequence[LibraryCall]) -> list[list[Query]]:
-    return [[*queries(sample, call, alone=len(calls) == 1)] for call in calls]

@@ -44,7 +44,10 @@ def ds1000_problem(
         raise ValueError("its code is not valid Python") from None
     function = ast.parse(f"{header}\n    pass").body[0] if header else None
     assert function is None or isinstance(function, ast.FunctionDef)
-    words = words.removeprefix("Problem:").strip() or _comments(setup)
+    words = words.removeprefix("Problem:").strip()
+    if not words:
+        comments = (line.strip() for line in setup.splitlines())
+        words = "\n".join(line.lstrip("# ") for line in comments if line.startswith("#"))
     return Problem(
         id,
         f"{words}\n\n{_request(rest, header)}".strip(),
@@ -88,8 +91,3 @@ def _request(rest: str, header: str) -> str:
     if quoted := _QUOTED.search(rest):
         return f"Store the result in {quoted[1].strip(' ,')}."
     return ""
-
-
-def _comments(code: str) -> str:
-    lines = (line.strip() for line in code.splitlines())
-    return "\n".join(line.lstrip("# ") for line in lines if line.startswith("#"))

@@ -55,6 +55,7 @@ def write_report(results: Iterable[UnitResult], folder: Path, path: Path | None 
         plots = draw_plots(summary)
     except ModuleNotFoundError:
         missing_plots = "Plots need the extra `bench`: pip install 'exploracoder-jupyter[bench]'."
+    digest = hashlib.sha256(_file("sort_table.js").encode()).digest()
     shown = max(_MAX_PROGRAMS // max(len(summary.arms), 1), 1)
     page = (
         _environment(traces)
@@ -83,7 +84,7 @@ def write_report(results: Iterable[UnitResult], folder: Path, path: Path | None 
             generator=f"{GENERATOR} {__version__}",
             style=Markup(f"{page_style()}\n{_file('report.css')}"),
             script=Markup(_file("sort_table.js")),
-            script_hash=_hash(_file("sort_table.js")),
+            script_hash=f"sha256-{base64.b64encode(digest).decode()}",
         )
     )
     write_atomic(path, page.encode("utf-8", "replace"))
@@ -98,19 +99,9 @@ def _trace_link(row: UnitResult, traces: Path) -> str:
     return quote((PurePosixPath(traces.as_posix()) / trace).as_posix())
 
 
-def _program(row: UnitResult) -> Markup:
-    more = f"\n# … {len(row.code):,} characters in all" if len(row.code) > _MAX_CODE else ""
-    code = f"{row.code[:_MAX_CODE]}{more}"
-    return code_html(code, f"Solution of {row.problem}")
-
-
 @cache
 def _file(name: str) -> str:
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8").strip()
-
-
-def _hash(script: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _environment(traces: Path) -> Environment:
@@ -121,9 +112,14 @@ def _environment(traces: Path) -> Environment:
         lstrip_blocks=True,
         autoescape=True,
     )
+
+    def program(row: UnitResult) -> Markup:
+        more = f"\n# … {len(row.code):,} characters in all" if len(row.code) > _MAX_CODE else ""
+        return code_html(f"{row.code[:_MAX_CODE]}{more}", f"Solution of {row.problem}")
+
     environment.filters.update(
         trace_link=lambda row: _trace_link(row, traces),
-        program=_program,
+        program=program,
         json_text=lambda value: json.dumps(value, ensure_ascii=False),
     )
     return environment

@@ -11,7 +11,8 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from types import TracebackType, UnionType
@@ -70,7 +71,13 @@ def is_final(result: UnitResult) -> bool:
 
 def read_results(folder: Path) -> list[UnitResult]:
     """Read the results in the folder of an evaluation, one a unit, in the order of their first rows."""
-    return unique_results(row for path in sorted((folder / FOLDER).glob("*.jsonl")) for row in _read_rows(path))
+    rows = []
+    for path in sorted((folder / FOLDER).glob("*.jsonl")):
+        with path.open("rb") as file:
+            for line in file:
+                with suppress(ValidationError):  # torn by the end of its writer
+                    rows.append(_ROW.validate_json(line))
+    return unique_results(rows)
 
 
 def unique_results(rows: Iterable[UnitResult]) -> list[UnitResult]:
@@ -81,15 +88,6 @@ def unique_results(rows: Iterable[UnitResult]) -> list[UnitResult]:
         if known is None or (is_final(row) and not is_final(known)):
             found[row.unit] = row
     return list(found.values())
-
-
-def _read_rows(path: Path) -> Iterator[UnitResult]:
-    with path.open("rb") as file:
-        for line in file:
-            try:
-                yield _ROW.validate_json(line)
-            except ValidationError:  # torn by the end of its writer
-                continue
 
 
 def write_parquet(results: Sequence[UnitResult], folder: Path) -> Path | None:

@@ -7,7 +7,6 @@ as in the checks of users, so that an object that claims to equal everything equ
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
@@ -74,10 +73,18 @@ async def run_hidden_tests(start: Branch, problem: Problem, code: str, *, timeou
 
 
 async def _run(start: Branch, problem: Problem, code: str, timeout: float) -> TestOutcome:
-    name = f"_explora_{token_hex(8)}"
+    name, imported = f"_explora_{token_hex(8)}", set[str]()
+    for node in (node for test in problem.tests for node in ast.walk(parse_python(test))):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            imported.add(node.module)
+    source = resources.files("exploracoder_jupyter.kernel_agent").joinpath("guarded_tests.py").read_text("utf-8")
+    source += f"\ninstall(__name__, {sorted(imported)!r}, NAMESPACE)"
     [branch] = await start.fork(1)
     try:
-        await branch.run(_install_code(name, problem.tests), timeout=timeout)
+        # saves what the tests need before the solution runs; binds no name
+        await branch.run(_INSTALL.format(source=source, name=name), timeout=timeout)
         solved = await branch.run(code, timeout=timeout)
         if not solved.ran:
             return TestOutcome(failure=_failure(solved), errors=(solved.error,) if solved.error else ())
@@ -117,21 +124,6 @@ async def _run_test(solved: Branch, name: str, test: str, timeout: float) -> Obs
     if error and (error.name, error.message) == (_PASSED, proof):
         return Observation("ok")
     return observation if error or not observation.ran else Observation("error", error=ErrorInfo(TAMPERING, ""))
-
-
-def _install_code(name: str, tests: Iterable[str]) -> str:
-    """Return the code that saves what the tests need, before the solution runs; it binds no name."""
-    source = resources.files("exploracoder_jupyter.kernel_agent").joinpath("guarded_tests.py").read_text("utf-8")
-    imported = sorted({module for test in tests for module in _imported_modules(test)})
-    return _INSTALL.format(source=f"{source}\ninstall(__name__, {imported!r}, NAMESPACE)", name=name)
-
-
-def _imported_modules(code: str) -> Iterator[str]:
-    for node in ast.walk(parse_python(code)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
 
 
 def _failure(observation: Observation) -> str:

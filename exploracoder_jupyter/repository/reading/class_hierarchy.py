@@ -10,15 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.reading.source_file import Definition, SourceFile
-
-if TYPE_CHECKING:
-    import jedi
+from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, SourceFile
 
 _MAX_BASES: Final = 40
 """Classes that are followed from one class."""
@@ -121,11 +118,11 @@ def _read_external(root: Path, base: ExternalBase) -> None:
         if (root, base) not in _known:
             project = jedi.Project(root, added_sys_path=[str(root / "src")], load_unsafe_extensions=False)
             script = jedi.Script(f"{base.statement}\n{base.name}.", path=root / base.file, project=project)
-            names = (item for item in script.complete() if not item.name.startswith("_"))
-            _known[root, base] = tuple(_external(item, base) for item in names)
-
-
-def _external(item: jedi.api.classes.Completion, base: ExternalBase) -> Definition:
-    signatures = item.get_signatures() if item.type == "function" else []
-    signature = f"def {signatures[0].to_string()}" if signatures else item.name
-    return Definition("method" if item.type == "function" else "attribute", item.name, base.name, "", 0, 0, signature)
+            found = []
+            for item in script.complete():
+                if not item.name.startswith("_"):
+                    signatures = item.get_signatures() if item.type == "function" else []
+                    signature = f"def {signatures[0].to_string()}" if signatures else item.name
+                    kind: DefinitionKind = "method" if item.type == "function" else "attribute"
+                    found.append(Definition(kind, item.name, base.name, "", 0, 0, signature))
+            _known[root, base] = tuple(found)

@@ -7,6 +7,7 @@ follows the tools that the model calls and a reflection.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from anyio import to_thread
 
@@ -31,7 +32,11 @@ async def rrr(run: Run) -> RunResult:
         return await attempts.write("write", await related_snippets(attempts, run.task.text))
 
     async def improved() -> str | None:
-        found = await _call_tools(attempts)
+        found = list[Passage]()
+        with suppress(ReplyError):  # the model may call no tools
+            text = await ask_text(run, "strategy", attempts.inputs("tools"), subject=attempts.subject)
+            thought, calls = parse_tool_request(text)
+            found = await to_thread.run_sync(attempts.look_up, calls, thought)
         reflection = await reflect(attempts, found)
         return await attempts.write("improve", found, reflection)
 
@@ -69,13 +74,3 @@ async def reflect(attempts: Attempts, found: list[Passage]) -> list[str]:
         return [join_lines(await ask_text(attempts.run, "strategy", inputs, subject=attempts.subject))]
     except ReplyError:
         return []
-
-
-async def _call_tools(attempts: Attempts) -> list[Passage]:
-    """Return the outputs of the tools that the model calls after the latest attempt; it may call none."""
-    try:
-        text = await ask_text(attempts.run, "strategy", attempts.inputs("tools"), subject=attempts.subject)
-    except ReplyError:
-        return []
-    thought, calls = parse_tool_request(text)
-    return await to_thread.run_sync(attempts.look_up, calls, thought)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path, PurePosixPath
@@ -78,7 +77,13 @@ def apply_patch(root: Path, text: str, *, undo: bool = False) -> list[str]:
     lies outside of the repository, is hidden or is not a source file.
     """
     patches = [item.reversed() if undo else item for item in parse_patch(text)]
-    _refuse_unexpected([item.path for item in patches])
+    paths = [item.path for item in patches]
+    for path in paths:  # hidden files, files that are not source code, and one file twice
+        hidden = any(part.startswith(".") and part != ".." for part in PurePosixPath(path).parts)
+        if "\0" in path or hidden or PurePosixPath(path).suffix not in LANGUAGES or paths.count(path) > 1:
+            raise UsageError(
+                f"The patch changes {path!r}, which no exploration writes.", remedy="Apply it with git if you trust it."
+            )
     changes = [(resolve_inside(root, item.path), _changed(root, item, undo=undo)) for item in patches]
     for place, content in changes:
         if content is None:
@@ -88,18 +93,7 @@ def apply_patch(root: Path, text: str, *, undo: bool = False) -> list[str]:
             write_atomic(place, content.encode("utf-8", "surrogateescape"))
             if mode is not None:
                 place.chmod(mode)
-    return [item.path for item in patches]
-
-
-def _refuse_unexpected(paths: Sequence[str]) -> None:
-    """Refuse what no run writes: hidden files, files that are not source code, and one file twice."""
-    for path in paths:
-        parts = PurePosixPath(path).parts
-        hidden = any(part.startswith(".") and part != ".." for part in parts)
-        if "\0" in path or hidden or PurePosixPath(path).suffix not in LANGUAGES or paths.count(path) > 1:
-            raise UsageError(
-                f"The patch changes {path!r}, which no exploration writes.", remedy="Apply it with git if you trust it."
-            )
+    return paths
 
 
 def blob_hash(text: str) -> str:
