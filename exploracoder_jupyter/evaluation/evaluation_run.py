@@ -122,8 +122,7 @@ async def aevaluate(
         EndpointError: the endpoint cannot be used; with results so far in the folder if it was usable at first.
         SchedulerLost: the connection to the Dask scheduler was lost.
     """
-    _validate(request)
-    await _check_repositories(request)
+    await _validate(request)
     replies = request.replies
     if replies is None or replies.asks_model:
         settings = await with_resolved_model(request.settings, read_secrets())
@@ -182,7 +181,8 @@ def load_results(folder: Path) -> Results:
     return Results(folder, tuple(rows), total - sum(map(is_final, rows)))
 
 
-def _validate(request: EvaluationRequest) -> None:
+async def _validate(request: EvaluationRequest) -> None:
+    """Refuse what cannot be evaluated, before anything is spent."""
     if not request.problems:
         raise UsageError("There are no problems.", remedy="Name a file with problems.")
     names = [plugin.name for plugin in registered("strategies")]
@@ -196,17 +196,12 @@ def _validate(request: EvaluationRequest) -> None:
     ids = Counter((problem.problem_set, problem.id) for problem in request.problems)
     if twice := [id_ for (_, id_), count in ids.items() if count > 1]:
         raise UsageError(f"Several problems have the id {twice[0]!r}.", remedy="Give each problem its own id.")
-
-
-async def _check_repositories(request: EvaluationRequest) -> None:
-    """Check that tests of one problem of each repository run, before anything is spent; not for a cluster."""
     first = {problem.folder: problem for problem in reversed(request.problems) if problem.repository}
-    if request.scheduler or request.resume or not first:
-        return
-    from exploracoder_jupyter.evaluation.units.repository_scoring import check_tests_run  # needs the extra `repo`
+    if first and not request.scheduler and not request.resume:
+        from exploracoder_jupyter.evaluation.units.repository_scoring import check_tests_run  # needs the extra `repo`
 
-    for problem in first.values():
-        await check_tests_run(problem, request.settings)
+        for problem in first.values():
+            await check_tests_run(problem, request.settings)
 
 
 def evaluate(

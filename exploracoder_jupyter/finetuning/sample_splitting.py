@@ -110,18 +110,18 @@ def _function_sample(node: _Function, lines: Sequence[str], imports: Mapping[str
     docstring = ast.get_docstring(node) or ""
     body = node.body[1:] if docstring else node.body
     head = f"{'async ' * isinstance(node, ast.AsyncFunctionDef)}def {node.name}({ast.unparse(node.args)}):"
-    text = _with_comments_above(lines, node.body[0].end_lineno or 0, body) if body else "    pass"
+    text = "    pass"
+    if body:
+        after, first = (
+            node.body[0].end_lineno or 0,
+            min([body[0].lineno, *(one.lineno for one in getattr(body[0], "decorator_list", []))]),
+        )
+        start = min(after, first - 1) if after < first else first - 1  # with comments behind the docstring
+        text = "\n".join(lines[start : body[-1].end_lineno])
     bare = copy.copy(node)
     bare.decorator_list, bare.returns = [], None
     code = "\n".join([*_used_imports(bare, imports), head, textwrap.indent(textwrap.dedent(text), "    ")])
     return Sample(_describe(docstring), code, f"line {node.lineno}", node.name)
-
-
-def _with_comments_above(lines: Sequence[str], after: int, body: Sequence[ast.stmt]) -> str:
-    """Return the statements with the comments before the first of them; the docstring ends in line `after`."""
-    first = min([body[0].lineno, *(one.lineno for one in getattr(body[0], "decorator_list", []))])
-    start = min(after, first - 1) if after < first else first - 1
-    return "\n".join(lines[start : body[-1].end_lineno])
 
 
 def _example_samples(docstring: str, place: str, aliases: Mapping[str, str]) -> Iterator[Sample]:
@@ -133,20 +133,16 @@ def _example_samples(docstring: str, place: str, aliases: Mapping[str, str]) -> 
     code: list[str] = []
     for before, part in zip(["", *parts], parts, strict=False):
         if isinstance(part, doctest.Example) and not part.exc_msg and not part.options.get(doctest.SKIP):
-            code += [*_comment_from(before if code else ""), part.source.rstrip("\n")]
+            if code and isinstance(before, str) and not _HEADING.search(before):
+                sentence = re.split(r"(?<=[.!?:])\s", _describe(before), maxsplit=1)[0].rstrip(":")
+                code += [f"# {sentence}"] if sentence else []
+            code.append(part.source.rstrip("\n"))
     text = "\n".join(code)
     tree = parse_python(text) if code else None
     if tree is not None:
         known = {alias: f"import {module} as {alias}" for alias, module in aliases.items()}
         whole = "\n".join([*_used_imports(tree, known), text])
         yield Sample(_describe(docstring), whole, f"{place}, examples")
-
-
-def _comment_from(prose: str | doctest.Example) -> list[str]:
-    if not isinstance(prose, str) or _HEADING.search(prose):
-        return []
-    sentence = re.split(r"(?<=[.!?:])\s", _describe(prose), maxsplit=1)[0].rstrip(":")
-    return [f"# {sentence}"] if sentence else []
 
 
 def _loose_samples(tree: ast.Module, lines: Sequence[str], imports: Mapping[str, str]) -> Iterator[Sample]:

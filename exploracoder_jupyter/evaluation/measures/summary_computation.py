@@ -110,7 +110,13 @@ def _measure(runs: _Runs) -> list[_Measured]:
     sums = {arm: sums_at(runs.sums[arm], runs.measured(arm)) for arm in runs.arms}
     most = min((int(of_arm["samples"].min()) for of_arm in sums.values()), default=0)
     curve = [k for k in _CURVE if k < most] + [most]
-    estimates = iter(bootstrap([ratio for of_arm in sums.values() for ratio in _ratios(of_arm, curve)]))
+    ratios: list[Ratio] = []
+    for of_arm in sums.values():
+        ratios += [measure.ratio(of_arm) for measure in MEASURES]
+        for successes in (of_arm["passed"], of_arm["ran"]):
+            passes = (pass_at_k(of_arm["samples"], successes, k) for k in curve)
+            ratios += [Ratio(values, np.ones_like(values), (0, 1)) for values in passes]
+    estimates = iter(bootstrap(ratios))
     return [
         _Measured(
             arm,
@@ -121,13 +127,6 @@ def _measure(runs: _Runs) -> list[_Measured]:
         )
         for arm, of_arm in sums.items()
     ]
-
-
-def _ratios(sums: ProblemSums, curve: Sequence[int]) -> Iterator[Ratio]:
-    yield from (measure.ratio(sums) for measure in MEASURES)
-    for successes in (sums["passed"], sums["ran"]):
-        for k in curve:
-            yield Ratio(pass_at_k(sums["samples"], successes, k), np.ones_like(successes), (0, 1))
 
 
 def _rank(measured: _Measured) -> tuple[float, float, _ArmKey]:

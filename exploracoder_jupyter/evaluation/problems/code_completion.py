@@ -12,7 +12,7 @@ import builtins
 import difflib
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Final
@@ -143,7 +143,12 @@ def _stored(tree: ast.AST) -> set[str]:
 
 def _libraries(id: str, module: ast.Module) -> tuple[str, ...]:
     """Return the library that the set is about, or all that are imported."""
-    imported = list(dict.fromkeys(_imported(module)))
+    imported: dict[str, None] = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            imported |= dict.fromkeys(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            imported[node.module.partition(".")[0]] = None
     if invented := [name for name in imported if name in _ORIGINALS]:
         return tuple(invented)
     named = [name for name in _SETS if id.lower().startswith(name)]
@@ -151,14 +156,6 @@ def _libraries(id: str, module: ast.Module) -> tuple[str, ...]:
     if not found:
         raise ValueError("it imports no library")
     return tuple(found)
-
-
-def _imported(module: ast.Module) -> Iterator[str]:
-    for node in ast.walk(module):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module.partition(".")[0]
 
 
 def _names_of_results(test: str, module: ast.Module, libraries: Sequence[str]) -> Mapping[str, str]:

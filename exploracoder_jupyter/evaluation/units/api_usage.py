@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from exploracoder_jupyter.core.types import ErrorInfo
 from exploracoder_jupyter.pipeline.exploring.called_apis import (
@@ -67,7 +67,7 @@ async def find_missing_apis(
     `start` is the state before the solution, and stays unchanged; `roots` are the import names of the libraries;
     imports of the `setup` are valid in the solution, whose exceptions are `errors`.
     """
-    paths = [*dict.fromkeys(_accessed_paths(code, setup, roots))]
+    paths = _accessed_paths(code, setup, roots)
     members = [found.groups() for error in errors if (found := _MEMBER.match(error.message))]
     if not (paths or members):
         return ()
@@ -115,30 +115,21 @@ def _is_same(called: str, wanted: str) -> bool:
     return called == wanted or called.endswith(f".{wanted}") or wanted.endswith(f".{called}")
 
 
-def _accessed_paths(code: str, setup: str, roots: Collection[str]) -> Iterator[str]:
-    """Yield the paths that the code imports from the libraries, or accesses through names of imports."""
+def _accessed_paths(code: str, setup: str, roots: Collection[str]) -> list[str]:
+    """Return the paths that the code imports from the libraries, or accesses through names of imports."""
     trees = [parse_python(text) for text in (setup, code)]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     bound = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     aliases = {name: path for tree in trees for name, path in import_aliases(tree).items() if name not in bound}
-    for path in (*_imported_paths(trees[-1]), *_chained_paths(trees[-1], aliases)):
-        if path.partition(".")[0] in roots:
-            yield path
-
-
-def _imported_paths(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    found: list[str] = []
+    for node in ast.walk(trees[-1]):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.name != "*")
-
-
-def _chained_paths(tree: ast.AST, aliases: Mapping[str, str]) -> Iterator[str]:
-    """Yield the longest chains of attributes: `a.b.c`, and not also `a.b`."""
-    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and id(node) not in inner:
+            found += [f"{node.module}.{alias.name}" for alias in node.names if alias.name != "*"]
+        elif isinstance(node, ast.Attribute) and id(node) not in inner:  # `a.b.c`, and not also `a.b`
             chain = attribute_chain(node)
             if chain and chain[0] in aliases:
-                yield ".".join([aliases[chain[0]], *chain[1:]])
+                found.append(".".join([aliases[chain[0]], *chain[1:]]))
+    return [path for path in dict.fromkeys(found) if path.partition(".")[0] in roots]

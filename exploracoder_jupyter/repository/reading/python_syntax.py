@@ -72,6 +72,8 @@ def _definitions(scope: Node, file: str, owner: str) -> Iterator[Definition]:
 def _definition(node: Node, file: str, owner: str) -> Iterator[Definition]:
     inner = node.child_by_field_name("definition") or node
     name, body = node_text(inner.child_by_field_name("name")), inner.child_by_field_name("body")
+    head = (inner.text or b"")[: (body.start_byte if body else inner.end_byte) - inner.start_byte]
+    signature = on_one_line(re.sub(r"(?m)\s#.*$", "", head.decode("utf-8", "replace"))).rstrip(": ")
     is_class = inner.type == "class_definition"
     notes = _notes(node, name)
     kind: DefinitionKind = "class" if is_class else "function" if not owner else "method"
@@ -82,7 +84,7 @@ def _definition(node: Node, file: str, owner: str) -> Iterator[Definition]:
         file,
         node.start_point.row + 1,
         node.end_point.row + 1,
-        _signature(inner, body),
+        signature,
         tuple(note for note in notes if note != "property"),
         tuple(_bases(inner)),
         _docstring(body),
@@ -92,13 +94,6 @@ def _definition(node: Node, file: str, owner: str) -> Iterator[Definition]:
         members = list(_definitions(body, file, qualified))
         yield from members
         yield from _assigned_in_methods(body, file, qualified, {member.name for member in members})
-
-
-def _signature(node: Node, body: Node | None) -> str:
-    source = node_text(node)
-    end = (body.start_byte if body else node.end_byte) - node.start_byte
-    head = source.encode()[:end].decode("utf-8", "replace")
-    return on_one_line(re.sub(r"(?m)\s#.*$", "", head)).rstrip(": ")
 
 
 def _notes(node: Node, name: str) -> list[str]:

@@ -47,7 +47,7 @@ from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Definition
 from exploracoder_jupyter.repository.testing.branch_test_request import run_tests
-from exploracoder_jupyter.repository.testing.testing_report import TestReport, TestResult
+from exploracoder_jupyter.repository.testing.testing_report import TestReport
 from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
 from exploracoder_jupyter.repository.tools.tool_declarations import answer, called_as
 from exploracoder_jupyter.repository.writing.insertion import insert, parse_definition, without_target
@@ -247,7 +247,11 @@ def _shorten_file(text: str, definitions: Iterable[Definition]) -> str:
 
 def _excluded(run: Run, index: RepositoryIndex, target: Target, report: TestReport) -> frozenset[str]:
     """Return the failures before anything was written that have nothing to do with the target."""
-    unrelated = [item for item in report.failed if not _mentions(item, index, target)]
+    # a failure may be due to the target if it names it, its class, or its file
+    current = index.by_path.get(target.path) if target.language == "python" else None
+    names = {target.last_name, target.path, *target.name.split("."), (current and current.module) or target.path}
+    texts = ((item, f"{item.id}\n{item.text}") for item in report.failed)
+    unrelated = [item for item, text in texts if not any(name in text for name in names)]
     left = report.without(item.id for item in unrelated)
     module = (left if left.results else report).missing_module()
     roots = {name.partition(".")[0] for name in index.modules} | {PurePosixPath(target.path).stem}
@@ -259,22 +263,14 @@ def _excluded(run: Run, index: RepositoryIndex, target: Target, report: TestRepo
         )
     if report.problem:
         raise UsageError(report.problem, remedy="Check --tests, which takes what pytest takes, or raise --timeout.")
-    names = ", ".join(item.id for item in unrelated[:_MOST_NAMED])
+    shown = ", ".join(item.id for item in unrelated[:_MOST_NAMED])
     if unrelated and not left.results:
-        raise UsageError(f"All tests fail for other reasons than {target.name}: {names}.", remedy="Repair them first.")
+        raise UsageError(f"All tests fail for other reasons than {target.name}: {shown}.", remedy="Repair them first.")
     if unrelated:
-        run.emit(Notice(f"These tests fail without any change and are not counted: {names}.", "warning"))
+        run.emit(Notice(f"These tests fail without any change and are not counted: {shown}.", "warning"))
     if left.complete and not target.present:
         run.emit(Notice(f"The tests pass without {target.name}, so passing them shows little.", "warning"))
     return frozenset(item.id for item in unrelated)
-
-
-def _mentions(result: TestResult, index: RepositoryIndex, target: Target) -> bool:
-    """Whether a failure may be due to the target: it names it, its class, or its file."""
-    current = index.by_path.get(target.path)
-    module = current.module if current and target.language == "python" else ""
-    names = [target.last_name, target.path, *target.name.split("."), *([module] if module else [])]
-    return any(name in f"{result.id}\n{result.text}" for name in names)
 
 
 def _syntax_problem(target: Target, text: str) -> TestReport | None:

@@ -44,14 +44,12 @@ _AROUND: Final = " \t\"'`*()[].;"
 def parse_tool_request(text: str) -> tuple[str, tuple[Call, ...]]:
     """Return the text of a reply before its first call, and its calls, each once. A reply may contain none."""
     found = list(_CALL.finditer(text))
-    calls = dict.fromkeys(Call(match["name"].lower(), _argument(match["argument"])) for match in found)
+    calls: dict[Call, None] = {}
+    for match in found:
+        parts = (part.strip(_AROUND) for part in _KEYWORD.sub("", match["argument"]).split(","))
+        calls[Call(match["name"].lower(), ", ".join(filter(None, parts))[:_LONGEST_ARGUMENT])] = None
     thought = text[: found[0].start()] if found else text
     return thought.strip().removeprefix("Thought:").strip(), tuple(calls)[:_MOST_CALLS]
-
-
-def _argument(text: str) -> str:
-    parts = (part.strip(_AROUND) for part in _KEYWORD.sub("", text).split(","))
-    return ", ".join(filter(None, parts))[:_LONGEST_ARGUMENT]
 
 
 def find(tools: RepositoryTools, call: Call, *, path: str = "", thought: str = "") -> list[Finding]:

@@ -65,7 +65,10 @@ def find_target(index: RepositoryIndex, given: str) -> Target:
     file, _, name = given.strip().rpartition("::")
     if not file or not _NAME.fullmatch(name) or "\n" in file:
         raise UsageError(f"--target takes FILE::NAME, not {given!r}.", remedy=_EXAMPLE)
-    path = _relative(index.root.resolve(), Path(file).as_posix())
+    root, given_path = index.root.resolve(), Path(file)
+    if given_path.is_absolute():
+        given_path = given_path.parent.resolve() / given_path.name
+    path = Path(os.path.relpath(root / given_path, root)).as_posix()  # tests run in a copy
     place = resolve_inside(index.root, path)
     if place.suffix not in LANGUAGES:
         raise UsageError(f"{path} is not a Python or Java file.", remedy=_EXAMPLE)
@@ -111,11 +114,3 @@ def read_text(place: Path, path: str) -> str | None:
         return place.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read as UTF-8 text: {error}.", remedy="Check the file.") from None
-
-
-def _relative(root: Path, path: str) -> str:
-    """Return a path relative to the root: tests run in a copy, where an absolute path would name the original."""
-    place = root / path
-    if Path(path).is_absolute():
-        place = place.parent.resolve() / place.name
-    return Path(os.path.relpath(place, root)).as_posix()
