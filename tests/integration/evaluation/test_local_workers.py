@@ -1,9 +1,7 @@
 """Units in processes of this machine: deaths, a stop, and going on."""
 
 import anyio
-import pytest
 
-from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits
 from exploracoder_jupyter.evaluation.scheduling.local_workers import run_locally
 from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
@@ -53,10 +51,3 @@ async def test_a_stop_ends_the_active_units_and_the_rest_can_run_later(tmp_path)
     queue = UnitQueue(units(6), done={row.unit for row in first})
     assert len(await run(queue, tmp_path)) == 3
     assert table(read_results(tmp_path)) == table(map(result_of, units(6)))
-
-
-async def test_an_endpoint_that_fails_again_and_again_ends_the_evaluation(tmp_path):
-    with pytest.raises(ExceptionGroup) as raised:
-        await run(UnitQueue(units(200, fails="endpoint")), tmp_path)
-    assert raised.group_contains(EndpointError)
-    assert len(read_results(tmp_path)) < 60

@@ -31,15 +31,9 @@ def test_each_measure_of_an_arm():
     assert values(arm, "seconds", "executions") == [2.5, 0.75]
     assert (arm.samples, arm.problems, arm.missing, arm.total_tokens, arm.total_cost) == (4, 4, 0, 700, 1.5)
     assert arm.estimates["test_rate"].problems == 3
+    [unpriced] = summarize([unit("p1", cost=0.5), unit("p2")]).arms
+    assert (values(unpriced, "cost", "cost_per_solved"), unpriced.total_cost) == ([None, None], None)
     assert all(one.low <= one.value <= one.high for one in arm.estimates.values() if one.value is not None)
-
-
-def test_one_problem_and_zero_tokens_are_defined():
-    [arm] = summarize([unit(prompt_tokens=0, completion_tokens=0)]).arms
-    assert (values(arm, "cost", "cost_per_solved"), arm.total_cost) == ([None, None], None)
-    passes, tokens = arm.estimates["pass@1"], arm.estimates["tokens"]
-    assert (passes.value, passes.low, passes.high) == (1, pytest.approx(0.025), 1)
-    assert (tokens.value, tokens.low, tokens.high) == (0, None, None)
 
 
 def test_every_problem_has_the_same_weight_whatever_its_number_of_samples():
