@@ -14,12 +14,13 @@ from pyflakes.messages import UndefinedName
 from tree_sitter import Node
 
 from exploracoder_jupyter.repository.reading.java_syntax import java_parser
-from exploracoder_jupyter.repository.reading.python_syntax import node_text
+from exploracoder_jupyter.repository.reading.python_syntax import node_text, walk
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Import, SourceFile
 from exploracoder_jupyter.text.python_code import parse_python
 
 _MOST_SOURCES: Final = 6
+_NO_TYPES: Final = ("import_declaration", "package_declaration", "scoped_type_identifier")
 _OPEN: Final = re.compile(r"import \*|__getattr__|globals\(\)")
 """With these a module may define names in ways that are not read."""
 _JAVA_LANG: Final = frozenset(
@@ -71,20 +72,10 @@ def _undefined_java(index: RepositoryIndex, file: SourceFile, text: str) -> Iter
     same_package = (other.definitions for other in index.modules.get(file.module, ()))
     known = {item.name for definitions in same_package for item in definitions}
     known |= {item.name for item in file.imports} | _JAVA_LANG
-    for node in _walk(java_parser().parse(text.encode()).root_node):
+    for node in walk(java_parser().parse(text.encode()).root_node, _NO_TYPES):
         name = _type_name(node)
         if len(name) > 1 and name[0].isupper() and name not in known:
             yield name
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    """Yield a node and those below it, in order; without recursion, because code may be nested deeply."""
-    left = [node]
-    while left:
-        current = left.pop()
-        if current.type not in ("import_declaration", "package_declaration", "scoped_type_identifier"):
-            yield current
-            left += reversed(current.named_children)
 
 
 def _type_name(node: Node) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Final
 
@@ -52,6 +52,16 @@ def python_parser() -> Parser:
 def node_text(node: Node | None) -> str:
     """Return the source of a node; empty without one."""
     return node.text.decode("utf-8", "replace") if node and node.text else ""
+
+
+def walk(node: Node, without: Collection[str] = ()) -> Iterator[Node]:
+    """Yield a node and those below it, in order; without recursion, because code may be nested deeply."""
+    left = [node]
+    while left:
+        current = left.pop()
+        if current.type not in without:
+            yield current
+            left += reversed(current.named_children)
 
 
 def on_one_line(text: str) -> str:

@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import split_fenced, without_thinking
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable
 from exploracoder_jupyter.repository.reading.java_syntax import java_parser
-from exploracoder_jupyter.repository.reading.python_syntax import node_text, python_parser
+from exploracoder_jupyter.repository.reading.python_syntax import node_text, python_parser, walk
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Definition, Language, SourceFile
 from exploracoder_jupyter.repository.writing.target import Target
@@ -116,7 +116,7 @@ def _place_before_use(target: Target, text: str, body: str) -> int | None:
     uses = (
         place
         for place, node in enumerate(nodes)
-        if any(item.type == "identifier" and node_text(item) == target.name for item in _walk(node))
+        if any(item.type == "identifier" and node_text(item) == target.name for item in walk(node))
     )
     first = next(uses, None) if target.language == "python" else None
     if first is None:
@@ -124,14 +124,6 @@ def _place_before_use(target: Target, text: str, body: str) -> int | None:
     names = (node_text((node.child_by_field_name("definition") or node).child_by_field_name("name")) for node in nodes)
     needed = [place for place, name in enumerate(names) if name and re.search(rf"\b{re.escape(name)}\b", body)]
     return nodes[first].start_point.row if all(place < first for place in needed) else None
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    left = [node]
-    while left:
-        current = left.pop()
-        yield current
-        left += reversed(current.named_children)
 
 
 def _method_text(target: Target, code: str, wanted: Sequence[Definition]) -> str:
@@ -146,7 +138,7 @@ def _method_text(target: Target, code: str, wanted: Sequence[Definition]) -> str
 
 def _rows_in_strings(language: Language, code: str) -> frozenset[int]:
     """Return the rows that begin inside a string, which is no docstring: other white space would change its value."""
-    nodes = _walk(_root(language, code))
+    nodes = walk(_root(language, code))
     strings = (node for node in nodes if node.type.startswith("string") and not _in_docstring(node))
     return frozenset(row for node in strings for row in range(node.start_point.row + 1, node.end_point.row + 1))
 
@@ -167,7 +159,7 @@ def _shifted(lines: Sequence[str], rows: range, margin: str, fixed: frozenset[in
 def _class_body(target: Target, text: str) -> Node | None:
     """Return the body of the target's class."""
     owner = target.owner
-    for node in _walk(_root(target.language, text)) if owner else ():
+    for node in walk(_root(target.language, text)) if owner else ():
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if owner and body and owner.line <= node.start_point.row + 1 <= owner.end and node_text(name) == owner.name:
             return body
