@@ -71,11 +71,8 @@ async def connect(address: str) -> AsyncIterator[Client]:
 async def run_on_cluster(queue: UnitQueue[Unit], execution: UnitExecution, *, client: Client, listen: Listen) -> None:
     """Run the units of the queue; cancelling it stops the units that are running on workers.
 
-    Raises:
-        SchedulerLost: the connection was lost; all results so far are stored.
-        EndpointError: the endpoint fails again and again.
-        MissingRequirement: workers cannot run units, for example because this package is not installed there.
-        OSError: a result cannot be stored.
+    SchedulerLost if the connection was lost, EndpointError if the endpoint fails again and again, MissingRequirement if
+    workers cannot run units, for example because this package is not installed there.
     """
     with ResultsWriter(execution.folder) as writer:
 

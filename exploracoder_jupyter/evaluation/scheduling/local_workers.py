@@ -45,10 +45,7 @@ def default_workers() -> int:
 async def run_locally(queue: UnitQueue[Unit], execution: UnitExecution, *, workers: int, listen: Listen) -> None:
     """Run the units of the queue in so many processes; each stores its results in a file of its own.
 
-    Raises:
-        EndpointError: the endpoint fails again and again.
-        InternalError: workers cannot be started.
-        OSError: a result cannot be stored.
+    EndpointError if the endpoint fails again and again, InternalError if workers cannot be started.
     """
     with ResultsWriter(execution.folder) as writer:
         async with anyio.create_task_group() as group:
